@@ -20,7 +20,7 @@ class Program:
     """Statements that make a schedule ``s``, and how to check it.
 
     ``sizes`` are the values of the ``te.var``s by name; ``data`` and ``seed`` decide the inputs' elements;
-    ``target`` is what the code is for. ``tags`` tell what it is made of, for the report.
+    ``target`` is what the code is for. ``tags`` say what it is made of, for the report.
     """
 
     body: tuple[str, ...]
@@ -48,26 +48,15 @@ class Program:
         return replace(self, body=tuple(body))
 
     def to_fields(self) -> dict[str, Any]:
-        """As plain lists and numbers."""
-        return {
-            "body": list(self.body),
-            "sizes": [list(pair) for pair in self.sizes],
-            "data": self.data,
-            "seed": self.seed,
-            "target": self.target,
-            "tags": list(self.tags),
-        }
+        """Its fields, which JSON can hold."""
+        return dict(vars(self))
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> Program:
-        """The program that ``to_fields`` told of."""
+        """The program that ``to_fields`` or JSON of it describes."""
+        sizes = tuple((name, value) for name, value in fields["sizes"])
         return Program(
-            tuple(fields["body"]),
-            tuple((name, value) for name, value in fields["sizes"]),
-            fields["data"],
-            fields["seed"],
-            fields["target"],
-            tuple(fields["tags"]),
+            **{**fields, "body": tuple(fields["body"]), "sizes": sizes, "tags": tuple(fields["tags"])}
         )
 
     def names(self) -> dict[str, Any]:

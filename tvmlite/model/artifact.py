@@ -13,7 +13,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
-from tvmlite.model import export, jit_library
+from tvmlite.model import export
 from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.model.report import Report
 from tvmlite.relay.entry import labels
@@ -22,7 +22,7 @@ from tvmlite.relay.entry.entry import output_names
 from tvmlite.relay.ir.nodes import Function, Module, Tuple
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.library.library import Library
-from tvmlite.te.codegen import jit
+from tvmlite.te.codegen import jit, process
 from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
@@ -44,13 +44,13 @@ class CompiledKernelFunction(CompiledFunction):
     @staticmethod
     def link(lowered: loop.Function, legal: loop.Function, target: Target) -> CompiledKernelFunction:
         """``legal``, the legal form of ``lowered``, as a function in this process."""
-        loaded = jit_library.load([legal], target)
+        loaded = process.load([legal], target)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),
-            jit_library.shapes_address(loaded, legal),
+            process.shapes_address(loaded, legal),
             loaded,
-            jit_library.reason_not_to_run(target),
+            process.reason_not_to_run(target),
         )
         made.lowered, made.legal, made.target = lowered, legal, target
         return made
@@ -117,15 +117,17 @@ class CompiledModule(Library):
         """The compiled ``kernels`` and the ``entry`` that calls them, as a library in this process."""
         blob = constants.blob()
         blobs = {f"{entry.name}_constants": blob} if blob.size else {}
-        loaded = jit_library.load([entry], target, kernels, blobs)
+        objects = [kernel.object for kernel in kernels]
+        callees = [kernel.legal for kernel in kernels if kernel.legal is not None]
+        loaded = process.load([entry], target, objects, callees, blobs)
         signature = dataclasses.replace(signature_of(entry), constants=constants.size)
         made = CompiledModule(
             CompiledFunction(
                 signature,
                 loaded.address(entry.name),
-                jit_library.shapes_address(loaded, entry),
+                process.shapes_address(loaded, entry),
                 (loaded, blob),
-                jit_library.reason_not_to_run(target),
+                process.reason_not_to_run(target),
             ),
             {
                 "input_names": [p.name for p in module.main.params],

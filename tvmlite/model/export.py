@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from tvmlite.core import VERSION
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link
 from tvmlite.runtime.pool import pool
-from tvmlite.te.codegen import jit, packed
+from tvmlite.te.codegen import jit, packed, process
 from tvmlite.te.codegen.c import build as c_build
 from tvmlite.te.codegen.c import bundle
 from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.loop.shapes import shapes_function
 
 ENDINGS = (".so", ".c", ".h")
 
@@ -81,7 +81,9 @@ def _export(lib: Model, path: Path) -> None:
     check_format(path, lib.constants.size)
     match path.suffix:
         case ".so":
-            _shared(lib, path)
+            constants = (f"{lib.entry.name}_constants", lib.constants.blob()) if lib.constants.size else None
+            kernels, entry = [one.object for one in lib.kernels], process.with_shapes([lib.entry])
+            _shared(lib, entry, path, lambda: c_source(lib), kernels, constants, **lib.metadata)
         case ".c":
             _sources(lib, path)
         case _:
@@ -108,27 +110,18 @@ def weights_of(module: Module) -> int:
 
 def export_function(function: Function, path: Path) -> None:
     """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
-    target, legal = function.target, jit_library.with_shapes([function.legal])
+    target, legal = function.target, process.with_shapes([function.legal])
     for call in packed.called(legal):
         raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
-    text = library.metadata(function.signature, str(target), sorted(target.instructions), version=VERSION)
     if path.suffix == ".h":
         _write(path, c.header(function.signature))
     elif path.suffix == ".c":
         _write(path, function.source("c"))
         _write(path.with_name("tvmlite_pool.c"), pool.source())
-    elif path.suffix in (".so", ".o") and target.kind == "llvm":
-        objects = [jit.compile_object(llvm.generate(one, target), target) for one in legal]
-        objects.append(jit.compile_object(bundle.metadata_ir(text), target))
-        every = [*objects, jit_library.pool_object(target)]
-        if path.suffix == ".o":
-            link.relocatable(every, path)
-        else:
-            exports = [*(one.name for one in legal), library.METADATA, *pool.SYMBOLS]
-            link.shared(every, path, exports, target.triple)
     elif path.suffix == ".so":
-        metadata = jit.compile_object(bundle.metadata_ir(text), Target.parse("native"))
-        c_build.compile_shared(function.source("c"), path, [pool.source()], [metadata])
+        _shared(function, legal, path, lambda: function.source("c"))
+    elif path.suffix == ".o" and target.kind == "llvm":
+        link.relocatable([*_objects(legal, target), _metadata(function), process.pool_object(target)], path)
     else:
         raise InputError(f"cannot export to {path}: expected an ending of .so, .o (LLVM targets), .c, .h")
 
@@ -136,7 +129,7 @@ def export_function(function: Function, path: Path) -> None:
 def c_source(lib: Model) -> str:
     """The kernels and the entry as one C99 source, without the constants."""
     kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
-    return c.generate([*kernels, *jit_library.with_shapes([lib.entry])], lib.target)
+    return c.generate([*kernels, *process.with_shapes([lib.entry])], lib.target)
 
 
 def _sources(lib: Model, path: Path) -> None:
@@ -168,24 +161,34 @@ def _constants_in_c(lib: Model) -> Iterator[str]:
     yield "};\n"
 
 
-def _shared(lib: Model, path: Path) -> None:
-    name = lib.entry.name
-    shapes = [f"{name}_shapes"] if shapes_function(lib.entry) is not None else []
-    exports = [name, *shapes, library.METADATA, *pool.SYMBOLS]
-    native = Target.parse("native")
-    text = library.metadata(
-        lib.signature, str(lib.target), sorted(lib.target.instructions), version=VERSION, **lib.metadata
-    )
-    objects = [
-        jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)
-    ]
-    constants = (f"{name}_constants", lib.constants.blob()) if lib.constants.size else None
+def _shared(
+    lib: Model | Function,
+    functions: Sequence[loop.Function],
+    path: Path,
+    source: Callable[[], str],
+    kernels: Sequence[bytes] = (),
+    data: tuple[str, np.ndarray] | None = None,
+    **metadata: Any,
+) -> None:
+    """The shared library of ``functions``, for LLVM targets with the objects of the ``kernels`` they call,
+    for C of the ``source`` of all; ``data`` is a symbol and its bytes."""
+    about = _metadata(lib, **metadata)
     if lib.target.kind == "c":
-        c_build.compile_shared(c_source(lib), path, [pool.source()], objects, data=constants)
+        c_build.compile_shared(source(), path, [pool.source()], [about], data=data)
         return
-    objects += [one.object for one in lib.kernels]
-    objects += [
-        jit.compile_object(llvm.generate(one, lib.target), lib.target)
-        for one in jit_library.with_shapes([lib.entry])
-    ]
-    link.shared([*objects, jit_library.pool_object(lib.target)], path, exports, lib.target.triple, constants)
+    objects = [about, *kernels, *_objects(functions, lib.target), process.pool_object(lib.target)]
+    exports = [*(one.name for one in functions), library.METADATA, *pool.SYMBOLS]
+    link.shared(objects, path, exports, lib.target.triple, data)
+
+
+def _objects(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
+    return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
+
+
+def _metadata(lib: Model | Function, **more: Any) -> bytes:
+    """The object of a library's metadata, ``more`` among it."""
+    target = lib.target
+    text = library.metadata(lib.signature, str(target), sorted(target.instructions), version=VERSION, **more)
+    return jit.compile_object(
+        bundle.metadata_ir(text), target if target.kind == "llvm" else Target.parse("native")
+    )

@@ -14,13 +14,14 @@ from tvmlite.machine.target import Target
 from tvmlite.model.forked_work import divided_among_processes
 from tvmlite.relay.entry.entry import KernelInterface
 from tvmlite.relay.entry.kernels import KernelTask
-from tvmlite.relay.entry.lower import dimensions, lower_group
+from tvmlite.relay.entry.lower import LoweredGroup, dimensions, lowered_group
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop import serialize
 from tvmlite.te.loop.passes import legalize
 
 
@@ -29,7 +30,7 @@ class CompiledKernel:
     """A kernel ready to link: what to call, and its code.
 
     For LLVM targets that is the relocatable ``object``, perhaps from the cache. For C it is ``legal``, the
-    loop IR: all functions of a library go into one source.
+    loop IR: all functions of a library go into one source. ``template`` is what arranged its loops.
     """
 
     task: KernelTask
@@ -37,6 +38,7 @@ class CompiledKernel:
     object: bytes = b""
     legal: loop.Function | None = None
     from_cache: bool = False
+    template: str = ""
 
 
 def compile_kernels(
@@ -82,18 +84,24 @@ def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
     """The kernel of ``task`` for ``target``, from the cache where it is there."""
     if target.kind == "c":
-        legal = legal_kernel(task, target)
-        return CompiledKernel(task, interface_of(task, legal), legal=legal)
+        lowered = _lowered(task, target)
+        legal = legalize(lowered.function, target)
+        return CompiledKernel(task, interface_of(task, legal), legal=legal, template=lowered.template)
     cache = cache if task.cacheable else None
     if cache is not None and (stored := _stored_kernel(task, target, cache)):
         return stored
-    function = legal_kernel(task, target)
+    lowered = _lowered(task, target)
+    function = legalize(lowered.function, target)
     interface, text = interface_of(task, function), llvm.generate(function, target)
     machine_code = jit.compile_object(text, target)
     if cache is not None:
-        entry = {"interface": _encode(interface), "module": jit.module_digest(text)}
+        entry = {
+            "interface": _encode(interface),
+            "module": jit.module_digest(text),
+            "template": lowered.template,
+        }
         cache.put(task.key, json.dumps(entry).encode())
-    return CompiledKernel(task, interface, machine_code)
+    return CompiledKernel(task, interface, machine_code, template=lowered.template)
 
 
 def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> CompiledKernel | None:
@@ -106,13 +114,18 @@ def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> Comp
     machine_code = cache.get(jit.object_key(entry["module"], target))
     if machine_code is None:
         return None
-    return CompiledKernel(task, _decode(entry["interface"]), machine_code, from_cache=True)
+    interface = _decode(entry["interface"])
+    return CompiledKernel(task, interface, machine_code, from_cache=True, template=entry["template"])
 
 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
     """The kernel of ``task`` in structured loop IR."""
+    return _lowered(task, target).function
+
+
+def _lowered(task: KernelTask, target: Target) -> LoweredGroup:
     try:
-        return lower_group(task.plain, target, task.symbol, task.config)
+        return lowered_group(task.plain, target, task.symbol, task.config)
     except TvmliteError as error:
         error.add_note(f"while lowering the kernel {task.symbol}")
         raise
@@ -138,58 +151,24 @@ def interfaces_of(
     return {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
 
 
-_ARITHMETIC = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
-_CONDITIONS = (e.Equal, e.NotEqual, e.Less, e.LessEqual, e.And, e.Or, e.Not, e.Select)
-_OPERATIONS = {made.__name__: made for made in (*_ARITHMETIC, *_CONDITIONS)}
-"""What extents, and so the number of bytes of a workspace, are computed with."""
-
-
 def _encode(interface: KernelInterface) -> dict[str, Any]:
+    sizes = [size for size in interface.sizes if isinstance(size, e.Var)]
+    workspace = interface.workspace
     return {
         "symbol": interface.symbol,
-        "sizes": [size.name for size in interface.sizes if isinstance(size, e.Var)],
-        "workspace": None if interface.workspace is None else _encode_expr(interface.workspace),
+        "sizes": [size.name for size in sizes],
+        "workspace": None if workspace is None else serialize.encode(workspace, sizes).decode(),
         "messages": list(interface.messages),
         "sweeps": interface.sweeps,
     }
 
 
 def _decode(fields: dict[str, Any]) -> KernelInterface:
-    workspace = fields["workspace"]
+    sizes, workspace = tuple(map(dim, fields["sizes"])), fields["workspace"]
     return KernelInterface(
         fields["symbol"],
-        tuple(dim(name) for name in fields["sizes"]),
-        None if workspace is None else _decode_expr(workspace),
+        sizes,
+        None if workspace is None else serialize.decode(workspace, sizes),
         tuple(fields["messages"]),
         fields["sweeps"],
     )
-
-
-def _encode_expr(expr: e.Expr) -> Any:
-    match expr:
-        case e.Const(value):
-            return bool(value) if expr.dtype == "bool" else value
-        case e.Var(name):
-            return ["threads"] if expr is loop.THREADS else name
-        case e.Cast(value=value):
-            return ["Cast", expr.dtype, _encode_expr(value)]
-    name = type(expr).__name__
-    assert name in _OPERATIONS, f"{name} in a workspace's size"
-    return [name, *(_encode_expr(child) for child in expr.children() if isinstance(child, e.Expr))]
-
-
-def _decode_expr(fields: Any) -> e.Expr:
-    match fields:
-        case bool():
-            return e.const(fields, "bool")
-        case int():
-            return e.const(fields, e.INDEX)
-        case str():
-            return dim(fields)
-        case ["threads"]:
-            return loop.THREADS
-        case ["Cast", dtype, value]:
-            return e.cast(dtype, _decode_expr(value))
-        case [name, *parts]:
-            return _OPERATIONS[name](*map(_decode_expr, parts))
-    raise AssertionError(f"{fields!r} in a cached kernel")

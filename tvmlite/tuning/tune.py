@@ -24,7 +24,7 @@ from tvmlite.core import arguments as checked
 from tvmlite.core.errors import InputError
 from tvmlite.driver import check_compile_options, compile
 from tvmlite.machine.target import Target
-from tvmlite.model import example_inputs, jit_library
+from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.record_lookup import Choices
 from tvmlite.relay.entry import labels, tasks
@@ -33,6 +33,7 @@ from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.types import dims_of
 from tvmlite.relay.passes.pass_check import TOLERANCES
 from tvmlite.relay.passes.specialise import Sizes
+from tvmlite.te.codegen import process
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
 from tvmlite.tuning.final_selection import FinalSelection
@@ -299,7 +300,7 @@ def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[
 def _measurable(target: str | Target) -> Target:
     """``target``; an InputError if nothing can be measured for it on this machine."""
     target = Target.parse(target)
-    reason = jit_library.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
+    reason = process.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
     if reason:
         raise InputError(f"tune: target {str(target)!r} cannot be measured here: {reason}")
     return target

@@ -19,9 +19,9 @@ from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.interpret import interpret
+from tvmlite.te.codegen import process
 
 SIZES = [(1, 64, 48), (7, 31, 33), (33, 70, 64), (5, 12, 7), (1, 3, 1), (2, 130, 300)]
 """Rows, k, and columns: k no multiple of 4, columns fewer than a vector, and not whole blocks."""
@@ -39,7 +39,7 @@ TARGETS = [
 @pytest.fixture
 def target(request: pytest.FixtureRequest) -> str:
     """Each of TARGETS that this machine runs."""
-    refused = jit_library.reason_not_to_run(Target.parse(request.param))
+    refused = process.reason_not_to_run(Target.parse(request.param))
     if refused:
         pytest.skip(refused)
     return request.param

@@ -9,9 +9,9 @@ import tvmlite
 from tvmlite import relay
 from tvmlite.core.errors import TypeInferError
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
+from tvmlite.te.codegen import process
 
 FUNCTIONS = (("sigmoid", 0.0, 0.0), ("tanh", 0.0, 0.0), ("tanh", 0.0, 0.0))
 NAMES = ("data", "recurrence", "peephole", "scales", "zeros", "sums", "hidden", "cell", "lengths")
@@ -63,7 +63,7 @@ def call_of(inputs: dict[str, np.ndarray]) -> tuple[list[relay.Var], relay.Call]
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell", "c"])
 @pytest.mark.parametrize(("size", "batch"), [(32, 1), (21, 5), (3, 2)])
 def test_all_states_are_those_of_numpy(size: int, batch: int, target: str) -> None:
-    if refused := jit_library.reason_not_to_run(Target.parse(target)):
+    if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     inputs, expected = layer(size, batch, 4)
     parameters, call = call_of(inputs)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
+from tvmlite.autotune.measure.worker_process import WorkerProcess
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop import serialize
+
+WORKER = "tvmlite.autotune.measure.worker"
 
 ENDING = 5.0
 """Seconds for a worker to end that nothing more can be heard of."""
@@ -137,8 +137,7 @@ class LocalRunner:
         if self.processors is not None:
             for one in arguments.listed("LocalRunner: processors", self.processors, "ints", InputError):
                 arguments.whole("LocalRunner: processors", one, InputError, least=0)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._words: Any = None
+        self._process: WorkerProcess | None = None
         self._known: set[str] = set()
         self._references: dict[str, tuple[Candidate, int]] = {}
 
@@ -196,12 +195,7 @@ class LocalRunner:
         process, self._process = self._process, None
         self._known.clear()
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            self._words.close()
+            process.close()
 
     def interrupt(self) -> None:
         """See ``InterruptibleRunner``; who waits for the worker is told of its end, and tidies up."""
@@ -249,12 +243,10 @@ class LocalRunner:
         """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
         fields |= {"target": target.with_cores, "timeout": timeout}
         process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
         deadline = time.monotonic() + timeout
         try:
-            frames.send(process.stdin.fileno(), fields, payload, deadline)
-            return frames.receive(process.stdout.fileno(), deadline)[0]
+            frames.send(process.input, fields, payload, deadline)
+            return frames.receive(process.output, deadline)[0]
         except frames.TooLate:
             self.close()
             return {"error": "timeout", "message": f"not ended after {timeout:g} s"}
@@ -266,34 +258,19 @@ class LocalRunner:
             self.close()
             raise
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> WorkerProcess:
         if self._process is None:
-            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
-            environment = os.environ | {
-                "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-                "TVMLITE_NUM_THREADS": str(self.threads),
-                "TVMLITE_CACHE": "off",  # thousands of candidates would drive out what is worth keeping
-            }
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tvmlite.autotune.measure.worker", *map(str, self.processors or ())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words,
-                env=environment,
-                start_new_session=True,  # Ctrl-C is for the tuner, which ends the worker itself
-            )
-            assert self._process.stdin is not None
-            os.set_blocking(self._process.stdin.fileno(), False)  # or a deadline could not be kept
+            processors = tuple(map(str, self.processors or ()))
+            self._process = WorkerProcess(WORKER, processors, TVMLITE_NUM_THREADS=str(self.threads))
+            os.set_blocking(self._process.input, False)  # or a deadline could not be kept
         return self._process
 
-    def _last_words(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
-        """What to tell of a worker that ended by itself; the system kills one where no memory is left."""
-        try:
-            code = process.wait(ENDING)
-        except subprocess.TimeoutExpired:
+    def _last_words(self, process: WorkerProcess) -> dict[str, Any]:
+        """What to report of a worker that ended by itself; the system kills one where no memory is left."""
+        status = process.exit_status(ENDING)
+        if status is None:
             return {"error": "crash", "message": "the process closed its pipe and went on"}
-        self._words.seek(0)
-        lines = self._words.read()[-2000:].decode(errors="replace").strip().splitlines()
-        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        lines = process.last_words().splitlines()
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")
-        return {"error": "memory" if code == -signal.SIGKILL else "crash", "message": message}
+        return {"error": "memory" if status == -signal.SIGKILL else "crash", "message": message}

@@ -6,18 +6,15 @@ They stand as lines of JSON in the file of the kernels' records (``records``), t
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvmlite.autotune.records.fields import seconds, time
+from tvmlite.autotune.records.fields import checked, line, seconds, time
 from tvmlite.core.errors import ParseError
 from tvmlite.machine.target import Target
 from tvmlite.runtime import timing
-
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -47,24 +44,11 @@ class DecisionRecord:
 
     def to_json(self) -> str:
         """One line, without its end; ``decoded`` gives the record back."""
-        fields = {
-            "v": VERSION,
-            "decision": self.name,
-            "target": self.target,
-            "taken": self.taken,
-            "default": self.default,
-            "costs": {name: list(costs) for name, costs in self.costs.items()},
-            "note": self.note,
-            "seed": self.seed,
-            "code": self.code,
-            "time": self.time,
-            "threads": self.threads,
-        }
-        return json.dumps(fields, allow_nan=False)
+        rest = dict(vars(self))
+        return line({"decision": rest.pop("name"), **rest})
 
 
 _FIELDS: dict[str, Any] = {
-    "v": int,
     "decision": str,
     "target": str,
     "taken": str,
@@ -85,27 +69,10 @@ def is_line(fields: object) -> bool:
 
 def decoded(fields: Mapping[str, Any]) -> DecisionRecord:
     """The record that a line's ``fields`` are; a ParseError says what is amiss."""
-    if fields.get("v") != VERSION:
-        raise ParseError(f"not a decision of version {VERSION}")
-    unknown, missing = sorted(fields.keys() - _FIELDS.keys()), sorted(_FIELDS.keys() - fields.keys())
-    if unknown or missing:
-        raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
-    for name, kind in _FIELDS.items():
-        if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
-            raise ParseError(f"field {name!r} is {fields[name]!r}")
-    costs = {name: _seconds(name, given) for name, given in fields["costs"].items()}
-    return DecisionRecord(
-        fields["decision"],
-        fields["target"],
-        fields["taken"],
-        fields["default"],
-        costs,
-        fields["note"],
-        fields["seed"],
-        fields["code"],
-        time(fields["time"]),
-        fields["threads"],
-    )
+    values = checked(fields, "decision", _FIELDS, {})
+    values["costs"] = {name: _seconds(name, given) for name, given in values["costs"].items()}
+    values["time"] = time(values["time"])
+    return DecisionRecord(values.pop("decision"), **values)
 
 
 def latest(

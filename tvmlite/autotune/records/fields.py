@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from tvmlite.core.errors import ParseError
@@ -17,6 +18,31 @@ DEEPEST = 32
 
 LONGEST_REASON = 200
 """Letters of a message that quotes a line."""
+
+
+VERSION = 1
+"""Of the lines that are written here, those of kernels and those of decisions."""
+
+
+def line(fields: Mapping[str, Any]) -> str:
+    """A line of JSON that holds ``fields``, without its end."""
+    return json.dumps({"v": VERSION, **fields}, allow_nan=False, default=lambda one: one.to_json_dict())
+
+
+def checked(found: Any, what: str, kinds: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a line ``found``, each of its kind in ``kinds``; those of ``later`` versions, with what
+    older lines mean, may be missing. A ParseError if it is no ``what``: ``"record"``."""
+    if not isinstance(found, dict) or found.get("v") != VERSION:
+        raise ParseError(f"not a {what} of version {VERSION}")
+    unknown = sorted(found.keys() - kinds.keys() - {"v"})
+    missing = sorted(kinds.keys() - found.keys() - later.keys())
+    if unknown or missing:
+        raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
+    values = {name: found.get(name, later.get(name)) for name in kinds}
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind) or (isinstance(values[name], bool) and kind is not bool):
+            raise ParseError(f"field {name!r} is {values[name]!r}")
+    return values
 
 
 def parsed(text: str) -> Any:

@@ -21,7 +21,6 @@ from tvmlite.machine.target import Target
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity
 
-VERSION = 1
 LONGEST_LINE = 1 << 20
 """Bytes of a line that are read; a record is a few hundred."""
 
@@ -110,25 +109,7 @@ class Record:
 
     def to_json(self) -> str:
         """One line, without its end; ``from_json`` gives the record back."""
-        written = {
-            "v": VERSION,
-            "task": [self.task[0], list(self.task[1])],
-            "target": self.target,
-            "config": self.config.to_json_dict(),
-            "costs": list(self.costs),
-            "error": self.error,
-            "message": self.message,
-            "verified": self.verified,
-            "seed": self.seed,
-            "trial": self.trial,
-            "origin": self.origin,
-            "code": self.code,
-            "time": self.time,
-            "threads": self.threads,
-            "trace": list(self.trace),
-            "schedules": self.schedules,
-        }
-        return json.dumps(written, allow_nan=False)
+        return fields.line(vars(self))
 
     @staticmethod
     def from_json(text: str) -> Record:
@@ -143,7 +124,6 @@ class Record:
 
 
 _FIELDS: dict[str, Any] = {
-    "v": int,
     "task": list,
     "target": str,
     "config": dict,
@@ -370,52 +350,24 @@ def _read(text: str) -> Record | DecisionRecord:
 
 def _decoded(found: Any) -> Record:
     """The record that the fields ``found`` are."""
-    found = _checked(found)
-    match found["task"]:
+    values = fields.checked(found, "record", _FIELDS, _LATER)
+    match values["task"]:
         case [str() as name, [*args]]:
-            pass
+            values["task"] = (name, tuple(args))
         case other:
             raise ParseError(f"task is {other!r}, expected a name and arguments")
-    costs = tuple(map(fields.seconds, found["costs"]))
-    if found["threads"] < 0:
-        raise ParseError(f"threads is {found['threads']}, expected 0 or more")
-    if found["error"] not in ERRORS:
-        raise ParseError(f"error is {found['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
-    if not all(isinstance(step, str) for step in found["trace"]):
+    if values["threads"] < 0:
+        raise ParseError(f"threads is {values['threads']}, expected 0 or more")
+    if values["error"] not in ERRORS:
+        raise ParseError(f"error is {values['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
+    if not all(isinstance(step, str) for step in values["trace"]):
         raise ParseError("trace is not a list of lines")
+    values |= {"costs": tuple(map(fields.seconds, values["costs"])), "trace": tuple(values["trace"])}
     try:
-        config = ConfigEntity.from_json_dict(found["config"])
+        values |= {
+            "config": ConfigEntity.from_json_dict(values["config"]),
+            "time": fields.time(values["time"]),
+        }
     except ScheduleError as error:
         raise ParseError(error.message) from None
-    return Record(
-        (name, tuple(args)),
-        found["target"],
-        config,
-        costs,
-        found["error"],
-        found["message"],
-        found["verified"],
-        found["seed"],
-        found["trial"],
-        found["origin"],
-        found["code"],
-        fields.time(found["time"]),
-        found["threads"],
-        tuple(found["trace"]),
-        found["schedules"],
-    )
-
-
-def _checked(found: Any) -> dict[str, Any]:
-    """``found``, if it is a record's fields, each of its kind; those that came later are filled in."""
-    if not isinstance(found, dict) or found.get("v") != VERSION:
-        raise ParseError(f"not a record of version {VERSION}")
-    unknown = sorted(found.keys() - _FIELDS.keys())
-    missing = sorted(_FIELDS.keys() - found.keys() - _LATER.keys())
-    if unknown or missing:
-        raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
-    found = _LATER | found
-    for name, kind in _FIELDS.items():
-        if not isinstance(found[name], kind) or (isinstance(found[name], bool) and kind is not bool):
-            raise ParseError(f"field {name!r} is {found[name]!r}")
-    return found
+    return Record(**values)

@@ -5,23 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
-from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer import html, text
 
 HEADS = ("decision", "taken", "alternatives", "won")
 
 
 def table(records: Sequence[DecisionRecord]) -> list[str]:
     """The lines of a table, what won most first; none if there is nothing to tell."""
-    rows = [HEADS, *map(_cells, _ordered(records))]
-    if len(rows) == 1:
-        return []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    ordered = _ordered(records)
+    return text.table([HEADS, *map(_cells, ordered)]) if ordered else []
 
 
 def section(records: Sequence[DecisionRecord]) -> str:
@@ -29,14 +23,7 @@ def section(records: Sequence[DecisionRecord]) -> str:
     ordered = _ordered(records)
     if not ordered:
         return ""
-    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS[:-1])
-    head += f'<th scope="col" class="words">{HEADS[-1]}</th>'
-    rows = ""
-    for name, *cells in map(_cells, ordered):
-        inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells[:-1])
-        inside += f'<td class="words">{escape(cells[-1])}</td>'
-        rows += f'<tr><th scope="row">{escape(name)}</th>{inside}</tr>'
-    body = f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    body = html.table(HEADS, map(_cells, ordered))
     return f'<section><h2>Decisions</h2><div class="wide">{body}</div></section>'
 
 

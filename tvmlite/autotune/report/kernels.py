@@ -7,7 +7,7 @@ from html import escape
 
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer import html, text
 
 HEADS = ("kernel", "of time", "calls", "trials", "failed", "before", "after", "gain", "of peak", "outcome")
 
@@ -24,12 +24,8 @@ def section(
     skipped: Mapping[str, str],
 ) -> str:
     """The table of ``tuned``, in order, and below it what was not measured, by reason; see ``page``."""
-    rows = "".join(_row(one, peak, labels, outcomes) for one in tuned if one.best is not None)
-    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS[:-1])
-    head += f'<th scope="col" class="words">{HEADS[-1]}</th>'
-    table = (
-        f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
-    )
+    rows = [_row(one, peak, labels, outcomes) for one in tuned if one.best is not None]
+    table = html.table(HEADS, rows) if rows else ""
     key = (
         "Times are of one call; those of a model's kernels in the model, before and after interleaved. "
         "In brackets is the 95% interval of the speedup. "
@@ -55,7 +51,7 @@ def seconds_before(one: Tuned) -> float:
 
 def _row(
     one: Tuned, peak: float | None, labels: Mapping[str, str] | None, outcomes: Mapping[str, str]
-) -> str:
+) -> list[str]:
     assert one.best is not None
     progress = one.progress
     default = one.default or one.best
@@ -63,7 +59,8 @@ def _row(
     outcome = outcomes.get(one.task.key) or (USED if one.gain > 1 else SAME)
     if one.rule is not None and one.gain > 1:
         outcome += f": by rule {one.rule}"
-    cells = [
+    return [
+        label_of(one.task, labels),
         text.percent(progress.share) if progress.share else "",
         f"{progress.weight:g}",
         str(progress.trials),
@@ -72,10 +69,8 @@ def _row(
         text.seconds(one.best.cost),
         text.gain(one.gain) if one.gain > 1 else "",
         text.percent(rate / peak) if peak and one.task.flop else "",
+        outcome,
     ]
-    inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    name = escape(label_of(one.task, labels))
-    return f'<tr><th scope="row">{name}</th>{inside}<td class="words">{escape(outcome)}</td></tr>'
 
 
 def _why_unmeasured(one: Tuned) -> str:

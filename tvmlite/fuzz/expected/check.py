@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.fuzz.expected import values
 from tvmlite.fuzz.expected.bounded import Bounded, difference
-from tvmlite.fuzz.expected.evaluate import evaluate, shape_at
+from tvmlite.fuzz.expected.evaluate import TooLarge, evaluate, shape_at
 from tvmlite.fuzz.expected.memory import GuardedArray
 from tvmlite.fuzz.program import Program, arguments
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import process
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
@@ -61,7 +62,6 @@ class Job:
     compared: int = 0
     elements: int = 0
     stage: Callable[[str], object] = lambda name: None
-    facts: dict[str, Any] = field(default_factory=dict)
 
     def compare(self, stage: str, outputs: Mapping[int, np.ndarray]) -> None:
         """Raise Wrong if ``outputs`` are not those wanted."""
@@ -123,8 +123,11 @@ def prepare(
     given = {args[p]: array for p, array in inputs.items() if isinstance(args[p], te.Tensor)}
     original = _definitions(schedule)
     predicates = {one.origin_op: one.predicate for one in schedule.stages if one.predicate is not None}
-    values_wanted = evaluate([original(a) for a in outputs.values()], given, scalars, predicates)
-    wanted = dict(zip(outputs, values_wanted, strict=True))
+    try:
+        found = evaluate([original(a) for a in outputs.values()], given, scalars, predicates)
+    except TooLarge as error:
+        raise Refused(str(error)) from error
+    wanted = dict(zip(outputs, found, strict=True))
     function = _lowered(schedule, args, name)
     job = Job(program, function, args, inputs, wanted, stage=stage)
     _interpreted(job, "loops", function)
@@ -173,50 +176,51 @@ def run_native(job: Job, legal: ir.Function, target: str) -> None:
     """Compile the legal form with LLVM for ``target``, run, compare."""
     parsed = Target.parse(target)
     with _stage("llvm"):
-        loaded = jit_library.load([legal], parsed)
-        called = CompiledFunction(
-            signature_of(legal), loaded.address(legal.name), jit_library.shapes_address(loaded, legal), loaded
-        )
+        called = _compiled(process.load([legal], parsed), legal)
     _called(job, "llvm", called)
 
 
 def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
-    """Compile all ``jobs``, whose functions have names of their own, into one C library, and run each; the
-    places of those that are wrong. Raises Wrong if the compilation fails."""
+    """Compile all ``jobs``, whose functions have names of their own, into one C library, and run each; gives
+    what is wrong by positions. Where that library cannot be compiled, each has one of its own."""
     parsed = Target.parse(target)
-    with _stage("c"):
-        legal = [legalize(job.function, parsed) for job in jobs]
-        loaded = jit_library.load(legal, parsed)
+    try:
+        with _stage("c"):
+            legal = [legalize(job.function, parsed) for job in jobs]
+            loaded = process.load(legal, parsed)
+    except Wrong as wrong:
+        if len(jobs) == 1:
+            return {0: wrong}
+        alone = [run_together([job], target) for job in jobs]
+        return {place: found[0] for place, found in enumerate(alone) if found}
     failed: dict[int, Wrong] = {}
     for place, (job, one) in enumerate(zip(jobs, legal, strict=True)):
         job.stage("c")
-        called = CompiledFunction(
-            signature_of(one), loaded.address(one.name), jit_library.shapes_address(loaded, one), loaded
-        )
         try:
-            _called(job, "c", called)
+            _called(job, "c", _compiled(loaded, one))
         except Wrong as wrong:
             failed[place] = wrong
     return failed
 
 
-class _stage:
+def _compiled(loaded: process.Loaded, function: ir.Function) -> CompiledFunction:
+    shapes = process.shapes_address(loaded, function)
+    return CompiledFunction(signature_of(function), loaded.address(function.name), shapes, loaded)
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
     """Errors inside are those of a stage."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None or not isinstance(error, Exception) or isinstance(error, (Wrong, Refused)):
-            return
-        if isinstance(error, UnsupportedError):
-            raise Refused(str(error)) from error
-        where = traceback.extract_tb(trace)[-1]
+    try:
+        yield
+    except (Wrong, Refused):
+        raise
+    except UnsupportedError as error:
+        raise Refused(str(error)) from error
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
         text = str(error) if isinstance(error, TvmliteError) else f"{error!r} at {where.name}"
-        raise Wrong(self.name, type(error).__name__, text) from error
+        raise Wrong(name, type(error).__name__, text) from error
 
 
 def _interpreted(job: Job, stage: str, function: ir.Function) -> None:

@@ -47,18 +47,6 @@ class Counts:
     interrupted: bool = False
 
 
-@dataclass
-class _WorkerState:
-    """A worker and the cases it was given."""
-
-    member: Member
-    waiting: list[int] = field(default_factory=list)
-    busy: bool = False
-    current: int = -1
-    stage: str = ""
-    program: dict[str, Any] | None = None
-
-
 def fuzz(
     seed: int,
     count: int,
@@ -69,7 +57,7 @@ def fuzz(
     kind: str = "schedules",
 ) -> Counts:
     """Try cases 0 to ``count - 1`` of ``seed``, of ``kind`` (one of ``KINDS``), or as many as ``seconds``
-    allow, or as come before a KeyboardInterrupt. ``progress`` is told the counts after each."""
+    allow, or as come before a KeyboardInterrupt. ``progress`` is given the counts after each."""
     return _Run(seed, count, backends, jobs, seconds, progress, kind).run()
 
 
@@ -86,7 +74,9 @@ class _Run:
     ) -> None:
         self.seed, self.backends, self.progress, self.kind = seed, list(backends), progress, kind
         self.blocks = deque(list(range(n, min(n + BLOCK, count))) for n in range(0, count, BLOCK))
-        self.workers = [_WorkerState(Member()) for _ in range(jobs)]
+        self.members = [Member() for _ in range(jobs)]
+        self.waiting: dict[Member, list[int]] = {}
+        """The cases that each busy worker has yet to report on."""
         self.counts, self.start = Counts(), time.monotonic()
         self.end = None if seconds is None else self.start + seconds
 
@@ -97,8 +87,8 @@ class _Run:
         except KeyboardInterrupt:
             self.counts.interrupted = True
         finally:
-            for worker in self.workers:
-                worker.member.stop()
+            for member in self.members:
+                member.stop()
         self.counts.findings.sort(key=lambda finding: finding.index)
         self.counts.seconds = time.monotonic() - self.start
         return self.counts
@@ -106,49 +96,31 @@ class _Run:
     def deal(self) -> bool:
         """Give idle workers blocks; False when all is done."""
         late = self.end is not None and time.monotonic() > self.end
-        for worker in self.workers:
-            if not worker.busy and self.blocks and not late:
-                worker.waiting, worker.busy = self.blocks.popleft(), True
-                worker.member.send(
-                    seed=self.seed, indices=worker.waiting, backends=self.backends, kind=self.kind
-                )
-        return any(worker.busy for worker in self.workers)
+        for member in self.members:
+            if member not in self.waiting and self.blocks and not late:
+                self.waiting[member] = block = self.blocks.popleft()
+                member.send(kind=self.kind, seed=self.seed, indices=block, backends=self.backends)
+        return bool(self.waiting)
 
     def listen(self) -> None:
-        busy = [worker for worker in self.workers if worker.busy]
-        streams = {worker.member.stream(): worker for worker in busy}
-        ready, _, _ = select.select(list(streams), [], [], 1.0)
-        for worker in busy if not ready else [streams[stream] for stream in ready]:
-            for message in worker.member.messages(0.0):
-                self.take(worker, message)
+        outputs = {member.process.output: member for member in self.waiting if member.process is not None}
+        ready, _, _ = select.select(list(outputs), [], [], 1.0)
+        for output in ready or outputs:
+            for message in outputs[output].messages(0.0):
+                self.take(outputs[output], message)
 
-    def take(self, worker: _WorkerState, message: dict[str, Any]) -> None:
-        if "stage" in message:
-            worker.current, worker.stage = message.get("index", worker.current), message["stage"]
-            worker.program = message.get("program", None if worker.stage == "generate" else worker.program)
+    def take(self, member: Member, message: dict[str, Any]) -> None:
+        """Count what a message reports; what else a worker that crashed was given goes to the next one."""
+        if "end" in message:
+            del self.waiting[member]
         elif "crash" in message:
-            self.crashed(worker, message["crash"])
-        elif "done" in message:
-            worker.waiting.remove(message["index"])
+            rest = [index for index in self.waiting.pop(member) if index != message["index"]]
+            if rest:
+                self.blocks.appendleft(rest)
+            self.count(message | {"wrong": f"{message['stage']}: crash", "text": message["crash"]})
+        else:
+            self.waiting[member].remove(message["index"])
             self.count(message)
-        elif "end" in message:
-            worker.waiting, worker.busy = [], False
-
-    def crashed(self, worker: _WorkerState, how: str) -> None:
-        """A finding; what else the worker was given goes to the next one that has time."""
-        if worker.current in worker.waiting:
-            worker.waiting.remove(worker.current)
-        program = None
-        if worker.program is not None:
-            program = Program.from_fields(worker.program)
-            self.counts.wrong_tags.update(set(program.tags))
-            self.counts.tags.update(set(program.tags))
-        self.counts.cases += 1
-        self.counts.findings.append(Finding(worker.current, f"{worker.stage}: crash", how, program))
-        if worker.waiting:
-            self.blocks.appendleft(worker.waiting)
-        worker.waiting, worker.busy, worker.current, worker.program = [], False, -1, None
-        self.progress(self.counts)
 
     def count(self, message: dict[str, Any]) -> None:
         counts, tags = self.counts, set(message.get("tags", ()))
@@ -160,13 +132,11 @@ class _Run:
         counts.compared += message.get("compared", 0)
         if message.get("mistake"):
             counts.mistakes[message["mistake"]] += 1
-        counts.primitives_refused.update(
-            text.split(":", 1)[0] for text in message.get("primitives_refused", ())
-        )
+        refused = message.get("primitives_refused", ())
+        counts.primitives_refused.update(text.split(":", 1)[0] for text in refused)
         if "wrong" in message or "broken" in message:
             counts.wrong_tags.update(tags)
-            fields = message.get("program")
-            program = None if fields is None else Program.from_fields(fields)
+            program = Program.from_fields(message["program"]) if "program" in message else None
             signature = message.get("wrong", "fuzzer: broken")
             text = message.get("text", message.get("broken", ""))
             counts.findings.append(Finding(message["index"], signature, text, program))

@@ -30,11 +30,9 @@ def shrink(
 
 def failure(member: Member, program: Program, backends: Sequence[str]) -> tuple[str, str]:
     """The signature and the text of ``program``'s failure; empty if it does not fail."""
-    stage = "lower"
     for message in member.ask(program=program.to_fields(), backends=list(backends)):
-        stage = message.get("stage", stage)
         if "crash" in message:
-            return f"{stage}: crash", message["crash"]
+            return f"{message['stage']}: crash", message["crash"]
         if "wrong" in message:
             return message["wrong"], message["text"]
     return "", ""

@@ -1,7 +1,7 @@
 """A process that tries programs, so that one that crashes takes no other with it.
 
 It reads a request a line from standard input and writes messages a line to standard output, both JSON. A
-message with "stage" tells what is about to be tried, so that who listens knows what a crash was in.
+message with "stage" says what is about to be tried, so that whoever reads them knows what a crash was in.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from tvmlite.core.errors import LibraryError, TvmliteError
+from tvmlite.core.errors import TvmliteError
 from tvmlite.fuzz.expected.check import Job, Refused, Wrong, check_legal, prepare, run_native, run_together
-from tvmlite.fuzz.expected.evaluate import TooLarge
 from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run import case
 from tvmlite.fuzz.symbolic import case as symbolic_case
@@ -42,156 +41,112 @@ class Worker:
         for line in sys.stdin:
             request = json.loads(line)
             if "program" in request:
-                self.single(Program.from_fields(request["program"]), request["backends"])
+                program = Program.from_fields(request["program"])
+                self.say(**_outcome(partial(self.single, program, request["backends"])))
             elif "describe" in request:
                 self.describe(Program.from_fields(request["describe"]))
-            elif request["kind"] == "symbolic":
-                self.symbolic(request["seed"], request["indices"])
             else:
-                self.block(request["seed"], request["indices"], request["backends"])
+                self.block(**request)
             self.say(end=True)
 
     def single(self, program: Program, backends: Sequence[str]) -> None:
-        """One program: its failure's signature and text, or none."""
+        """One program, in all forms of C."""
         self.say(stage="lower")
-        try:
-            job = self.prepared(program, 0)
-            self.legal_and_native(job, backends)
-            if "c" in backends:
-                for target in C_TARGETS:
-                    self.say(stage="c: compile")
-                    for wrong in run_together([job], target).values():
-                        raise wrong
-        except Wrong as wrong:
-            self.say(wrong=wrong.signature, text=wrong.text)
-        except Refused as refused:
-            self.say(refused=str(refused))
-        except Exception as error:  # the program is none: a shrunk one may be anything
-            self.say(invalid=f"{type(error).__name__}: {error}")
-        else:
-            self.say(right=True)
+        job = self.prepared(program, 0, backends)
+        for target in C_TARGETS if "c" in backends else ():
+            self.say(stage="c: compile")
+            for wrong in run_together([job], target).values():
+                raise wrong
 
-    def prepared(self, program: Program, index: int) -> Job:
-        return prepare(program, program.build(), f"kernel{index}", lambda name: self.say(stage=name))
+    def prepared(self, program: Program, index: int, backends: Sequence[str]) -> Job:
+        """``program`` compared in all but C."""
 
-    def legal_and_native(self, job: Job, backends: Sequence[str]) -> None:
-        self.say(stage="legalize")
-        legal = check_legal(job, job.program.target)
+        def stage(name: str) -> None:
+            self.say(index=index, stage=name)
+
+        job = prepare(program, program.build(), f"kernel{index}", stage)
+        stage("legalize")
+        legal = check_legal(job, program.target)
         if "llvm" in backends:
-            self.say(stage="llvm")
-            run_native(job, legal, job.program.target)
+            stage("llvm")
+            run_native(job, legal, program.target)
+        return job
 
-    def block(self, seed: int, indices: Sequence[int], backends: Sequence[str]) -> None:
+    def block(self, kind: str, seed: int, indices: Sequence[int], backends: Sequence[str]) -> None:
         """Several cases; the C code of all is compiled at once."""
-        jobs: dict[int, Job] = {}
+        waiting: dict[int, tuple[Job, dict[str, Any]]] = {}
         for index in indices:
-            start = time.perf_counter()
             self.say(index=index, stage="generate")
-            result = self.one(seed, index, backends, jobs)
-            if "c" not in backends or index not in jobs:
-                self.done(index, result, time.perf_counter() - start)
-        if "c" in backends and jobs:
-            self.together(jobs, C_TARGETS[(seed + indices[0]) % len(C_TARGETS)])
+            facts: dict[str, Any] = {}
+            if kind == "symbolic":
+                facts |= _outcome(partial(self.symbolic, seed, index, facts))
+            else:
+                jobs: list[Job] = []
+                facts |= _outcome(partial(self.schedule, seed, index, backends, facts, jobs))
+                if jobs and "c" in backends:
+                    waiting[index] = jobs[0], facts
+                    continue
+            self.done(index, facts)
+        if not waiting:
+            return
+        self.say(index=next(iter(waiting)), stage="c: compile")
+        target = C_TARGETS[(seed + indices[0]) % len(C_TARGETS)]
+        failed = run_together([job for job, _ in waiting.values()], target)
+        for place, (index, (_, facts)) in enumerate(waiting.items()):
+            self.done(index, facts | (_fields(failed[place]) if place in failed else {}))
 
-    def symbolic(self, seed: int, indices: Sequence[int]) -> None:
-        """Several graphs over symbolic extents, one by one."""
-        for index in indices:
-            start = time.perf_counter()
-            self.say(index=index, stage="generate")
-            self.done(index, self.one_symbolic(seed, index), time.perf_counter() - start)
-
-    def one_symbolic(self, seed: int, index: int) -> dict[str, Any]:
-        """What comes of one graph."""
-        facts: dict[str, Any] = {}
+    def symbolic(self, seed: int, index: int, facts: dict[str, Any]) -> None:
+        """One graph over symbolic extents; what is known of it joins ``facts``."""
         try:
             made = symbolic_case.make(seed, index)
             facts["tags"] = [made.family]
-            self.say(index=index, stage="compile")
+            self.say(index=index, stage="compile", **facts)
             facts["elements"] = facts["compared"] = check_symbolic(made)
-        except Wrong as wrong:
-            return {**facts, "wrong": wrong.signature, "text": wrong.text}
         except TvmliteError as error:
-            return {**facts, "refused": error.message}
-        except Exception:
-            return {**facts, "broken": traceback.format_exc(limit=-4)}
-        return facts
+            raise Refused(error.message) from error
 
-    def one(self, seed: int, index: int, backends: Sequence[str], jobs: dict[int, Job]) -> dict[str, Any]:
-        """All but the C code of one case; those ready for C join ``jobs``."""
-        try:
-            made = case.make(seed, index)
-        except Exception:
-            return {"broken": traceback.format_exc(limit=-4)}
-        facts: dict[str, Any] = {
-            "tags": list(made.program.tags),
-            "primitives_refused": list(made.refused),
-            "mistake": made.mistake,
-            "program": made.program.to_fields(),
-        }
-        self.say(index=index, stage="lower", program=facts["program"])
+    def schedule(
+        self, seed: int, index: int, backends: Sequence[str], facts: dict[str, Any], jobs: list[Job]
+    ) -> None:
+        """All but the C code of one case, which joins ``jobs`` when it is ready for that; what is known of it
+        joins ``facts``."""
+        made = case.make(seed, index)
+        facts |= {"tags": made.program.tags, "program": made.program.to_fields(), "mistake": made.mistake}
+        facts["primitives_refused"] = made.refused
+        self.say(index=index, stage="lower", **facts)
         if made.wrong is not None:
-            return {**facts, "wrong": made.wrong.signature, "text": made.wrong.text}
-        try:
-            job = self.prepared(made.program, index)
-            self.legal_and_native(job, backends)
-        except Wrong as wrong:
-            return {**facts, "wrong": wrong.signature, "text": wrong.text}
-        except Refused as refused:
-            return {**facts, "refused": str(refused)}
-        except TooLarge as error:
-            return {**facts, "refused": str(error)}
-        except Exception:
-            return {**facts, "broken": traceback.format_exc(limit=-4)}
+            raise made.wrong
+        job = self.prepared(made.program, index, backends)
         facts |= {"compared": job.compared, "elements": job.elements}
-        job.facts.update(facts)
-        jobs[index] = job
-        return facts
+        jobs.append(job)
 
-    def together(self, jobs: dict[int, Job], target: str) -> None:
-        """The C code of ``jobs``, in one library; one by one if that fails."""
-        start = time.perf_counter()
-        failed: dict[int, Wrong] = {}
-        for index, job in jobs.items():
-            job.stage = lambda name, index=index: self.say(index=index, stage=name)
-        self.say(index=next(iter(jobs)), stage="c: compile")
-        try:
-            failed = run_together(list(jobs.values()), target)
-        except (Wrong, LibraryError):
-            for index, job in jobs.items():
-                try:
-                    failed.update((index, one) for one in run_together([job], target).values())
-                except Wrong as wrong:
-                    failed[index] = wrong
-        else:
-            numbers = list(jobs)
-            failed = {numbers[place]: wrong for place, wrong in failed.items()}
-        spent = (time.perf_counter() - start) / len(jobs)
-        for index, job in jobs.items():
-            result = dict(job.facts)
-            if index in failed:
-                result |= {"wrong": failed[index].signature, "text": failed[index].text}
-            self.done(index, result, spent)
-
-    def done(self, index: int, result: dict[str, Any], seconds: float) -> None:
-        if "wrong" not in result and "broken" not in result:
-            result.pop("program", None)
-        self.say(index=index, done=True, seconds=round(seconds, 3), **result)
+    def done(self, index: int, facts: dict[str, Any]) -> None:
+        if "wrong" not in facts and "broken" not in facts:
+            facts.pop("program", None)
+        self.say(index=index, done=True, **facts)
 
     def describe(self, program: Program) -> None:
         """Shape and dtype, as text, of each tensor by its name: what a placeholder in its place would be."""
-        names = program.names()
-        found = {}
-        for name, value in names.items():
-            if isinstance(value, t.Tensor):
-                found[name] = [", ".join(str(n) for n in value.shape), value.dtype]
-        self.say(tensors=found)
+        tensors = {name: value for name, value in program.names().items() if isinstance(value, t.Tensor)}
+        self.say(tensors={n: [", ".join(map(str, one.shape)), one.dtype] for n, one in tensors.items()})
 
 
-def main() -> None:
-    """Serve, without a cache of objects: programs are not seen twice."""
-    os.environ["TVMLITE_CACHE"] = "off"
-    Worker().serve()
+def _outcome(attempt: Callable[[], object]) -> dict[str, Any]:
+    """What is wrong, refused or, of the fuzzer, broken in ``attempt``; empty if nothing is."""
+    try:
+        attempt()
+    except Wrong as wrong:
+        return _fields(wrong)
+    except Refused as refused:
+        return {"refused": str(refused)}
+    except Exception:  # a shrunk program may be anything
+        return {"broken": traceback.format_exc(limit=-4)}
+    return {}
+
+
+def _fields(wrong: Wrong) -> dict[str, str]:
+    return {"wrong": wrong.signature, "text": wrong.text}
 
 
 if __name__ == "__main__":
-    main()
+    Worker().serve()

@@ -15,21 +15,22 @@ from tvmlite.relay.ir.nodes import Expr, TupleGetItem, constant
 from tvmlite.relay.ir.types import Dim, normal_dim
 from tvmlite.te import expr as te
 
-Family: TypeAlias = Callable[[Inputs], Expr]
+Family: TypeAlias = Callable[[Inputs, random.Random], Expr]
 
-FAMILIES: dict[str, Family] = {}
-"""What a graph may have at its heart, by name."""
+FAMILIES: dict[str, Callable[[Inputs], Expr]] = {}
+"""What a graph may have at its heart, by name; behind it come more operators, where it gives floats."""
 
 
 def family(function: Family) -> Family:
     """Register the decorated function by its name."""
-    FAMILIES[function.__name__] = function
+
+    def made(inputs: Inputs) -> Expr:
+        value = function(inputs, inputs.rnd)
+        type_ = tensor_type_of(value)
+        return after(inputs, value, type_.shape) if type_.dtype == "float32" else value
+
+    FAMILIES[function.__name__] = made
     return function
-
-
-def finished(inputs: Inputs, value: Expr) -> Expr:
-    """``value`` with something behind it."""
-    return after(inputs, value, tensor_type_of(value).shape)
 
 
 def some_shape(rnd: random.Random, least: int = 1, most: int = 3) -> list[Dim]:
@@ -40,45 +41,40 @@ def some_shape(rnd: random.Random, least: int = 1, most: int = 3) -> list[Dim]:
 
 
 @family
-def dense(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def dense(inputs: Inputs, rnd: random.Random) -> Expr:
     depth, units = rnd.choice((3, 8, 16, 33, 64)), rnd.choice((1, 5, 16, 24, 40, 96))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth))
-    return finished(inputs, call("nn.dense", data, inputs.weight((units, depth))))
+    return call("nn.dense", data, inputs.weight((units, depth)))
 
 
 @family
-def dense_of_open_depth(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def dense_of_open_depth(inputs: Inputs, rnd: random.Random) -> Expr:
     depth, columns = extent(rnd), fixed_or_open(rnd, (5, 16, 24))
     data, weight = inputs.tensor((extent(rnd), depth)), inputs.tensor((columns, depth))
-    return finished(inputs, call("nn.dense", data, weight))
+    return call("nn.dense", data, weight)
 
 
 @family
-def matmul(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def matmul(inputs: Inputs, rnd: random.Random) -> Expr:
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 7, 16, 24), 0.6) for _ in range(3))
     turn_a, turn_b = rnd.random() < 0.4, rnd.random() < 0.4
     a = inputs.tensor((depth, rows) if turn_a else (rows, depth))
     b = inputs.tensor((columns, depth) if turn_b else (depth, columns))
-    return finished(inputs, call("nn.matmul", a, b, transpose_a=turn_a, transpose_b=turn_b))
+    return call("nn.matmul", a, b, transpose_a=turn_a, transpose_b=turn_b)
 
 
 @family
-def batch_matmul(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def batch_matmul(inputs: Inputs, rnd: random.Random) -> Expr:
     batch = fixed_or_open(rnd, (1, 2, 6))
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 8, 16), 0.6) for _ in range(3))
     turn = rnd.random() < 0.5
     a = inputs.tensor((batch, rows, depth))
     b = inputs.tensor((rnd.choice((batch, 1)), *((columns, depth) if turn else (depth, columns))))
-    return finished(inputs, call("nn.batch_matmul", a, b, transpose_b=turn))
+    return call("nn.batch_matmul", a, b, transpose_b=turn)
 
 
 @family
-def quantized_dense(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def quantized_dense(inputs: Inputs, rnd: random.Random) -> Expr:
     depth, units = rnd.choice((4, 16, 24, 64)), rnd.choice((5, 16, 40))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth), rnd.choice(("int8", "uint8")))
     made = call("nn.dense", data, inputs.weight((units, depth), "int8"), out_dtype="int32")
@@ -86,8 +82,7 @@ def quantized_dense(inputs: Inputs) -> Expr:
 
 
 @family
-def dynamically_quantized(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def dynamically_quantized(inputs: Inputs, rnd: random.Random) -> Expr:
     depth, units = rnd.choice((8, 16, 24)), rnd.choice((5, 16, 40))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth))
     largest = call("maximum", call("max", call("abs", data)), constant(np.float32(0.5)))
@@ -102,7 +97,7 @@ def _requantized(inputs: Inputs, made: Expr) -> Expr:
         return made
     scaled = call("multiply", call("cast", made, dtype="float32"), constant(np.float32(0.0625)))
     if inputs.rnd.random() < 0.5:
-        return finished(inputs, scaled)
+        return scaled
     return call("qnn.quantize", scaled, constant(np.float32(0.5)), constant(np.uint8(3)), out_dtype="uint8")
 
 
@@ -140,116 +135,106 @@ def _convolution(inputs: Inputs, rank: int, dtype: str = "float32") -> Expr:
 
 
 @family
-def conv1d(inputs: Inputs) -> Expr:
-    return finished(inputs, _convolution(inputs, 1))
+def conv1d(inputs: Inputs, rnd: random.Random) -> Expr:
+    return _convolution(inputs, 1)
 
 
 @family
-def conv2d(inputs: Inputs) -> Expr:
-    return finished(inputs, _convolution(inputs, 2))
+def conv2d(inputs: Inputs, rnd: random.Random) -> Expr:
+    return _convolution(inputs, 2)
 
 
 @family
-def conv3d(inputs: Inputs) -> Expr:
-    return finished(inputs, _convolution(inputs, 3))
+def conv3d(inputs: Inputs, rnd: random.Random) -> Expr:
+    return _convolution(inputs, 3)
 
 
 @family
-def two_conv2d(inputs: Inputs) -> Expr:
+def two_conv2d(inputs: Inputs, rnd: random.Random) -> Expr:
     first = call("nn.relu", _convolution(inputs, 2))
     channels = tensor_type_of(first).shape[1]
     assert isinstance(channels, int)
-    weight = inputs.weight((inputs.rnd.choice((8, 16)), channels, 1, 1))
-    return finished(inputs, call("nn.conv2d", first, weight))
+    weight = inputs.weight((rnd.choice((8, 16)), channels, 1, 1))
+    return call("nn.conv2d", first, weight)
 
 
 @family
-def quantized_conv(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def quantized_conv(inputs: Inputs, rnd: random.Random) -> Expr:
     return _requantized(inputs, _convolution(inputs, rnd.choice((1, 2)), rnd.choice(("int8", "uint8"))))
 
 
 @family
-def conv_transpose(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def conv_transpose(inputs: Inputs, rnd: random.Random) -> Expr:
     rank = rnd.choice((1, 2))
     kernel, attrs = _window(rnd, rank)
     channels, made = rnd.choice((1, 4, 16)), rnd.choice((1, 5, 16))
     data, weight = _image(inputs, channels, rank), inputs.weight((channels, made, *kernel))
-    return finished(inputs, call(f"nn.conv{rank}d_transpose", data, weight, **attrs))
+    return call(f"nn.conv{rank}d_transpose", data, weight, **attrs)
 
 
 @family
-def pool(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def pool(inputs: Inputs, rnd: random.Random) -> Expr:
     rank, kind = rnd.choice((1, 2, 2, 3)), rnd.choice(("max", "avg"))
     kernel, attrs = _window(rnd, rank)
     further = {"ceil_mode": rnd.random() < 0.3}
     if kind == "avg":
         further["count_include_pad"] = rnd.random() < 0.5
     data = _image(inputs, rnd.choice((1, 3, 16)), rank)
-    return finished(inputs, call(f"nn.{kind}_pool{rank}d", data, pool_size=kernel, **attrs, **further))
+    return call(f"nn.{kind}_pool{rank}d", data, pool_size=kernel, **attrs, **further)
 
 
 @family
-def whole_pool(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def whole_pool(inputs: Inputs, rnd: random.Random) -> Expr:
     data, kind = _image(inputs, rnd.choice((1, 3, 16)), 2), rnd.choice(("max", "avg"))
     if rnd.random() < 0.5:
-        return finished(inputs, call(f"nn.global_{kind}_pool2d", data))
+        return call(f"nn.global_{kind}_pool2d", data)
     size = (rnd.choice((1, 2, 3)), rnd.choice((1, 2, 4)))
-    return finished(inputs, call(f"nn.adaptive_{kind}_pool2d", data, output_size=size))
+    return call(f"nn.adaptive_{kind}_pool2d", data, output_size=size)
 
 
 @family
-def softmax(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def softmax(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     name = rnd.choice(("nn.softmax", "nn.log_softmax"))
-    return finished(inputs, call(name, inputs.tensor(shape), axis=rnd.randrange(len(shape))))
+    return call(name, inputs.tensor(shape), axis=rnd.randrange(len(shape)))
 
 
 @family
-def norm(inputs: Inputs) -> Expr:
-    rnd, size = inputs.rnd, inputs.rnd.choice((3, 16, 40))
+def norm(inputs: Inputs, rnd: random.Random) -> Expr:
+    size = rnd.choice((3, 16, 40))
     kind = rnd.choice(("layer", "rms", "instance", "group", "l2"))
     if kind in ("layer", "rms"):
         data = inputs.tensor((*some_shape(rnd, 1, 2), size))
         weights = [inputs.weight((size,)) for _ in range(2 if kind == "layer" else 1)]
-        return finished(inputs, call(f"nn.{kind}_norm", data, *weights))
+        return call(f"nn.{kind}_norm", data, *weights)
     if kind == "l2":
         shape = some_shape(rnd)
-        return finished(
-            inputs, call("nn.l2_normalize", inputs.tensor(shape), eps=1e-3, axis=(len(shape) - 1,))
-        )
+        return call("nn.l2_normalize", inputs.tensor(shape), eps=1e-3, axis=(len(shape) - 1,))
     channels = rnd.choice((2, 4, 16))
     data = _image(inputs, channels, 2)
     weights = [inputs.weight((channels,)), inputs.weight((channels,))]
     further = {"num_groups": 2} if kind == "group" else {}
-    return finished(inputs, call(f"nn.{kind}_norm", data, *weights, **further))
+    return call(f"nn.{kind}_norm", data, *weights, **further)
 
 
 @family
-def reduction(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def reduction(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd, 1, 4)
     axes = tuple(sorted(rnd.sample(range(len(shape)), rnd.randint(1, len(shape)))))
     name = rnd.choice(("sum", "mean", "max", "min"))
     made = call(name, inputs.tensor(shape), axis=axes, keepdims=rnd.random() < 0.5)
-    return finished(inputs, made)
+    return made
 
 
 @family
-def arg_reduction(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def arg_reduction(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd, 1, 3)
     name = rnd.choice(("argmax", "argmin"))
     return call(name, inputs.param(shape), axis=(rnd.randrange(len(shape)),), keepdims=rnd.random() < 0.5)
 
 
 @family
-def attention(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def attention(inputs: Inputs, rnd: random.Random) -> Expr:
     batch, heads = fixed_or_open(rnd, (1, 2), 0.4), rnd.choice((1, 2, 4))
     queries, keys = fixed_or_open(rnd, (1, 4, 16), 0.7), extent(rnd)
     depth, width = rnd.choice((4, 8, 16)), rnd.choice((4, 16))
@@ -257,12 +242,11 @@ def attention(inputs: Inputs) -> Expr:
     k, v = inputs.tensor((batch, heads, keys, depth)), inputs.tensor((batch, heads, keys, width))
     mask = rnd.choice(((), (queries, keys), (batch, 1, 1, keys)))
     made = call("nn.attention", q, k, v, inputs.param(mask), scale=0.5)
-    return finished(inputs, made)
+    return made
 
 
 @family
-def composed_attention(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def composed_attention(inputs: Inputs, rnd: random.Random) -> Expr:
     batch, queries, keys = (fixed_or_open(rnd, (2, 5), 0.7) for _ in range(3))
     depth = rnd.choice((4, 16))
     scores = call(
@@ -270,24 +254,22 @@ def composed_attention(inputs: Inputs) -> Expr:
     )
     weights = call("nn.softmax", call("multiply", scores, constant(np.float32(0.25))))
     values = inputs.tensor((batch, keys, rnd.choice((4, 16))))
-    return finished(inputs, call("nn.batch_matmul", weights, values, transpose_b=False))
+    return call("nn.batch_matmul", weights, values, transpose_b=False)
 
 
 @family
-def concatenate(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def concatenate(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     axis, parts = rnd.randrange(len(shape)), []
     for _ in range(rnd.randint(2, 4)):
         part = list(shape)
         part[axis] = fixed_or_open(rnd, (1, 2, 5), 0.6)
         parts.append(inputs.tensor(part))
-    return finished(inputs, call("concatenate", parts, axis=axis))
+    return call("concatenate", parts, axis=axis)
 
 
 @family
-def slices(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def slices(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     axis, least = rnd.randrange(len(shape)), extent(rnd)
     shape[axis] = normal_dim(least + rnd.randint(0, 3))
@@ -297,12 +279,11 @@ def slices(inputs: Inputs) -> Expr:
     made = call(
         "strided_slice", inputs.tensor(shape), begin=(begin,), end=(end,), strides=(stride,), axes=(axis,)
     )
-    return finished(inputs, made)
+    return made
 
 
 @family
-def pad(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def pad(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     mode = rnd.choice(("constant", "constant", "edge", "reflect"))
     most = 0 if mode == "reflect" else 3
@@ -310,12 +291,11 @@ def pad(inputs: Inputs) -> Expr:
         shape = [normal_dim(one + 2) for one in shape]
         most = 2
     widths = tuple((rnd.randint(0, most), rnd.randint(0, most)) for _ in shape)
-    return finished(inputs, call("nn.pad", inputs.tensor(shape), pad_width=widths, pad_mode=mode))
+    return call("nn.pad", inputs.tensor(shape), pad_width=widths, pad_mode=mode)
 
 
 @family
-def resize(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def resize(inputs: Inputs, rnd: random.Random) -> Expr:
     data = _image(inputs, rnd.choice((1, 3, 16)), 2)
     height, width = tensor_type_of(data).shape[2:]
     size = rnd.choice(
@@ -331,22 +311,18 @@ def resize(inputs: Inputs) -> Expr:
     mode = rnd.choice(("half_pixel", "asymmetric", "align_corners"))
     if method == "nearest_neighbor":
         mode = "asymmetric"
-    return finished(
-        inputs, call("image.resize2d", data, size=size, method=method, coordinate_transformation_mode=mode)
-    )
+    return call("image.resize2d", data, size=size, method=method, coordinate_transformation_mode=mode)
 
 
 @family
-def take(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def take(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     indices = inputs.param(some_shape(rnd, 1, 2), rnd.choice(("int32", "int64")))
-    return finished(inputs, call("take", inputs.tensor(shape), indices, axis=rnd.randrange(len(shape))))
+    return call("take", inputs.tensor(shape), indices, axis=rnd.randrange(len(shape)))
 
 
 @family
-def gather(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def gather(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd, 2, 3)
     axis = rnd.randrange(len(shape))
     places = list(shape)
@@ -354,39 +330,35 @@ def gather(inputs: Inputs) -> Expr:
     wanted = inputs.param(places, "int64")
     limit = call("shape_value", values=(shape[axis],))
     inside = call("floor_mod", wanted, limit)
-    return finished(inputs, call("gather", inputs.tensor(shape), inside, axis=axis))
+    return call("gather", inputs.tensor(shape), inside, axis=axis)
 
 
 @family
-def transpose(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def transpose(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd, 2, 4)
     axes = list(range(len(shape)))
     rnd.shuffle(axes)
-    return finished(inputs, call("transpose", inputs.tensor(shape), axes=tuple(axes)))
+    return call("transpose", inputs.tensor(shape), axes=tuple(axes))
 
 
 @family
-def elementwise(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def elementwise(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd, 1, 4)
     value = inputs.tensor(shape)
     for _ in range(rnd.randint(1, 4)):
         other = [one if rnd.random() < 0.6 else 1 for one in shape[rnd.randrange(len(shape)) :]]
         value = call(rnd.choice(("add", "multiply", "maximum", "subtract")), value, inputs.tensor(other))
-    return finished(inputs, value)
+    return value
 
 
 @family
-def cumulative(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def cumulative(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
-    return finished(inputs, call("cumsum", inputs.tensor(shape), axis=rnd.randrange(len(shape))))
+    return call("cumsum", inputs.tensor(shape), axis=rnd.randrange(len(shape)))
 
 
 @family
-def sorting(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def sorting(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     data, axis = inputs.param(shape), rnd.randrange(len(shape))
     if rnd.random() < 0.5:
@@ -401,36 +373,32 @@ def sorting(inputs: Inputs) -> Expr:
 
 
 @family
-def repeats(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def repeats(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     data = inputs.tensor(shape)
     if rnd.random() < 0.5:
-        return finished(inputs, call("tile", data, reps=tuple(rnd.choice((1, 2, 3)) for _ in shape)))
-    return finished(inputs, call("repeat", data, repeats=rnd.choice((2, 3)), axis=rnd.randrange(len(shape))))
+        return call("tile", data, reps=tuple(rnd.choice((1, 2, 3)) for _ in shape))
+    return call("repeat", data, repeats=rnd.choice((2, 3)), axis=rnd.randrange(len(shape)))
 
 
 @family
-def split(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def split(inputs: Inputs, rnd: random.Random) -> Expr:
     shape = some_shape(rnd)
     axis = rnd.randrange(len(shape))
     half = shape[axis]
     shape[axis] = normal_dim(half * 2)
     parts = call("split", inputs.tensor(shape), indices_or_sections=2, axis=axis)
-    return finished(inputs, call("multiply", TupleGetItem(parts, 0), call("sigmoid", TupleGetItem(parts, 1))))
+    return call("multiply", TupleGetItem(parts, 0), call("sigmoid", TupleGetItem(parts, 1)))
 
 
 @family
-def depth_to_space(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def depth_to_space(inputs: Inputs, rnd: random.Random) -> Expr:
     data = _image(inputs, 4 * rnd.choice((1, 4)), 2)
-    return finished(inputs, call("nn.depth_to_space", data, block_size=2, mode=rnd.choice(("DCR", "CRD"))))
+    return call("nn.depth_to_space", data, block_size=2, mode=rnd.choice(("DCR", "CRD")))
 
 
 @family
-def recurrent(inputs: Inputs) -> Expr:
-    rnd = inputs.rnd
+def recurrent(inputs: Inputs, rnd: random.Random) -> Expr:
     steps, batch, size = fixed_or_open(rnd, (1, 4), 0.7), fixed_or_open(rnd, (1, 3), 0.6), rnd.choice((5, 16))
     blocks = -(-size // 16)
     kind, gates, states = rnd.choice((("rnn", 1, 1), ("gru", 3, 1), ("lstm", 4, 2)))
@@ -443,4 +411,4 @@ def recurrent(inputs: Inputs) -> Expr:
     gate, out = ("sigmoid", 0.0, 0.0), ("tanh", 0.0, 0.0)
     functions = {"rnn": (out,), "gru": (gate, out), "lstm": (gate, out, out)}[kind]
     made = call(f"nn.{kind}_scan", data, recurrence, *vectors, *first, lengths, activations=functions)
-    return finished(inputs, TupleGetItem(made, 0))
+    return TupleGetItem(made, 0)

@@ -1,4 +1,4 @@
-"""Functions of loop IR as plain data, for another process of ours: numbers, words and lists of them.
+"""Functions of loop IR, and expressions, as plain data for another process: numbers, words, lists of them.
 
 What is shared stays shared, and a variable or buffer is one and the same wherever it stands: what comes back
 is legalised, and written as code, exactly as what was sent would be.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core.node import Node
@@ -36,11 +37,13 @@ _KNOWN: tuple[Node, ...] = (ir.THREAD, ir.THREADS, ir.CAPACITY)
 _NODE, _NODES, _DATA = 0, 1, 2
 
 
-def encode(function: ir.Function) -> bytes:
-    """``function``, structured, as bytes that ``decode`` takes."""
-    places: dict[Node, int] = {node: place for place, node in enumerate(_KNOWN)}
+def encode(root: Node, known: Sequence[Node] = ()) -> bytes:
+    """``root``, a structured function or an expression, as bytes that ``decode`` takes, given the same
+    variables ``known``."""
+    first = (*_KNOWN, *known)
+    places: dict[Node, int] = {node: place for place, node in enumerate(first)}
     rows: list[Any] = []
-    stack: list[Node] = [function]
+    stack: list[Node] = [root]
     while stack:
         node = stack[-1]
         if node in places:
@@ -53,18 +56,24 @@ def encode(function: ir.Function) -> bytes:
             continue
         stack.pop()
         rows.append([_NUMBERS[type(node)], *(_written(value, places) for value in values)])
-        places[node] = len(_KNOWN) + len(rows) - 1
+        places[node] = len(first) + len(rows) - 1
+    if not rows:
+        rows.append(places[root])
     return json.dumps(rows, separators=(",", ":")).encode()
 
 
-def decode(data: bytes) -> ir.Function:
-    """The function that ``encode`` wrote."""
-    made: list[Any] = list(_KNOWN)
-    for number, *fields in json.loads(data):
-        made.append(_CLASSES[number](*[_read(field, made) for field in fields]))
-    function = made[-1]
-    assert isinstance(function, ir.Function)
-    return take_as_simple(function)
+def decode(data: bytes | str, known: Sequence[Node] = ()) -> Any:
+    """The function or expression that ``encode`` wrote."""
+    made: list[Any] = [*_KNOWN, *known]
+    for row in json.loads(data):
+        made.append(made[row] if isinstance(row, int) else _node(row, made))
+    root = made[-1]
+    return take_as_simple(root) if isinstance(root, ir.Function) else root
+
+
+def _node(row: list[Any], made: list[Any]) -> Node:
+    number, *fields = row
+    return _CLASSES[number](*[_read(field, made) for field in fields])
 
 
 def _inside(value: Any) -> tuple[Node, ...]:

@@ -64,7 +64,7 @@ def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
             hint="call transform_layout first, then arrange the loops it gives",
         )
     found = _index_map(mapping, op.output_shape(0), op.name, span)
-    stage.layout, stage.layout_span = found, span
+    stage.change(layout=found)
     return _loops(stage, found) if isinstance(op, t.ComputeOp) else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 
@@ -33,3 +33,18 @@ def page(title: str, style: str, body: str, values: Mapping[str, str]) -> str:
 def resource(package: str, name: str) -> str:
     """The text of the file ``name`` that comes with ``package``."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain text whose rows begin with a name and end with a column of words, not numbers."""
+
+    def cells(tag: str, texts: Sequence[str]) -> str:
+        *numbers, words = map(escape, texts)
+        end = f'<{tag} class="words">{words}</{tag.split()[0]}>'
+        return "".join(f"<{tag}>{one}</{tag.split()[0]}>" for one in numbers) + end
+
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{cells("td", texts)}</tr>' for name, *texts in rows
+    )
+    head = cells('th scope="col"', heads)
+    return f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

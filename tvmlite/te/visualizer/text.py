@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _SMALL = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
@@ -38,3 +40,11 @@ def times(ratio: float) -> str:
 def gain(ratio: float) -> str:
     """``1.04×``: three digits, as gains near one need them."""
     return f"{ratio:.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """``rows`` of cells as lines, each column as wide as its longest cell; the first row is the heading."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -29,7 +29,7 @@ def product(data: Expr = x) -> Expr:
 def narrowed(body: Expr) -> tuple[Module, Module]:
     """The fused module before and after the pass: well formed and of nearly the same meaning."""
     before = fuse(Module({"main": Function((x,), body)}))
-    after = narrow_links("bfloat16")(before)
+    after = narrow_links(before, "bfloat16")
     verify(after)
     data = rng.standard_normal((3, 16)).astype(numpy_of("bfloat16"))
     made, wanted = (np.asarray(interpret(one, [data]), "float32") for one in (after, before))

@@ -8,7 +8,6 @@ from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
@@ -17,6 +16,7 @@ from tvmlite.relay.ir.types import same_type
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.passes import pipeline
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves, to_mixed_precision
+from tvmlite.te.codegen import process
 from tvmlite.techniques.winograd import operator as winograd
 
 WITHOUT = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3")
@@ -253,7 +253,7 @@ def test_compiled_it_is_as_near(target: str, units: int) -> None:
     lib = compile(module, target, precision="bfloat16")
     wanted = interpret(module, [data])
 
-    if reason := jit_library.reason_not_to_run(Target.parse(target)):
+    if reason := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(f"compiled, not run: {reason}")
     assert np.abs(lib(data) - wanted).max() <= 3e-2 * wanted.max()
 

@@ -59,15 +59,15 @@ def check_layouts(stages: Iterable[Stage]) -> None:
             producer = of.get(tensor.op)
             if producer is None:
                 continue
-            for primitive, span, wants in (
-                ("transform_layout", producer.layout_span, producer.layout is not None),
-                ("storage_align", producer.alignment_span, bool(producer.alignments)),
+            for primitive, asked in (
+                ("transform_layout", producer.layout),
+                ("storage_align", producer.alignments),
             ):
-                if wants:
+                if asked:
                     raise ScheduleError(
                         f"{primitive}: {producer.name} must stay as it is, because the extern stage "
                         f"{stage.name} takes its memory, by its address or with one index for all axes",
-                        span,
+                        producer.span_of(primitive),
                     )
 
 

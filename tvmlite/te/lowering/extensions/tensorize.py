@@ -62,7 +62,7 @@ class _Matching:
         return ScheduleError(
             f"tensorize: stage {self.stage.name} from axis {axis} on does not compute what the intrinsic "
             f"{self.intrin.name} does: {reason}",
-            self.stage.tensorize_span,
+            self.stage.span_of("tensorize"),
         )
 
 
