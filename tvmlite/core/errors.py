@@ -6,7 +6,7 @@ from tvmlite.core.span import Span
 
 
 class TvmliteError(Exception):
-    """The user's fault, told in one message: who, what was given, what was expected.
+    """The user's fault, in one message: who, what was given, what was expected.
 
     ``span`` is where the thing at fault was written (a Python line or an ONNX node);
     ``hint`` says what to do about it. Our own faults are ``assert``s, never this class.

@@ -41,7 +41,7 @@ class Span:
         """The innermost frame outside tvmlite and Python's own library, which may stand between two of ours
         (``contextlib``) or call us; if there is no such frame, the innermost outside tvmlite.
 
-        Frames are told apart by module name, not by path: a checkout's folder would also be a
+        Frames are known by module name, not by path: a checkout's folder would also be a
         prefix of its own tests and tutorials.
         """
         frame = sys._getframe(1)

@@ -14,7 +14,7 @@ _CHECKED = re.compile(
     r"s?sse[0-9]|avx(?!10)|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
     r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
 )
-"""Names that tell which instructions a code generator may use; others are not looked into.
+"""Names of instructions that a code generator may use; others are not looked into.
 (``avx10.1`` is one for many, which have names of their own.)"""
 
 _LINUX = {
@@ -29,7 +29,7 @@ _LINUX = {
 
 
 def missing_features(features: Iterable[str]) -> list[str]:
-    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not tell.
+    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not say.
 
     AMX's it also lacks where the system does not let this process use them, which is asked for here.
     """
@@ -47,7 +47,7 @@ def missing_features(features: Iterable[str]) -> list[str]:
 
 
 def processor_name() -> str:
-    """What the processor's maker calls it; its architecture where the system does not tell."""
+    """What the processor's maker calls it; its architecture where the system does not say."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -33,6 +33,8 @@ MODULES = {
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
+    "fused_reads": "tvmlite.te.lowering.extensions.fused_reads",
+    "intervals": "tvmlite.te.lowering.extensions.interval_rules",
     "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",
@@ -41,6 +43,7 @@ MODULES = {
     "scan": "tvmlite.te.lowering.extensions.scan",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
+    "vector_rules": "tvmlite.te.arith.vector_rules",
     "tensorize": "tvmlite.te.lowering.extensions.tensorized_nest",
 }
 """The module of each extension. The core calls its functions."""

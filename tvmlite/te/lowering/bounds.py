@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import postorder, substitute
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.expr import Expr
+from tvmlite.te.extensions import extension
 from tvmlite.te.lowering.intervals import Environment, at_least, evaluate, simplify, union
 from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.relations import (
@@ -29,7 +31,6 @@ from tvmlite.te.schedule.relations import (
     pass_down,
     plain,
     unfused,
-    values_up,
 )
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
@@ -194,10 +195,11 @@ def _set_region(
     for consumer in consumers:
         with bounds.inside(consumer, own=True):
             running = running_intervals(consumer, stage.attach_ivar, bounds)
-            unrolled = _by_loops(stage, consumer, bounds)
+            fused = any(isinstance(r, Fuse) for r in consumer.relations)
+            by_loops = extension("fused_reads").by_loops(stage, consumer, bounds) if fused else None
             for tensor, places in formulas[consumer.op].reads.items():
                 for place in places if tensor.op is op else ():
-                    needed.append([_read(index, running, unrolled, bounds.analyzer) for index in place])
+                    needed.append([_read(index, running, by_loops, bounds.analyzer) for index in place])
     with bounds.inside(stage, own=False):
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             # None where nothing is read any more: what was inlined may leave out what it was given
@@ -243,23 +245,15 @@ def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dic
     return {bounds.variable(axis): _relax(axis, found[axis], outside, partial, bounds) for axis in axes}
 
 
-def _read(
-    index: Expr, running: Environment, unrolled: _ByLoops | None, analyzer: Analyzer
-) -> Interval | None:
+def _read(index: Expr, running: Environment, by_loops: Any, analyzer: Analyzer) -> Interval | None:
     """What ``index`` runs over: by the axes in it, or, where that is less, by the loops they come from."""
     known = evaluate(index, running, analyzer)
-    if unrolled is None or (known is not None and known.is_point):
+    if by_loops is None or (known is not None and known.is_point):
         return known
-    other = evaluate(
-        e.convert(simplify(analyzer, substitute(index, unrolled.values))), unrolled.running, analyzer
-    )
-    if known is None or other is None:
-        return known or other
-    fewer = isinstance(other.width, int) and (not isinstance(known.width, int) or other.width < known.width)
-    return other if fewer else known
+    return by_loops.narrower(index, known, analyzer)
 
 
-def _shrinks(stage: Stage, leaf: IterVar) -> bool:
+def shrinks(stage: Stage, leaf: IterVar) -> bool:
     """Whether the tiles that the loop ``leaf`` of ``stage`` runs over shrink in loops that follow it."""
     return any(isinstance(r, Split) and r.tail == SHRINK and r.outer is leaf for r in stage.relations)
 
@@ -267,7 +261,7 @@ def _shrinks(stage: Stage, leaf: IterVar) -> bool:
 def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
     """The variables of loops over tiles that shrink, of which ``leaf`` of ``stage`` is the outer; a loop of
     one turn has none that could be found, so it stands for itself."""
-    if not _shrinks(stage, leaf):
+    if not shrinks(stage, leaf):
         return set()
     split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
     parts = made_from(stage.relations, [split.outer, split.inner])
@@ -282,34 +276,6 @@ _ANY = e.Var("any", e.INDEX)
 def _all_of(extent: Extent) -> Interval:
     """All of ``extent``."""
     return Interval(extent.min, extent.extent - 1)
-
-
-@dataclass
-class _ByLoops:
-    """The axes of a stage as expressions over its loops, and what the running loops run over."""
-
-    values: dict[e.Var, Expr]
-    running: dict[e.Var, Interval]
-
-
-def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
-    """``consumer``'s axes by its loops, if some were fused: ``i * w + j`` is then one loop again, which the
-    intervals of i and j alone do not show. None where tiles shrink in further loops, which are not seen."""
-    op = consumer.op
-    if not isinstance(op, t.ComputeOp) or not any(isinstance(r, Fuse) for r in consumer.relations):
-        return None
-    values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
-    values_up(consumer.relations, bounds.ranges, values)
-    running: dict[e.Var, Interval] = {}
-    around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *loops_around(consumer)]
-    for owner, leaf in around:
-        if leaf is stage.attach_ivar:
-            break
-        if _shrinks(owner, leaf):
-            return None
-        running[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
-    axes = (*op.axis, *op.reduce_axis)
-    return _ByLoops({bounds.variable(a): e.convert(values[a], e.INDEX) for a in axes}, running)
 
 
 def _relax(
