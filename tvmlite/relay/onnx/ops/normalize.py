@@ -18,10 +18,11 @@ _SOFTMAXES = ("Softmax", "LogSoftmax", "Hardmax")
 
 
 @converter(*_SOFTMAXES)
-def flat_softmax(node: OnnxNode, data: Expr) -> Expr:
-    """Before opset 13: over all axes from ``axis`` on, taken as one."""
-    shape = node.shape(data)
-    axis = node.attr("axis", 1)
+def softmax(node: OnnxNode, data: Expr) -> Expr:
+    """Along one axis; before opset 13 over all axes from ``axis`` on, taken as one."""
+    shape, axis = node.shape(data), node.attr("axis")
+    if node.opset >= 13:
+        return _softmax(node, data, node.axis(axis, len(shape)))
     axis = axis + len(shape) if axis < 0 else axis
     if not 0 <= axis <= len(shape):
         node.bad(f"axis {axis} is outside [0, {len(shape)}]")
@@ -29,11 +30,6 @@ def flat_softmax(node: OnnxNode, data: Expr) -> Expr:
         return _softmax(node, data, axis)
     flat = node.reshape(data, (node.product(shape[:axis]), node.product(shape[axis:])))
     return node.reshape(_softmax(node, flat, 1), shape)
-
-
-@converter(*_SOFTMAXES, since=13)
-def softmax(node: OnnxNode, data: Expr) -> Expr:
-    return _softmax(node, data, node.axis(node.attr("axis", -1), node.rank(data)))
 
 
 def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
@@ -57,12 +53,14 @@ def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     return powers / node.make("sum", powers, axis=(axis,), keepdims=True)
 
 
-@converter("BatchNormalization", since=7)
+@converter("BatchNormalization")
 def batch_norm(
     node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr
 ) -> Expr | list[Expr]:
     """Of an inference: by the statistics given. Older models name more outputs, which training wrote."""
-    if node.opset >= 14 and node.attr("training_mode", 0):
+    if node.opset < 7 and not node.flag("is_test"):
+        node.unsupported("is_test=0: training")
+    if node.opset >= 14 and node.flag("training_mode"):
         return _training_norm(node, data, scale, bias, mean, var)
     if node.opset < 9 and not node.attr("spatial", 1):
         node.unsupported("spatial=0")
