@@ -270,7 +270,7 @@ class OnnxNode:
         """What ONNX's own operator ``op_type``, the newest one if not of ``opset``, makes of this node."""
         plain = copy.copy(self)
         plain.domain, plain.op_type = "", op_type
-        plain.opset = opset or onnx.defs.onnx_opset_version()
+        plain.opset = opset or schemas.NEWEST
         plain.defaults = schemas.defaults("", op_type, plain.opset)
         function = registry.find("", op_type, plain.opset)
         assert function is not None, op_type

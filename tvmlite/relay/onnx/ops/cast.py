@@ -22,7 +22,7 @@ def cast_like(node: OnnxNode, data: Expr, like: Expr) -> Expr:
 
 def cast_to(node: OnnxNode, data: Expr, dtype: str) -> Expr:
     """``data`` as ``dtype``; beyond the greatest 8-bit float it is that, unless ``saturate`` is 0."""
-    saturate = node.flag("saturate", True)
+    saturate = node.flag("saturate")
     if dtype == node.dtype(data):
         return data
     if dtype == dtypes.POWER_OF_TWO:

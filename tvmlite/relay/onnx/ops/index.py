@@ -59,7 +59,7 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
 
 @converter("GatherND", since=11)
 def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
-    skip = node.attr("batch_dims", 0)
+    skip = node.attr("batch_dims")
     return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
 
 
@@ -115,7 +115,7 @@ def top_k(node: OnnxNode, data: Expr, k: Expr | None = None) -> list[Expr]:
         node.bad(f"K is {count} on an axis of {extent}")
     if not (isinstance(count, int) and isinstance(extent, int)):
         data = at_least(node, data, axis, count)
-    order = {"ret_type": "both", "is_ascend": not node.flag("largest", True), "dtype": "int64"}
+    order = {"ret_type": "both", "is_ascend": not node.flag("largest"), "dtype": "int64"}
     made = node.make("topk", data, k=count, axis=axis, **order)
     return [node.field(made, 0), node.field(made, 1)]
 
@@ -148,5 +148,5 @@ def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
 def tensor_scatter(node: OnnxNode, cache: Expr, update: Expr, start: Expr | None = None) -> Expr:
     """A cache with an update written at each batch's own place."""
     start = node.full(0, node.shape(cache)[:1], "int64") if start is None else start
-    axis, mode = node.attr("axis", -2), node.attr("mode", "linear")
+    axis, mode = node.attr("axis", -2), node.attr("mode")
     return node.make("tensor_scatter", cache, update, start, axis=axis, mode=mode)

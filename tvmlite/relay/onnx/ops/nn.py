@@ -53,7 +53,7 @@ class Window:
     def padding(self, sizes: Sequence[Dim]) -> Padding:
         """(begin, end) for each spatial axis of ``sizes``, from ``pads`` or ``auto_pad``."""
         node, rank = self.node, len(self.kernel)
-        mode = node.attr("auto_pad", "NOTSET")
+        mode = node.attr("auto_pad")
         if mode in ("NOTSET", ""):
             pads = node.attr("pads") or [0] * (2 * rank)
             if len(pads) != 2 * rank:
@@ -148,7 +148,7 @@ def convolution(
         weight,
         **window.attrs,
         padding=left,
-        groups=node.attr("group", 1),
+        groups=node.attr("group"),
         channels=node.shape(weight)[0],
         kernel_size=window.kernel,
         out_dtype=out_dtype,

@@ -285,14 +285,14 @@ def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
 
 @converter("DepthToSpace")
 def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
-    mode = node.attr("mode", "DCR")
+    mode = node.attr("mode")
     return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
 
 
 @converter("SpaceToDepth")
 def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
     block = node.required("blocksize")
-    if node.attr("mode", "DCR") != "DCR":
+    if node.attr("mode") != "DCR":
         return _channel_major(node, data, block)
     return node.make("nn.space_to_depth", data, block_size=block)
 
@@ -312,4 +312,4 @@ def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
 @converter("Trilu", since=14)
 def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
     offset = 0 if k is None else node.one_int(k, "k")
-    return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))
+    return node.make("trilu", data, k=offset, upper=node.flag("upper"))

@@ -274,7 +274,7 @@ def stft(
     elif beyond < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
     frames = dims.simplify(1 + beyond // hop)
-    onesided = bool(node.attr("onesided", 1))
+    onesided = node.flag("onesided")
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
     starts = node.arange(frames) * node.scalar(hop)

@@ -69,7 +69,8 @@ def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
 @converter("RoiAlign", since=10)
 def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
     """Before opset 16 regions are not shifted by half a pixel."""
-    mode = node.choice("coordinate_transformation_mode", "output_half_pixel", "half_pixel")
+    mode = node.choice("coordinate_transformation_mode", "half_pixel", "output_half_pixel")
+    mode = mode if node.opset >= 16 else "output_half_pixel"
     if node.rank(rois) != 2 or node.rank(batches) != 1:
         node.bad(f"rois of rank {node.rank(rois)} and batch_indices of rank {node.rank(batches)}")
     kind = node.choice("mode", "avg", "max")
@@ -78,9 +79,9 @@ def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
         "vision.roi_align",
         data,
         node.many("concatenate", [column, rois], axis=1),
-        pooled_size=(node.attr("output_height", 1), node.attr("output_width", 1)),
-        spatial_scale=node.attr("spatial_scale", 1.0),
-        sample_ratio=node.attr("sampling_ratio", 0),
+        pooled_size=(node.attr("output_height"), node.attr("output_width")),
+        spatial_scale=node.attr("spatial_scale"),
+        sample_ratio=node.attr("sampling_ratio"),
         mode="weighted_max" if kind == "max" else "avg",  # as ONNX Runtime and onnx's reference take it
         aligned=mode == "half_pixel",
     )
@@ -100,7 +101,7 @@ def deform_conv(
         node.unsupported(f"data of rank {node.rank(data)}, expected 4")
     outputs, inputs, *kernel = node.shape(weight)
     batch, channels = node.shape(data)[:2]
-    groups, moved = node.attr("group", 1), node.attr("offset_group", 1)
+    groups, moved = node.attr("group"), node.attr("offset_group")
     if not all(isinstance(d, int) for d in (outputs, inputs, channels, *kernel)):
         node.unsupported("a kernel of dynamic size")
     if channels != inputs * groups or outputs % groups or channels % moved:

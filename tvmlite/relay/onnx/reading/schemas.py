@@ -21,6 +21,9 @@ _TYPE_NAMES = {
 """How schemas name our element types."""
 
 
+NEWEST = onnx.defs.onnx_opset_version()
+
+
 @lru_cache(maxsize=4096)
 def find(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub lacks the functions
     """The schema of an operator of ``opset``, or None."""
@@ -33,15 +36,19 @@ def find(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub
 def find_or_newest(domain: str, op_type: str, opset: int) -> Any:
     """``find``; of an operator of ONNX's own that is newer than ``opset``, which is converted, the newest."""
     schema = find(domain, op_type, opset)
-    return schema if schema or domain else find(domain, op_type, onnx.defs.onnx_opset_version())
+    return schema if schema or domain else find(domain, op_type, NEWEST)
 
 
 @lru_cache(maxsize=4096)
 def defaults(domain: str, op_type: str, opset: int) -> Mapping[str, onnx.AttributeProto]:
-    """The attributes that an operator has where its nodes do not give them."""
-    schema = find_or_newest(domain, op_type, opset)
-    rows = {} if schema is None else schema.attributes
-    return {name: one.default_value for name, one in rows.items() if one.default_value.name}
+    """The attributes that an operator has where its nodes do not give them.
+
+    Those that it has in newer operator sets only are what they are there: the older operator is that case.
+    """
+    schemas = (find_or_newest(domain, op_type, version) for version in (NEWEST, opset))
+    rows = [one.attributes for one in schemas if one is not None]
+    every = {name: attribute for each in rows for name, attribute in each.items()}
+    return {name: one.default_value for name, one in every.items() if one.default_value.name}
 
 
 def check_node(node: OnnxNode, inputs: Sequence[Expr | None]) -> None:
