@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops import loops
@@ -64,6 +64,17 @@ def quantized_lstm_type(
     agree(call, "the peepholes", peephole.shape[0], 3 * size)
     check_activations(call, 3)
     return states_type(call, data, size, (hidden, cell, lengths))
+
+
+def packed(recurrence: Expr, size: int, make: Callable[..., Expr]) -> Expr:
+    """A recurrence ``(size, GATES * size)`` of integers as the operator takes it, by calls of ``make``."""
+    blocks, quads = -(-size // LANES), -(-size // QUAD)
+    width = ((0, quads * QUAD - size), (0, 0), (0, blocks * LANES - size))
+    made = make("reshape", recurrence, newshape=(size, GATES, size))
+    made = make("cast", make("nn.pad", made, pad_width=width, pad_value=0.0), dtype="int8")
+    made = make("reshape", made, newshape=(quads, QUAD, GATES, blocks, LANES))
+    made = make("transpose", made, axes=(3, 0, 2, 4, 1))
+    return make("reshape", made, newshape=(blocks, quads, GATES, LANES * QUAD))
 
 
 def quantized_lstm_numpy(

@@ -13,8 +13,7 @@ from tvmlite.relay.onnx.ops import matmul, quant, recurrent
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN, plus, transposed, unpacked
 from tvmlite.relay.onnx.reading.registry import converter
-from tvmlite.relay.ops.recurrent_loops import LANES
-from tvmlite.te.intrin.x86 import QUAD
+from tvmlite.relay.ops import recurrent_quantized
 
 _OF_REALS = {
     "QLinearAdd": ("Add", 0, 2),
@@ -181,10 +180,5 @@ def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr
     weight, zero = ((node.cast(x, "int32") - moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
     sums = node.make("sum", weight - zero, axis=(0,), keepdims=False)
-    gates, blocks, quads = columns // size, -(-size // LANES), -(-size // QUAD)
-    made = node.reshape(weight, (size, gates, size))
-    width = ((0, quads * QUAD - size), (0, 0), (0, blocks * LANES - size))
-    made = node.cast(node.make("nn.pad", made, pad_width=width, pad_value=0.0), "int8")
-    made = node.reshape(made, (quads, QUAD, gates, blocks, LANES))
-    made = node.transpose(made, (3, 0, 2, 4, 1))
-    return node.reshape(made, (blocks, quads, gates, LANES * QUAD)), [scale, zero, sums]
+    recurrence = recurrent_quantized.packed(weight, size, node.make)
+    return recurrence, [scale, zero, sums]
