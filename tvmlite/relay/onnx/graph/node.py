@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -334,6 +335,11 @@ class OnnxNode:
         steps = tuple(strides or [1] * len(axes))
         bounds = {"begin": tuple(begin), "end": tuple(end), "strides": steps}
         return self.make("strided_slice", value, **bounds, axes=tuple(axes))
+
+    def split(self, value: Expr, axis: int, sizes: Sequence[Dim]) -> list[Expr]:
+        """Parts of ``sizes`` along ``axis``, one after the other."""
+        ends = list(itertools.accumulate(sizes, lambda a, b: dims.simplify(a + b)))
+        return [self.slice(value, [axis], [a], [b]) for a, b in zip([0, *ends], ends, strict=False)]
 
     def pick(self, value: Expr, axis: int, index: int) -> Expr:
         """Row ``index`` along ``axis``, which goes."""

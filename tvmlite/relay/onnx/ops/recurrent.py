@@ -60,7 +60,7 @@ class _Layer:
 
 
 def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
-    return [node.slice(data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+    return node.split(data, axis, [hidden] * count)
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:

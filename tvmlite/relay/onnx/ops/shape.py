@@ -170,13 +170,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     if any(isinstance(d, int) and d < 0 for d in given):
         node.bad(f"sizes {given}: negative")
     data = assume_shape(node, data, tuple(total if i == axis else d for i, d in enumerate(shape)))
-    begin: Dim = 0
-    parts: list[Expr] = []
-    for size in given:
-        end = dims.simplify(begin + size)
-        parts.append(node.slice(data, [axis], [begin], [end]))
-        begin = end
-    return parts
+    return node.split(data, axis, given)
 
 
 @converter("Slice")
