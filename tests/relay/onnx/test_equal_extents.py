@@ -51,7 +51,7 @@ def test_a_quantized_concatenation_of_rows_that_are_equal_at_some_sizes() -> Non
         np.testing.assert_array_equal(lib(x), np.concatenate([np.tile(x[::4], (2, 1)), x[::2]], 1))
     with pytest.raises(ExecutionError) as error:
         lib(np.zeros((5, 3), np.uint8))
-    assert 'node "joined" (QLinearConcat): the extents (h + 3) // 4 * 2 and (h + 1) // 2' in str(error.value)
+    assert 'node "joined" (QLinearConcat): the extents (h + 1) // 2 and (h + 3) // 4 * 2' in str(error.value)
     assert "must be equal (h is 5)" in str(error.value)
 
 

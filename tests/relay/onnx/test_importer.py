@@ -29,8 +29,8 @@ def node(kind, inputs, outputs, name="", **attrs):
     return helper.make_node(kind, inputs.split(), outputs.split(), name, **attrs)
 
 
-def unary(kind, shape, **attrs):
-    return model_of([node(kind, "x", "y", **attrs)], [("x", FLOAT, shape)], [("y", FLOAT, None)])
+def unary(kind, shape, opset=17, **attrs):
+    return model_of([node(kind, "x", "y", **attrs)], [("x", FLOAT, shape)], [("y", FLOAT, None)], (), opset)
 
 
 def test_named_dimensions_keep_their_names() -> None:
@@ -257,3 +257,26 @@ def test_operators_of_python_in_a_converter_carry_the_name_of_its_node() -> None
     calls = [made for made in postorder(from_onnx(model).main.body) if isinstance(made, Call)]
     assert [made.op for made in calls] == ["negative", "multiply", "subtract"]
     assert {made.span.node for made in calls} == {"fold"}
+
+
+def test_an_attribute_that_is_none_of_the_texts_it_may_be_is_named_with_them() -> None:
+    with pytest.raises(ModelError) as error:
+        from_onnx(unary("Gelu", [3], opset=20, approximate="sine"))
+
+    assert "Gelu: approximate is 'sine', expected none or tanh" in str(error.value)
+
+
+@pytest.mark.parametrize(("opset", "alpha"), [(1, 1.6732), (6, 1.6732632423543772)])
+def test_an_attribute_that_is_left_out_is_what_the_schema_of_the_opset_says(opset, alpha) -> None:
+    module = from_onnx(unary("Selu", [1], opset=opset))
+
+    made = interpret(module.main, [np.array([-1.0], np.float32)])
+    gamma = 1.0507 if opset == 1 else 1.0507010221481323
+    np.testing.assert_allclose(np.asarray(made).ravel(), gamma * alpha * (np.exp(-1) - 1), rtol=1e-6)
+
+
+def test_an_attribute_of_newer_opsets_is_its_default_in_older_ones() -> None:
+    model = model_of([node("TopK", "x k", "v i")], [("x", FLOAT, [4])], [("v", FLOAT, None)], {"k": [2]}, 10)
+
+    made = interpret(from_onnx(model).main, [np.array([1, 4, 2, 3], np.float32)])
+    np.testing.assert_array_equal(np.asarray(made).ravel(), [4, 3])

@@ -21,7 +21,7 @@ from tvmlite.relay.onnx.graph import conditions, interface, shapes
 from tvmlite.relay.onnx.graph.graph_inputs import GraphInputs, ShapeOverride, identifier
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.graph.shared_names import fixed_shapes
-from tvmlite.relay.onnx.reading import functions, loader, node_order, registry
+from tvmlite.relay.onnx.reading import functions, loader, node_order, registry, schemas
 from tvmlite.relay.onnx.reading.tensor_data import TensorData
 from tvmlite.relay.passes.specialise import checked_size, specialise
 from tvmlite.te import expr as te
@@ -288,13 +288,10 @@ class Importer:
         self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str
     ) -> None:
         """Convert one node, whose inputs are named in ``scope``, and name its outputs there."""
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
         node = OnnxNode(proto, opsets, self, scope, label)
         inputs = self._arguments(node, proto, scope)
-        functions.check_node(node, domain, inputs)
-        outputs: list[Expr | None] = self._known_outputs(node, inputs) or self._converted(
-            node, domain, inputs
-        )
+        schemas.check_node(node, inputs)
+        outputs = self._known_outputs(node, inputs) or self._converted(node, inputs)
         outputs += [None] * (len(proto.output) - len(outputs))
         for name, value in zip(proto.output, outputs, strict=False):
             if value is None:
@@ -338,8 +335,8 @@ class Importer:
             outputs.append(value)
         return outputs
 
-    def _converted(self, node: OnnxNode, domain: str, inputs: list[Expr | None]) -> list[Expr | None]:
-        function = registry.find(domain, node.op_type, node.opset)
+    def _converted(self, node: OnnxNode, inputs: list[Expr | None]) -> list[Expr | None]:
+        function = registry.find(node.domain, node.op_type, node.opset)
         while inputs and inputs[-1] is None:
             inputs.pop()
         if function is None:

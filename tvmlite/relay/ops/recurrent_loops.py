@@ -18,7 +18,7 @@ from typing import Any
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.machine.machine import CORE_CACHE_BYTES
-from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ops import loops
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -26,6 +26,9 @@ from tvmlite.te.tensor.tensor import Tensor
 
 LANES = 16
 """Units that are computed as one; a block is of one or several such vectors."""
+
+TOGETHER = 4
+"""States of 8 bits whose products with the weights of one unit are added in one lane of 32 bits."""
 
 WIDE = 4 * LANES
 """The units of a block where there is one gate only: a state once read is multiplied with several vectors."""
@@ -46,6 +49,21 @@ GATES_CYCLES = 100
 def lanes_of(gates: int, size: int) -> int:
     """The units of a block, for a layer of ``size`` units."""
     return WIDE if gates == 1 and size % WIDE == 0 else LANES
+
+
+def interleaved(recurrence: Expr, gates: int, size: int, make: Callable[..., Expr]) -> Expr:
+    """An integer recurrence ``(size, gates * size)`` as int8 ``(blocks, groups, gates, LANES * TOGETHER)``.
+
+    Element (b, k, g, j * TOGETHER + i) is what state ``k * TOGETHER + i`` adds to gate g of unit
+    ``b * LANES + j``; what is beyond the size is 0. ``make`` makes a call: ``make(operator, *args, **attrs)``.
+    """
+    blocks, groups = -(-size // LANES), -(-size // TOGETHER)
+    width = ((0, groups * TOGETHER - size), (0, 0), (0, blocks * LANES - size))
+    made = make("reshape", recurrence, newshape=(size, gates, size))
+    made = make("cast", make("nn.pad", made, pad_width=width, pad_value=0.0), dtype="int8")
+    made = make("reshape", made, newshape=(groups, TOGETHER, gates, blocks, LANES))
+    made = make("transpose", made, axes=(3, 0, 2, 4, 1))
+    return make("reshape", made, newshape=(blocks, groups, gates, LANES * TOGETHER))
 
 
 @dataclass(frozen=True)

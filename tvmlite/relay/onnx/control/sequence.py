@@ -86,7 +86,7 @@ def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
 @converter("ConcatFromSequence", since=11)
 def concat(node: OnnxNode, sequence: Expr) -> Expr:
     """Along ``axis``; with ``new_axis`` along one that is put there."""
-    new = bool(node.attr("new_axis", 0))
+    new = node.flag("new_axis")
     stacked = node.importer.lists.get(sequence)
     if stacked is not None:
         rank = node.rank(stacked) - 1
@@ -125,7 +125,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
         node.bad(f"split is {pieces}, which do not add up to {whole}")
     ends = np.cumsum(pieces, dtype=np.int64).tolist()
     made = [node.slice(data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
-    if sizes is None and not node.attr("keepdims", 1):
+    if sizes is None and not node.flag("keepdims"):
         made = [node.reshape(one, (*shape[:axis], *shape[axis + 1 :])) for one in made]
     return Tuple(tuple(made), node.span)
 

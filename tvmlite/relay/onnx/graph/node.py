@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +20,7 @@ from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ir.types import Dim, Shape, TensorType
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, dim_elements, may_be_negative
-from tvmlite.relay.onnx.reading import loader
+from tvmlite.relay.onnx.reading import loader, registry, schemas
 from tvmlite.te import expr as e
 
 if TYPE_CHECKING:
@@ -47,16 +49,15 @@ class OnnxNode:
     ) -> None:
         self.proto = proto
         self.opsets = opsets
-        self.opset = opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 0)
+        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self.op_type = proto.op_type
+        self.opset = opsets.get(self.domain, 0)
         self.importer = importer
         self.scope = scope
         self.label = label
         self.span = Span(importer.source, note=label)
+        self.defaults = schemas.defaults(self.domain, self.op_type, self.opset)
         self._attributes = {a.name: a for a in proto.attribute}
-
-    @property
-    def op_type(self) -> str:
-        return self.proto.op_type
 
     @property
     def num_outputs(self) -> int:
@@ -68,11 +69,11 @@ class OnnxNode:
 
     def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
         """Refuse the node: legal ONNX that tvmlite does not carry out."""
-        raise UnsupportedError(f"{self.op_type}: {reason}", self.span, hint)
+        raise UnsupportedError(f"{self.proto.op_type}: {reason}", self.span, hint)
 
     def bad(self, reason: str) -> NoReturn:
         """Refuse the node: not legal ONNX."""
-        raise ModelError(f"{self.op_type}: {reason}", self.span)
+        raise ModelError(f"{self.proto.op_type}: {reason}", self.span)
 
     # Attributes
 
@@ -82,9 +83,15 @@ class OnnxNode:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto.
 
-        One of another kind than its ``default`` is refused: not every operator has a schema that says so.
+        One that is not given is what the operator's schema says, else ``default``. One of another kind than
+        ``default`` is refused: not every operator has a schema that says so.
         """
         found = self._attributes.get(name)
+        if found is None and name in self.defaults:
+            value = self._value_of(self.defaults[name], name)
+            return (
+                float(str(np.float32(value))) if isinstance(value, float) else value
+            )  # 1e-5, not its float32
         if found is None:
             return default
         value = self._value_of(found, name)
@@ -115,6 +122,17 @@ class OnnxNode:
         value = self.attr(name)
         if value is None:
             self.bad(f"attribute {name!r} is missing")
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Whether the attribute ``name``, a number, is not 0."""
+        return bool(self.attr(name, int(default)))
+
+    def choice(self, name: str, *allowed: str) -> str:
+        """An attribute that is one of the texts ``allowed``; the first if neither node nor schema has it."""
+        value = self.attr(name, allowed[0])
+        if value not in allowed:
+            self.bad(f"{name} is {value!r}, expected {', '.join(allowed[:-1])} or {allowed[-1]}")
         return value
 
     def dtype_attr(self, name: str, default: str | None = None) -> str:
@@ -189,9 +207,12 @@ class OnnxNode:
         """The elements of an integer tensor of rank 0 or 1; new dimensions where they depend on the data."""
         return self._whole(dim_elements(self, value, what), what)
 
-    def extents(self, value: Expr, what: str) -> list[Dim]:
-        """As ``ints``, of extents: a run in which one is negative stops."""
-        return as_extents(self, self._whole(dim_elements(self, value, what, non_negative=True), what), what)
+    def extents(self, value: Expr, what: str, count: int | None = None) -> list[Dim]:
+        """As ``ints``, of ``count`` extents, if that is given: a run in which one is negative stops."""
+        found = self._whole(dim_elements(self, value, what, non_negative=True), what)
+        if count is not None and len(found) != count:
+            self.bad(f"{what} has {len(found)} elements, expected {count}")
+        return as_extents(self, found, what)
 
     def _whole(self, found: np.ndarray, what: str) -> list[Dim]:
         if found.ndim > 1:
@@ -207,6 +228,10 @@ class OnnxNode:
             self.bad(f"negative extent in {extents}")
         if math.prod(extents) > LARGEST_TABLE:
             self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
+
+    def given(self, value: Expr | None, name: str) -> list[Dim] | None:
+        """``ints`` of ``value``; where it is left out, the attribute that it is in older operator sets."""
+        return self.attr(name) if value is None else self.ints(value, name)
 
     def is_dynamic(self, value: Expr) -> bool:
         """Whether some elements of ``value`` are known only at run time."""
@@ -241,6 +266,16 @@ class OnnxNode:
         return found.reshape(()).item()
 
     # Making calls
+
+    def plain(self, op_type: str, *inputs: Expr | None, opset: int = 0) -> Any:
+        """What ONNX's own operator ``op_type``, the newest one if not of ``opset``, makes of this node."""
+        plain = copy.copy(self)
+        plain.domain, plain.op_type = "", op_type
+        plain.opset = opset or schemas.NEWEST
+        plain.defaults = schemas.defaults("", op_type, plain.opset)
+        function = registry.find("", op_type, plain.opset)
+        assert function is not None, op_type
+        return function(plain, *inputs)
 
     def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
         """A call of a relay operator; Python numbers become constants of the first tensor's dtype.
@@ -300,6 +335,11 @@ class OnnxNode:
         steps = tuple(strides or [1] * len(axes))
         bounds = {"begin": tuple(begin), "end": tuple(end), "strides": steps}
         return self.make("strided_slice", value, **bounds, axes=tuple(axes))
+
+    def split(self, value: Expr, axis: int, sizes: Sequence[Dim]) -> list[Expr]:
+        """Parts of ``sizes`` along ``axis``, one after the other."""
+        ends = list(itertools.accumulate(sizes, lambda a, b: dims.simplify(a + b)))
+        return [self.slice(value, [axis], [a], [b]) for a, b in zip([0, *ends], ends, strict=False)]
 
     def pick(self, value: Expr, axis: int, index: int) -> Expr:
         """Row ``index`` along ``axis``, which goes."""

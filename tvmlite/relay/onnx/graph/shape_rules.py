@@ -120,7 +120,7 @@ def _squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> np.ndarray
 def _reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> np.ndarray:
     elements = elements_of(node, data)
     wanted = node.required("shape") if shape is None else _plain(node, shape)
-    if not node.attr("allowzero", 0):
+    if not node.flag("allowzero"):
         wanted = [elements.shape[i] if d == 0 and i < elements.ndim else d for i, d in enumerate(wanted)]
     try:
         return elements.reshape(wanted)
@@ -174,9 +174,9 @@ def _reduce(node: OnnxNode, data: Expr, axes: Expr | None = None) -> np.ndarray:
         "ReduceMax": dims.maximum,
         "ReduceMin": dims.minimum,
     }[node.op_type]
-    if axes is not None and elements_of(node, axes).size == 0 and node.attr("noop_with_empty_axes", 0):
+    if axes is not None and elements_of(node, axes).size == 0 and node.attr("noop_with_empty_axes"):
         return elements
     made = elements[0]
     for element in elements[1:]:
         made = int_cell(step)(made, element)
-    return objects([made], (1,) if node.attr("keepdims", 1) else ())
+    return objects([made], (1,) if node.attr("keepdims") else ())

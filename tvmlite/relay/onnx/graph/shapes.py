@@ -135,7 +135,7 @@ def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
 @rule("Shape")
 def _shape(node: OnnxNode, data: Expr) -> np.ndarray:
     shape = node.shape(data)
-    return objects([dims.simplify(d) for d in shape[node.attr("start", 0) : node.attr("end", len(shape))]])
+    return objects([dims.simplify(d) for d in shape[node.attr("start") : node.attr("end", len(shape))]])
 
 
 @rule("Size")
@@ -242,7 +242,7 @@ _rules["Div"] = _arithmetic(dims.trunc_div, _ratio_div, operator.truediv)
 
 @rule("Mod")
 def _mod_rule(node: OnnxNode, a: Expr, b: Expr) -> np.ndarray:
-    if node.attr("fmod", 0) or dtypes.is_float(node.dtype(a)):
+    if node.flag("fmod") or dtypes.is_float(node.dtype(a)):
         raise Unknown
     return _each(int_cell(_mod), elements_of(node, a), elements_of(node, b))
 

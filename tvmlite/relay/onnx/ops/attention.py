@@ -103,14 +103,7 @@ def _widths(node: OnnxNode, weight: Expr) -> list[Dim]:
 
 
 def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
-    begin: Dim = 0
-    parts: list[Expr] = []
-    axis = node.rank(data) - 1
-    for width in widths:
-        end = dims.simplify(begin + width)
-        parts.append(node.slice(data, [axis], [begin], [end]))
-        begin = end
-    return parts
+    return node.split(data, node.rank(data) - 1, widths)
 
 
 @converter("Attention", domain=DOMAIN)

@@ -10,7 +10,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 _SATURATED = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 
 
-@converter("Cast", since=6)
+@converter("Cast")
 def cast(node: OnnxNode, data: Expr) -> Expr:
     return cast_to(node, data, node.dtype_attr("to"))
 
@@ -22,7 +22,7 @@ def cast_like(node: OnnxNode, data: Expr, like: Expr) -> Expr:
 
 def cast_to(node: OnnxNode, data: Expr, dtype: str) -> Expr:
     """``data`` as ``dtype``; beyond the greatest 8-bit float it is that, unless ``saturate`` is 0."""
-    saturate = bool(node.attr("saturate", 1))
+    saturate = node.flag("saturate")
     if dtype == node.dtype(data):
         return data
     if dtype == dtypes.POWER_OF_TWO:
@@ -44,9 +44,7 @@ def _to_power_of_two(node: OnnxNode, data: Expr, saturate: bool) -> Expr:
     ``round_mode``: "up" where there is a fraction, "nearest" where that is a half or more (of subnormals:
     more), "down" never. ``saturate``: the greatest power of two is not rounded up to NaN.
     """
-    mode = node.attr("round_mode", "up")
-    if mode not in ("up", "down", "nearest"):
-        node.bad(f"round_mode is {mode!r}, expected up, down or nearest")
+    mode = node.choice("round_mode", "up", "down", "nearest")
     bits = node.make("reinterpret", data, dtype="uint32")
     exponent = node.make("bitwise_and", node.make("right_shift", bits, 23), 255)
     fraction = node.make("bitwise_and", bits, 0x7FFFFF)

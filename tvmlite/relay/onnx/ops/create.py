@@ -116,5 +116,5 @@ def eye_like(node: OnnxNode, data: Expr) -> Expr:
     dtype = node.dtype_attr("dtype", node.dtype(data))
     across = node.arange(columns)
     down = node.arange(rows)
-    down = node.reshape(down + node.attr("k", 0), (rows, 1))
+    down = node.reshape(down + node.attr("k"), (rows, 1))
     return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)

@@ -46,7 +46,7 @@ def non_max_suppression(
             (least, -np.inf, "float32"),
         )
     ]
-    center = bool(node.attr("center_point_box", 0))
+    center = node.flag("center_point_box")
     found = node.make("vision.all_class_non_max_suppression", boxes, scores, *limits, center_point_box=center)
     (count,) = bind_dims(node, node.field(found, 1), ["count"])
     rows = node.field(found, 0)
@@ -72,7 +72,7 @@ def unique(node: OnnxNode, data: Expr) -> list[Expr]:
     positions = node.reshape(node.make("argwhere", begins, count=count), (count,))
     firsts = node.make("take", order, positions, axis=0)
     group = node.make("cumsum", node.cast(begins, "int64"), axis=0, dtype="int64") - 1
-    if not node.attr("sorted", 1):
+    if not node.flag("sorted"):
         by_first = node.make("argsort", firsts, axis=0, dtype="int64")
         group = node.make("take", node.make("argsort", by_first, axis=0, dtype="int64"), group, axis=0)
         firsts = node.make("take", firsts, by_first, axis=0)

@@ -7,43 +7,28 @@ import math
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
+from tvmlite.relay.ir.types import show_shape
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
+_SAME_NAME = (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Erf", "Exp", "Floor"),
+    *("IsNaN", "Log", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh"),
+)
 _UNARY = {
-    "Abs": "abs",
-    "Acos": "acos",
-    "Acosh": "acosh",
-    "Asin": "asin",
-    "Asinh": "asinh",
-    "Atan": "atan",
-    "Atanh": "atanh",
+    **{name: name.lower() for name in _SAME_NAME},
     "BitwiseNot": "bitwise_not",
-    "Ceil": "ceil",
-    "Cos": "cos",
-    "Cosh": "cosh",
-    "Erf": "erf",
-    "Exp": "exp",
-    "Floor": "floor",
-    "IsNaN": "isnan",
-    "Log": "log",
     "Neg": "negative",
     "Not": "logical_not",
-    "Round": "round",
-    "Sigmoid": "sigmoid",
-    "Sign": "sign",
-    "Sin": "sin",
-    "Sinh": "sinh",
-    "Sqrt": "sqrt",
-    "Tan": "tan",
-    "Tanh": "tanh",
 }
 
 _BINARY = {
     "Add": "add",
     "Sub": "subtract",
     "Mul": "multiply",
+    "Div": "divide",
     "And": "logical_and",
     "Or": "logical_or",
     "Xor": "logical_xor",
@@ -63,40 +48,53 @@ def unary(node: OnnxNode, data: Expr) -> Expr:
     return node.make(_UNARY[node.op_type], data)
 
 
-@converter(*_BINARY, since=7)
+@converter(*_BINARY)
 def binary(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    a, b = same_dtype(node, a, b)
-    a, b = broadcast_all(node, a, b)
-    return node.make(_BINARY[node.op_type], a, b)
-
-
-def same_dtype(node: OnnxNode, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Both operands, refused when ONNX's own rule, one type for both, is broken."""
-    left, right = node.dtype(a), node.dtype(b)
-    if left != right:
-        node.bad(f"inputs of types {left} and {right}, expected one type")
-    return a, b
-
-
-@converter("Div", since=7)
-def divide(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """Floats divide exactly, integers towards zero."""
-    a, b = broadcast_all(node, *same_dtype(node, a, b))
-    return a / b
+    return node.make(_BINARY[node.op_type], *operands(node, a, b))
 
 
 @converter("Mod")
 def mod(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """With ``fmod`` the sign of the dividend, else of the divisor."""
-    a, b = broadcast_all(node, *same_dtype(node, a, b))
-    if node.attr("fmod", 0):
-        return node.make("mod", a, b)
-    return node.make("floor_mod", a, b)
+    return node.make("mod" if node.flag("fmod") else "floor_mod", *operands(node, a, b))
 
 
-@converter("Pow", since=7)
+def operands(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
+    """``values`` of shapes that broadcast."""
+    return broadcast_all(node, *placed(node, *values))
+
+
+def placed(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
+    """The operands, shaped so that numpy's broadcasting puts the second where ``axis`` and ``broadcast`` say,
+    which operators have before opset 7.
+
+    Without ``broadcast`` the shapes are equal. With it, ``b`` has one element, or its shape is a run of that
+    of ``a``, which starts at ``axis``, or ends where ``a`` ends.
+    """
+    if node.domain or node.opset >= 7 or "broadcast" not in node.defaults:
+        return (a, *others)
+    (b,) = others
+    left, right = node.shape(a), node.shape(b)
+    if not node.flag("broadcast"):
+        if dims.differ(left, right):
+            node.bad(f"shapes {show_shape(left)} and {show_shape(right)}, without broadcast=1")
+        return a, b
+    if all(dims.equal(d, 1) for d in right) and len(right) <= len(left):
+        return a, node.reshape(b, ())
+    start = node.attr("axis", len(left) - len(right))
+    start = start + len(left) if start < 0 else start
+    run = left[start : start + len(right)]
+    fitting = [x if dims.equal(y, 1) else y for x, y in zip(run, right, strict=False)]
+    if len(run) != len(right) or dims.differ(run, fitting):
+        node.bad(f"shape {show_shape(right)} is no part of {show_shape(left)} at axis {start}")
+    return a, node.reshape(b, (*right, *(1,) * (len(left) - start - len(right))))
+
+
+@converter("Pow")
 def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """``a ** b`` in the type of ``a``; the exponent may be of another."""
+    a, b = placed(node, a, b)
     kind, exponent = node.dtype(a), node.dtype(b)
     if dtypes.is_float(kind) and isinstance(b, Constant) and b.data.size == 1:
         if len(b.data.shape) <= node.rank(a):
@@ -125,47 +123,29 @@ def _square_root(node: OnnxNode, a: Expr) -> Expr:
 
 @converter("BitShift")
 def bit_shift(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    direction = node.required("direction")
-    if direction not in ("LEFT", "RIGHT"):
-        node.bad(f"direction is {direction!r}, expected LEFT or RIGHT")
-    a, b = broadcast_all(node, *same_dtype(node, a, b))
-    return node.make("left_shift" if direction == "LEFT" else "right_shift", a, b)
+    direction = node.choice("direction", "LEFT", "RIGHT")
+    return node.make(f"{direction.lower()}_shift", *operands(node, a, b))
 
 
 @converter("Sum", "Max", "Min", "Mean")
 def variadic(node: OnnxNode, *inputs: Expr) -> Expr:
     """One operation over any number of inputs that broadcast together."""
-    operator = {"Sum": "add", "Mean": "add", "Max": "maximum", "Min": "minimum"}[node.op_type]
-
-    def step(a: Expr, b: Expr) -> Expr:
-        return node.make(operator, *broadcast_all(node, *same_dtype(node, a, b)))
-
-    made = functools.reduce(step, inputs)
+    operator = {"Max": "maximum", "Min": "minimum"}.get(node.op_type, "add")
+    made = functools.reduce(lambda a, b: node.make(operator, *operands(node, a, b)), inputs)
     return made / len(inputs) if node.op_type == "Mean" else made
 
 
 @converter("Clip")
-def clip_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    low, high = node.attr("min", -math.inf), node.attr("max", math.inf)
-    return node.make("clip", data, a_min=float(low), a_max=float(high))
-
-
-@converter("Clip", since=11)
 def clip(node: OnnxNode, data: Expr, low: Expr | None = None, high: Expr | None = None) -> Expr:
-    """Limits are scalars: constants become attributes; the upper limit wins when they cross."""
+    """Limits, in older operator sets attributes, are scalars; the upper limit wins when they cross."""
     for limit, name in ((low, "min"), (high, "max")):
         if limit is not None and node.rank(limit) not in (0, 1):
             node.bad(f"{name} is of rank {node.rank(limit)}, expected a scalar")
-    limits = [_limit(x) for x in (low, high)]
-    if all(x is not None for x in limits) and not any(math.isnan(x) for x in limits if x is not None):
-        least = -math.inf if low is None else limits[0]
-        most = math.inf if high is None else limits[1]
-        if dtypes.is_float(node.dtype(data)):
-            return node.make("clip", data, a_min=least, a_max=most)
-        bounds = dtypes.limits(node.dtype(data))
-        return node.make(
-            "clip", data, a_min=bounds[0] if low is None else least, a_max=bounds[1] if high is None else most
-        )
+    is_float = dtypes.is_float(node.dtype(data))
+    bounds = (-math.inf, math.inf) if is_float else dtypes.limits(node.dtype(data))
+    limits = [_limit(node, *one) for one in zip((low, high), ("min", "max"), bounds, strict=True)]
+    if all(x is not None and not math.isnan(x) for x in limits):
+        return node.make("clip", data, a_min=limits[0], a_max=limits[1])
     if low is not None:
         data = node.make("maximum", data, node.reshape(low, ()))
     if high is not None:
@@ -173,10 +153,10 @@ def clip(node: OnnxNode, data: Expr, low: Expr | None = None, high: Expr | None 
     return data
 
 
-def _limit(value: Expr | None) -> float | int | None:
-    """The number a limit is: any number when it is left out, None when it is not a constant."""
+def _limit(node: OnnxNode, value: Expr | None, name: str, bound: float) -> float | None:
+    """The number a limit is, ``bound`` where it is left out; None when it is not a constant."""
     if value is None:
-        return 0
+        return float(node.attr(name)) if node.has(name) else bound
     return value.data.reshape(-1)[0].item() if isinstance(value, Constant) and value.data.size == 1 else None
 
 
@@ -187,45 +167,42 @@ def reciprocal(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("IsInf")
 def is_inf(node: OnnxNode, data: Expr) -> Expr:
-    plus, minus = node.attr("detect_positive", 1), node.attr("detect_negative", 1)
-    if plus and minus:
-        return node.make("isinf", data)
-    if not plus and not minus:
-        return node.make("logical_and", node.make("isinf", data), node.const(False, "bool"))
-    return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
+    plus, minus = node.flag("detect_positive"), node.flag("detect_negative")
+    if plus != minus:
+        return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
+    made = node.make("isinf", data)
+    return made if plus else node.make("logical_and", made, node.const(False, "bool"))
 
 
 @converter("Where")
 def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
-    same_dtype(node, a, b)
-    if node.dtype(condition) != "bool":
-        node.bad(f"condition is {node.dtype(condition)}, expected bool")
     return node.make("where", *broadcast_all(node, condition, a, b))
 
 
 @converter("Identity")
-@converter("Dropout", since=7)
-def identity(node: OnnxNode, data: Expr = NOTHING, *_: Expr | None) -> Expr | list[Expr]:
-    """The input; Dropout's mask, of an inference, is all true (before opset 10 it is not defined)."""
-    if node.op_type == "Dropout" and node.wants(1) and node.opset >= 10:
-        return [data, node.full(True, node.shape(data), "bool")]
+def identity(node: OnnxNode, data: Expr = NOTHING) -> Expr:
     return data
 
 
-@converter("Dropout", since=12)
+@converter("Dropout")
 def dropout(
     node: OnnxNode, data: Expr, ratio: Expr | None = None, training: Expr | None = None
 ) -> Expr | list[Expr]:
-    """The input: nothing is dropped in an inference. Whether it is one must be known at import."""
+    """The input: nothing is dropped in an inference. Whether it is one must be known at import.
+
+    The mask is then all true; before opset 10 it is not defined.
+    """
+    if node.opset < 7 and not node.flag("is_test") and node.attr("ratio"):
+        node.unsupported("is_test=0: dropping at random")
     known = node.known_truth(training)
     if training is not None and known is None:
         node.unsupported(
             "training_mode depends on the data or on sizes",
             "give its value at import: constants={name: False}",
         )
-    if known:
-        if ratio is None or node.number(ratio, "ratio") != 0:
-            node.unsupported(
-                "training_mode: dropping at random", "export the model for inference, or with ratio 0"
-            )
-    return identity(node, data)
+    if known and (ratio is None or node.number(ratio, "ratio") != 0):
+        node.unsupported(
+            "training_mode: dropping at random", "export the model for inference, or with ratio 0"
+        )
+    mask = node.wants(1) and node.opset >= 10
+    return [data, node.full(True, node.shape(data), "bool")] if mask else data

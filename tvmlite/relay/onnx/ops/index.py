@@ -59,18 +59,13 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
 
 @converter("GatherND", since=11)
 def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
-    skip = node.attr("batch_dims", 0)
+    skip = node.attr("batch_dims")
     return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
 
 
-_REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
-
-
 def _reduction(node: OnnxNode) -> str:
-    kind = node.attr("reduction", "none")
-    if kind not in _REDUCTIONS:
-        node.bad(f"reduction is {kind!r}")
-    return _REDUCTIONS[kind]
+    kind = node.choice("reduction", "none", "add", "mul", "max", "min")
+    return "update" if kind == "none" else kind
 
 
 @converter("Scatter", "ScatterElements", since=9)
@@ -106,26 +101,13 @@ def _depth(node: OnnxNode, depth: Expr) -> Dim:
     known = node.known(depth)
     if known is None and dtypes.is_float(node.dtype(depth)):
         depth = node.cast(depth, "int64")
-    found = node.extents(depth, "depth")
-    if len(found) != 1:
-        node.bad(f"depth has {len(found)} elements, expected 1")
-    return found[0]
+    return node.extents(depth, "depth", 1)[0]
 
 
 @converter("TopK")
-def top_k_by_attribute(node: OnnxNode, data: Expr) -> list[Expr]:
-    return _top_k(node, data, node.required("k"))
-
-
-@converter("TopK", since=10)
-def top_k(node: OnnxNode, data: Expr, k: Expr) -> list[Expr]:
-    found = node.extents(k, "K")
-    if len(found) != 1:
-        node.bad(f"K has {len(found)} elements, expected 1")
-    return _top_k(node, data, found[0])
-
-
-def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
+def top_k(node: OnnxNode, data: Expr, k: Expr | None = None) -> list[Expr]:
+    """Older operator sets have K as an attribute."""
+    (count,) = [node.attr("k")] if k is None else node.extents(k, "K", 1)
     rank = node.rank(data)
     axis = node.axis(node.attr("axis", -1), rank)
     extent = node.shape(data)[axis]
@@ -133,15 +115,8 @@ def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
         node.bad(f"K is {count} on an axis of {extent}")
     if not (isinstance(count, int) and isinstance(extent, int)):
         data = at_least(node, data, axis, count)
-    made = node.make(
-        "topk",
-        data,
-        k=count,
-        axis=axis,
-        ret_type="both",
-        is_ascend=not node.attr("largest", 1),
-        dtype="int64",
-    )
+    order = {"ret_type": "both", "is_ascend": not node.flag("largest"), "dtype": "int64"}
+    made = node.make("topk", data, k=count, axis=axis, **order)
     return [node.field(made, 0), node.field(made, 1)]
 
 
@@ -156,29 +131,22 @@ def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
 
 def _cumulative(node: OnnxNode, data: Expr, along: int) -> Expr:
     name = "cumsum" if node.op_type == "CumSum" else "cumprod"
-    backwards = bool(node.attr("reverse", 0))
+    backwards, attrs = node.flag("reverse"), {"dtype": node.dtype(data), "exclusive": node.flag("exclusive")}
     if backwards:
         data = node.make("reverse", data, axis=along)
-    made = node.make(
-        name, data, axis=along, dtype=node.dtype(data), exclusive=bool(node.attr("exclusive", 0))
-    )
+    made = node.make(name, data, axis=along, **attrs)
     return node.make("reverse", made, axis=along) if backwards else made
 
 
 @converter("ReverseSequence", since=10)
 def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
-    return node.make(
-        "reverse_sequence",
-        data,
-        lengths,
-        seq_axis=node.attr("time_axis", 0),
-        batch_axis=node.attr("batch_axis", 1),
-    )
+    along = {"seq_axis": node.attr("time_axis"), "batch_axis": node.attr("batch_axis")}
+    return node.make("reverse_sequence", data, lengths, **along)
 
 
 @converter("TensorScatter", since=24)
 def tensor_scatter(node: OnnxNode, cache: Expr, update: Expr, start: Expr | None = None) -> Expr:
     """A cache with an update written at each batch's own place."""
     start = node.full(0, node.shape(cache)[:1], "int64") if start is None else start
-    axis, mode = node.attr("axis", -2), node.attr("mode", "linear")
+    axis, mode = node.attr("axis", -2), node.attr("mode")
     return node.make("tensor_scatter", cache, update, start, axis=axis, mode=mode)

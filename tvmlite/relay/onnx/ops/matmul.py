@@ -96,8 +96,8 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     """``alpha * a @ b + beta * c``."""
     if node.rank(a) != 2 or node.rank(b) != 2:
         node.bad(f"of shapes {show_shape(node.shape(a))} and {show_shape(node.shape(b))}, expected matrices")
-    alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
-    trans_a, trans_b = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
+    alpha, beta = node.attr("alpha"), node.attr("beta")
+    trans_a, trans_b = node.flag("transA"), node.flag("transB")
     dtype = node.dtype(a)
     if isinstance(b, Constant):
         weight = b if trans_b else Constant(b.data.T, node.span)

@@ -6,7 +6,8 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops import activation, matmul, nn, normalize, quant
+from tvmlite.relay.onnx.ops import matmul, quant
+from tvmlite.relay.onnx.ops.activation import gelu_by
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -31,8 +32,9 @@ def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
     return _ACTIVATIONS[name](node, data, parameters)
 
 
-def _add(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
-    return data if other is None else (data + other)
+def plus(data: Expr, other: Expr | None) -> Expr:
+    """The sum; ``data`` where there is nothing to add."""
+    return data if other is None else data + other
 
 
 # Activations
@@ -40,17 +42,17 @@ def _add(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
 
 @converter("Gelu", domain=DOMAIN)
 def gelu(node: OnnxNode, data: Expr) -> Expr:
-    return activation.gelu_by(node, data, "none")
+    return gelu_by(node, data, "none")
 
 
 @converter("BiasGelu", domain=DOMAIN)
 def bias_gelu(node: OnnxNode, data: Expr, bias: Expr) -> Expr:
-    return activation.gelu_by(node, _add(node, data, bias), "none")
+    return gelu_by(node, data + bias, "none")
 
 
 @converter("FastGelu", domain=DOMAIN)
 def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
-    return activation.gelu_by(node, _add(node, data, bias), "tanh")
+    return gelu_by(node, plus(data, bias), "tanh")
 
 
 @converter("QuickGelu", domain=DOMAIN)
@@ -67,31 +69,34 @@ def fused_conv(
     node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None, addend: Expr | None = None
 ) -> Expr:
     """A convolution, then a sum, then an activation."""
-    made = _add(node, nn.conv(node, data, weight, bias), addend)
+    made = plus(node.plain("Conv", data, weight, bias), addend)
     return _activated(node, made, node.attr("activation_params") or [])
 
 
 @converter("FusedGemm", domain=DOMAIN)
 def fused_gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     names = ("activation_alpha", "activation_beta", "activation_gamma")
-    return _activated(node, matmul.gemm(node, a, b, c), [node.attr(n) for n in names if node.has(n)])
+    return _activated(node, node.plain("Gemm", a, b, c), [node.attr(n) for n in names if node.has(n)])
 
 
 @converter("FusedMatMul", "TransposeMatMul", domain=DOMAIN)
 def fused_matmul(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """``alpha * a @ b``, either of them transposed in its last two axes first."""
-    if node.attr("transBatchA", 0) or node.attr("transBatchB", 0):
+    if node.flag("transBatchA") or node.flag("transBatchB"):
         node.unsupported("transBatchA or transBatchB")
-    left, right = (
-        _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
-    )
-    made, alpha = matmul.matmul(node, left, right), node.attr("alpha", 1.0)
+    a, b = transposed(node, a, b)
+    made, alpha = matmul.matmul(node, a, b), node.attr("alpha", 1.0)
     return made if alpha == 1.0 else made * alpha
 
 
-def _transposed(node: OnnxNode, data: Expr) -> Expr:
-    rank = node.rank(data)
-    return data if rank < 2 else node.transpose(data, [*range(rank - 2), rank - 1, rank - 2])
+def transposed(node: OnnxNode, a: Expr, b: Expr) -> list[Expr]:
+    """Both operands, with their last two axes exchanged where ``transA`` and ``transB`` say so."""
+    made = []
+    for one, name in ((a, "transA"), (b, "transB")):
+        rank = node.rank(one)
+        swap = node.flag(name) and rank > 1
+        made.append(node.transpose(one, [*range(rank - 2), rank - 1, rank - 2]) if swap else one)
+    return made
 
 
 @converter("MatMulNBits", domain=DOMAIN)
@@ -126,7 +131,7 @@ def matmul_nbits(
         middle = points[0].reshape(rows, blocks).astype(np.float32)
     weight = (values - middle[..., None]) * factors.reshape(rows, blocks, 1).astype(np.float32)
     dense = node.const(weight.reshape(rows, -1)[:, :columns], node.dtype(data))
-    return _add(node, node.make("nn.dense", data, dense), bias)
+    return plus(node.make("nn.dense", data, dense), bias)
 
 
 def unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
@@ -141,24 +146,24 @@ def dynamic_quantize_matmul(
 ) -> Expr:
     """``a`` quantised by its own range, multiplied as integers, and made real again."""
     codes, own, point = quant.dynamic_quantize(node, a)
-    return matmul_integer_to_float(node, codes, b, own, scale, point, zero, bias)
+    return plus(product_of_codes(node, codes, b, own, scale, point, zero), bias)
 
 
 @converter("MatMulIntegerToFloat", domain=DOMAIN)
-def matmul_integer_to_float(
-    node: OnnxNode,
-    a: Expr,
-    b: Expr,
-    a_scale: Expr,
-    b_scale: Expr,
-    a_zero: Expr | None = None,
-    b_zero: Expr | None = None,
-    bias: Expr | None = None,
+def matmul_integer_to_float(node: OnnxNode, a: Expr, b: Expr, *more: Expr | None) -> Expr:
+    """More inputs are the scales of both, their zero points, and a bias."""
+    a_scale, b_scale, a_zero, b_zero, bias = (*more, *[None] * 5)[:5]
+    if a_scale is None or b_scale is None or len(more) > 5:
+        node.bad(f"has {len(more) + 2} inputs, expected 4 to 7, of which the scales must be given")
+    return plus(product_of_codes(node, a, b, a_scale, b_scale, a_zero, b_zero), bias)
+
+
+def product_of_codes(
+    node: OnnxNode, a: Expr, b: Expr, a_scale: Expr, b_scale: Expr, a_zero: Expr | None, b_zero: Expr | None
 ) -> Expr:
-    product = matmul.matmul_integer(node, a, b, a_zero, b_zero)
-    factor = a_scale * b_scale
-    real = node.cast(product, node.dtype(factor)) * factor
-    return _add(node, real, bias)
+    """The product of two quantised matrices, as reals."""
+    product, factor = matmul.matmul_integer(node, a, b, a_zero, b_zero), a_scale * b_scale
+    return node.cast(product, node.dtype(factor)) * factor
 
 
 # Normalisations
@@ -166,7 +171,7 @@ def matmul_integer_to_float(
 
 @converter("LayerNormalization", domain=DOMAIN)
 def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None) -> list[Expr] | Expr:
-    return normalize.layer_norm(node, data, scale, bias)
+    return node.plain("LayerNormalization", data, scale, bias)
 
 
 @converter("SimplifiedLayerNormalization", domain=DOMAIN)
@@ -175,7 +180,7 @@ def simplified_layer_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
     """By the root of the mean square, without a shift."""
     if node.wants(1):
         node.unsupported("its second output")
-    return normalize.rms_norm(node, data, scale)
+    return node.plain("RMSNormalization", data, scale)
 
 
 @converter("SkipLayerNormalization", domain=DOMAIN)
@@ -183,7 +188,7 @@ def skip_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, beta: Expr | None = None, bias: Expr | None = None
 ) -> list[Expr | None]:
     """The normalised sum of both, and as the fourth output the sum itself."""
-    total = _sum(node, data, skip, bias)
+    total = plus(data, bias) + skip
     shift = node.full(0, node.shape(gamma), node.dtype(gamma)) if beta is None else beta
     epsilon = node.attr("epsilon", 1e-12)
     made = node.make("nn.layer_norm", total, gamma, shift, axis=-1, epsilon=epsilon)
@@ -194,13 +199,9 @@ def skip_layer_norm(
 def skip_simplified_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, bias: Expr | None = None
 ) -> list[Expr | None]:
-    total = _sum(node, data, skip, bias)
+    total = plus(data, bias) + skip
     made = node.make("nn.rms_norm", total, gamma, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     return [made, None, None, total]
-
-
-def _sum(node: OnnxNode, data: Expr, skip: Expr, bias: Expr | None) -> Expr:
-    return _add(node, _add(node, data, bias), skip)
 
 
 def _rows(node: OnnxNode, table: Expr, places: Expr) -> Expr:
@@ -208,26 +209,21 @@ def _rows(node: OnnxNode, table: Expr, places: Expr) -> Expr:
 
 
 @converter("EmbedLayerNormalization", domain=DOMAIN)
-def embed_layer_norm(
-    node: OnnxNode,
-    words: Expr,
-    segments: Expr | None,
-    word_table: Expr,
-    place_table: Expr,
-    segment_table: Expr | None,
-    gamma: Expr,
-    beta: Expr,
-    mask: Expr | None = None,
-    places: Expr | None = None,
-) -> list[Expr]:
-    """Embeddings of words, places and segments added up and normalised; how many words the mask keeps."""
+def embed_layer_norm(node: OnnxNode, words: Expr, segments: Expr | None, *more: Expr | None) -> list[Expr]:
+    """Embeddings of words, places and segments added up and normalised; how many words the mask keeps.
+
+    More inputs are the tables of words, places and segments, scale and shift, the mask, and the places.
+    """
+    word_table, place_table, segment_table, gamma, beta, mask, places = (*more, *[None] * 7)[:7]
+    if word_table is None or place_table is None or gamma is None or beta is None:
+        node.bad(
+            f"has {len(more) + 2} inputs, expected 7 or more, of which only those of segments are optional"
+        )
     batch, length = node.shape(words)
-    total = _rows(node, word_table, words)
-    if places is None:
-        places = node.arange(length)
-    total = _add(node, total, _rows(node, place_table, places))
+    places = node.arange(length) if places is None else places
+    total = _rows(node, word_table, words) + _rows(node, place_table, places)
     if segments is not None and segment_table is not None:
-        total = _add(node, total, _rows(node, segment_table, segments))
+        total = total + _rows(node, segment_table, segments)
     made = node.make("nn.layer_norm", total, gamma, beta, axis=-1, epsilon=node.attr("epsilon", 1e-12))
     if mask is None or not node.attr("mask_index_type", 1):
         count = node.full(0, (batch,), "int32")

@@ -2,100 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.onnx.graph import dims
-from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops import matmul, nn, quant, recurrent
+from tvmlite.relay.onnx.ops import matmul, quant, recurrent
 from tvmlite.relay.onnx.ops.index import from_front
-from tvmlite.relay.onnx.ops.microsoft import DOMAIN, _add, _transposed, unpacked
+from tvmlite.relay.onnx.ops.microsoft import DOMAIN, plus, transposed, unpacked
 from tvmlite.relay.onnx.reading.registry import converter
-from tvmlite.relay.ops.recurrent_loops import LANES
-from tvmlite.te.intrin.x86 import QUAD
+from tvmlite.relay.ops import recurrent_loops
+
+_OF_REALS = {
+    "QLinearAdd": ("Add", 0, 2),
+    "QLinearAveragePool": ("AveragePool", 0, 1),
+    "QLinearGlobalAveragePool": ("GlobalAveragePool", 0, 1),
+    "QLinearLeakyRelu": ("LeakyRelu", 0, 1),
+    "QLinearMul": ("Mul", 0, 2),
+    "QLinearSigmoid": ("Sigmoid", 0, 1),
+    "QLinearSoftmax": ("Softmax", 0, 1),
+    "QLinearWhere": ("Where", 1, 2),
+}
+"""ONNX's operator of reals; how many inputs are as they are; how many, behind them, are three each: codes,
+scale and zero point. The last inputs are the scale and zero point of the result."""
 
 
-@converter("QuantizeLinear", domain=DOMAIN)
-def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    return quant.quantize_linear(node, data, scale, zero)
-
-
-@converter("DequantizeLinear", domain=DOMAIN)
-def dequantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    return quant.dequantize(node, data, scale, zero)
-
-
-@converter("QLinearAdd", "QLinearMul", domain=DOMAIN)
-def qlinear_binary(
-    node: OnnxNode,
-    a: Expr,
-    a_scale: Expr,
-    a_zero: Expr | None,
-    b: Expr,
-    b_scale: Expr,
-    b_zero: Expr | None,
-    out_scale: Expr,
-    out_zero: Expr | None = None,
-) -> Expr:
-    left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
-    operator = "add" if node.op_type == "QLinearAdd" else "multiply"
-    made = node.make(operator, *broadcast_all(node, left, right))
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(a))
-
-
-@converter("QLinearSigmoid", "QLinearLeakyRelu", domain=DOMAIN)
-def qlinear_unary(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr | None = None
-) -> Expr:
-    real = quant.dequantize(node, data, scale, zero)
-    if node.op_type == "QLinearSigmoid":
-        made = node.make("sigmoid", real)
-    else:
-        made = node.make("nn.leaky_relu", real, alpha=node.attr("alpha", 0.01))
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
-
-
-@converter("QLinearGlobalAveragePool", domain=DOMAIN)
-def qlinear_global_average(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr, out_scale: Expr, out_zero: Expr
-) -> Expr:
-    if node.attr("channels_last", 0):
-        node.unsupported("channels_last=1")
-    real = quant.dequantize(node, data, scale, zero)
-    made = node.make("mean", real, axis=tuple(range(2, node.rank(data))), keepdims=True)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
+@converter(*_OF_REALS, domain=DOMAIN)
+def qlinear(node: OnnxNode, *inputs: Expr | None) -> Expr:
+    """``opset`` determines which Softmax: before 13 all axes from ``axis`` on are one."""
+    operator, begin, count = _OF_REALS[node.op_type]
+    end = begin + 3 * count
+    if not end < len(inputs) <= end + 2:
+        node.bad(f"has {len(inputs)} inputs, expected {end + 1} or {end + 2}")
+    scale, zero = (*inputs[end:], None)[:2]
+    return _of_reals(node, operator, inputs[:begin], inputs[begin:end], scale, zero)
 
 
 @converter("QLinearConcat", domain=DOMAIN)
-def qlinear_concat(node: OnnxNode, out_scale: Expr, out_zero: Expr, *inputs: Expr) -> Expr:
-    """Each three inputs are data, scale and zero point."""
-    triples = [inputs[i : i + 3] for i in range(0, len(inputs), 3)]
-    reals = [quant.dequantize(node, *triple) for triple in triples]
-    axis = node.axis(node.required("axis"), node.rank(inputs[0]))
-    made = node.many("concatenate", reals, axis=axis)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
+def qlinear_concat(node: OnnxNode, scale: Expr, zero: Expr, *inputs: Expr | None) -> Expr:
+    """Of inputs that are three each: codes, scale and zero point."""
+    if not inputs or len(inputs) % 3 == 1:
+        node.bad(f"has {len(inputs) + 2} inputs, expected 2 and 3 for each part")
+    return _of_reals(node, "Concat", (), inputs, scale, zero)
+
+
+def _of_reals(
+    node: OnnxNode,
+    operator: str,
+    others: Sequence[Expr | None],
+    quantized: Sequence[Expr | None],
+    scale: Expr | None,
+    zero: Expr | None,
+) -> Expr:
+    """ONNX's ``operator`` of real numbers between quantised tensors."""
+    if node.flag("channels_last"):
+        node.unsupported("channels_last=1")
+    triples = [(*quantized[i : i + 3], None)[:3] for i in range(0, len(quantized), 3)]
+    reals = [quant.dequantize(node, x, own, point) for x, own, point in triples if x and own]
+    if scale is None or len(reals) < len(triples):
+        node.bad("a tensor or its scale is missing")
+    made = node.plain(operator, *others, *reals, opset=node.attr("opset", 0))
+    kind = node.dtype(quantized[0] or scale if zero is None else zero)
+    return quant.quantize(node, made, scale, zero, kind)
 
 
 @converter("QGemm", domain=DOMAIN)
-def qgemm(
-    node: OnnxNode,
-    a: Expr,
-    a_scale: Expr,
-    a_zero: Expr,
-    b: Expr,
-    b_scale: Expr,
-    b_zero: Expr,
-    bias: Expr | None = None,
-    out_scale: Expr | None = None,
-    out_zero: Expr | None = None,
-) -> Expr:
+def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
     """An integer product with an int32 bias; real unless an output scale is given."""
-    left, right = (
-        _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
-    )
-    total = _add(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
-    factor = a_scale * b_scale
-    factor = (factor * node.attr("alpha", 1.0)) if node.attr("alpha", 1.0) != 1.0 else factor
+    if not 6 <= len(inputs) <= 9:
+        node.bad(f"has {len(inputs)} inputs, expected 6 to 9")
+    a, a_scale, a_zero, b, b_scale, b_zero, bias, out_scale, out_zero = (*inputs, *[None] * 3)[:9]
+    if a is None or a_scale is None or b is None or b_scale is None:
+        node.bad("a matrix or its scale is missing")
+    left, right = transposed(node, a, b)
+    total = plus(matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
+    factor, alpha = a_scale * b_scale, node.attr("alpha", 1.0)
+    factor = factor if alpha == 1.0 else factor * alpha
     if all(dims.equal(d, 1) for d in node.shape(factor)):
         factor = node.reshape(factor, ())
     real = node.cast(total, "float32") * factor
@@ -104,49 +88,6 @@ def qgemm(
     kind = "uint8" if out_zero is None else node.dtype(out_zero)
     assert dtypes.bits(kind) == 8
     return quant.quantize(node, real, out_scale, out_zero, kind)
-
-
-@converter("QLinearSoftmax", domain=DOMAIN)
-def qlinear_softmax(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr
-) -> Expr:
-    """``opset`` determines which Softmax: before 13 all axes from ``axis`` on are one."""
-    real, shape = quant.dequantize(node, data, scale, zero), node.shape(data)
-    axis = node.axis(node.attr("axis", -1), len(shape))
-    if node.required("opset") >= 13:
-        made = node.make("nn.softmax", real, axis=axis)
-    else:
-        flat = node.reshape(real, (node.product(shape[:axis]), node.product(shape[axis:])))
-        made = node.reshape(node.make("nn.softmax", flat, axis=1), shape)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
-
-
-@converter("QLinearAveragePool", domain=DOMAIN)
-def qlinear_average_pool(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr | None = None
-) -> Expr:
-    if node.attr("channels_last", 0):
-        node.unsupported("channels_last=1")
-    made = nn.pool(node, quant.dequantize(node, data, scale, zero), "avg", 0.0)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
-
-
-@converter("QLinearWhere", domain=DOMAIN)
-def qlinear_where(
-    node: OnnxNode,
-    condition: Expr,
-    a: Expr,
-    a_scale: Expr,
-    a_zero: Expr,
-    b: Expr,
-    b_scale: Expr,
-    b_zero: Expr,
-    out_scale: Expr,
-    out_zero: Expr,
-) -> Expr:
-    left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
-    made = node.make("where", *broadcast_all(node, condition, left, right))
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
 
 
 @converter("GatherBlockQuantized", domain=DOMAIN)
@@ -191,43 +132,34 @@ def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
 
 @converter("DynamicQuantizeLSTM", domain=DOMAIN)
 def dynamic_quantize_lstm(
-    node: OnnxNode,
-    data: Expr,
-    weight: Expr,
-    recurrence: Expr,
-    bias: Expr | None,
-    lengths: Expr | None,
-    initial: Expr | None,
-    cell: Expr | None,
-    peephole: Expr | None,
-    weight_scale: Expr,
-    weight_zero: Expr,
-    recurrence_scale: Expr,
-    recurrence_zero: Expr,
-) -> list[Expr]:
-    """An LSTM of integer weights, which lie input first.
+    node: OnnxNode, data: Expr, weight: Expr, recurrence: Expr, *more: Expr | None
+) -> Any:
+    """An LSTM of integer weights, which lie input first; more inputs are those of LSTM, then scales and zero
+    points of the weight and of the recurrence.
 
     What is multiplied with them is rounded to 8 bits as onnxruntime does it: all inputs by one scale, and at
     each step the hidden state, each sample's by its own (onnxruntime: those of a thread by theirs).
     """
+    own, recurrent_own = more[5:7], more[7:9]
+    if len(more) != 9 or None in (*own, *recurrent_own):
+        node.bad(f"has {len(more) + 3} inputs, expected 12, the last 4 of which must be given")
     whole: dict[Expr, list[Expr]] = {}
 
     def products(direction: int, inputs: Expr) -> Expr:
         if inputs not in whole:
             whole[inputs] = quant.dynamic_quantize(node, inputs)
         codes, scale, zero = whole[inputs]
-        columns, own, own_zero = (_part(node, x, direction) for x in (weight, weight_scale, weight_zero))
+        columns, own_scale, own_zero = (_part(node, x, direction) for x in (weight, *own) if x is not None)
         total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
-        factor = scale * own
-        return total * factor
+        return total * (scale * own_scale)
 
     def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
-        parts = (_part(node, x, direction) for x in (recurrence, recurrence_scale, recurrence_zero))
-        return _in_quads(node, *parts)
+        parts = (_part(node, x, direction) for x in (recurrence, *recurrent_own) if x is not None)
+        return _packed(node, *parts)
 
     rows_last = [node.transpose(x, (0, 2, 1)) for x in (weight, recurrence)]
     quantized = recurrent.Quantized(products, recurrent_weight)
-    return recurrent.lstm(node, data, *rows_last, bias, lengths, initial, cell, peephole, quantized)
+    return recurrent.lstm(node, data, *rows_last, *more[:5], quantized)
 
 
 def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
@@ -238,7 +170,7 @@ def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
     return node.reshape(picked, node.shape(value)[1:])
 
 
-def _in_quads(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr, list[Expr]]:
+def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr, list[Expr]]:
     """A recurrence ``(size, gates * size)`` as nn.quantized_lstm_scan takes it; a scale, zero point and sum
     of each column."""
     size, columns = node.shape(weight)
@@ -248,10 +180,5 @@ def _in_quads(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Ex
     weight, zero = ((node.cast(x, "int32") - moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
     sums = node.make("sum", weight - zero, axis=(0,), keepdims=False)
-    gates, blocks, quads = columns // size, -(-size // LANES), -(-size // QUAD)
-    made = node.reshape(weight, (size, gates, size))
-    width = ((0, quads * QUAD - size), (0, 0), (0, blocks * LANES - size))
-    made = node.cast(node.make("nn.pad", made, pad_width=width, pad_value=0.0), "int8")
-    made = node.reshape(made, (quads, QUAD, gates, blocks, LANES))
-    made = node.transpose(made, (3, 0, 2, 4, 1))
-    return node.reshape(made, (blocks, quads, gates, LANES * QUAD)), [scale, zero, sums]
+    recurrence = recurrent_loops.interleaved(weight, columns // size, size, node.make)
+    return recurrence, [scale, zero, sums]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
@@ -30,55 +31,89 @@ def per_axis(node: OnnxNode, name: str, rank: int, default: int) -> tuple[int, .
     return tuple(values)
 
 
-def padding_of(
-    node: OnnxNode,
-    sizes: Sequence[Dim],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-) -> Padding:
-    """(begin, end) for each spatial axis, from ``pads`` or ``auto_pad``."""
-    rank, mode = len(kernel), node.attr("auto_pad", "NOTSET")
-    if mode in ("NOTSET", ""):
-        pads = node.attr("pads") or [0] * (2 * rank)
-        if len(pads) != 2 * rank:
-            node.bad(f"pads is {pads}, expected {2 * rank} numbers")
-        if min(pads) < 0:
-            node.bad(f"pads is {pads}, expected none below 0")
-        return tuple(zip(pads[:rank], pads[rank:], strict=True))
-    if mode == "VALID":
-        return ((0, 0),) * rank
-    if mode not in ("SAME_UPPER", "SAME_LOWER"):
-        node.bad(f"auto_pad is {mode!r}")
-    made: list[tuple[Dim, Dim]] = []
-    for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True):
-        reach = (k - 1) * d + 1
-        if s == 1:
-            total: Dim = reach - 1
-        else:
-            total = dims.maximum(dims.simplify((dims.ceil_div(size, s) - 1) * s + reach - size), 0)
-        less: Dim = dims.simplify(total // 2)
-        more = dims.simplify(total - less)
-        made.append((less, more) if mode == "SAME_UPPER" else (more, less))
-    return tuple(made)
+@dataclass(frozen=True)
+class Window:
+    """What an operator does with each window: the attributes that convolutions and poolings share."""
+
+    node: OnnxNode
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    @property
+    def attrs(self) -> dict[str, tuple[int, ...]]:
+        """Strides and dilations, as relay's operators take them."""
+        return {"strides": self.strides, "dilation": self.dilations}
+
+    @property
+    def reach(self) -> list[int]:
+        """The elements from the first to the last that a window covers."""
+        return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+
+    def padding(self, sizes: Sequence[Dim]) -> Padding:
+        """(begin, end) for each spatial axis of ``sizes``, from ``pads`` or ``auto_pad``."""
+        node, rank = self.node, len(self.kernel)
+        mode = node.attr("auto_pad")
+        if mode in ("NOTSET", ""):
+            pads = node.attr("pads") or [0] * (2 * rank)
+            if len(pads) != 2 * rank:
+                node.bad(f"pads is {pads}, expected {2 * rank} numbers")
+            if min(pads) < 0:
+                node.bad(f"pads is {pads}, expected none below 0")
+            return tuple(zip(pads[:rank], pads[rank:], strict=True))
+        if mode == "VALID":
+            return ((0, 0),) * rank
+        node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+        totals: list[Dim] = []
+        for size, s, reach in zip(sizes, self.strides, self.reach, strict=True):
+            needed = reach - 1 if s == 1 else (dims.ceil_div(size, s) - 1) * s + reach - size
+            totals.append(needed if s == 1 else dims.maximum(dims.simplify(needed), 0))
+        return halved(totals, mode)
+
+    def pooled_padding(self, data: Expr) -> Padding:
+        """``padding`` of a pooling, where every window must hold an element of ``data``."""
+        padding = self.padding(self.node.shape(data)[2:])
+        for pair, extent in zip(padding, self.kernel, strict=True):
+            if any(isinstance(p, int) and p >= extent for p in pair) and self.node.has("pads"):
+                pads, kernel = self.node.attr("pads"), list(self.kernel)
+                self.node.bad(f"pads is {pads}, expected less than the kernel's {kernel}")
+        return padding
 
 
-def window_padding(
-    node: OnnxNode, data: Expr, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> Padding:
-    """``padding_of`` a pooling, where every window must hold an element of ``data``."""
-    padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
-    for pair, extent in zip(padding, kernel, strict=True):
-        if any(isinstance(p, int) and p >= extent for p in pair) and node.has("pads"):
-            node.bad(f"pads is {node.attr('pads')}, expected less than the kernel's {list(kernel)}")
-    return padding
+def halved(totals: Sequence[Dim], mode: str) -> Padding:
+    """(begin, end) that add up to each of ``totals``; of an odd one SAME_UPPER has the more at the end."""
+    pairs = [(half := dims.simplify(total // 2), dims.simplify(total - half)) for total in totals]
+    return tuple(pair if mode == "SAME_UPPER" else pair[::-1] for pair in pairs)
 
 
-def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[Expr, tuple[int, ...]]:
+def window_of(node: OnnxNode, rank: int, kernel: Sequence[int] | None = None) -> Window:
+    """The windows of a node over ``rank`` axes, of its ``kernel_shape`` if no ``kernel`` is given."""
+    size = per_axis(node, "kernel_shape", rank, 1) if kernel is None else tuple(kernel)
+    return Window(node, size, per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1))
+
+
+def kernel_window(node: OnnxNode, data: Expr, weight: Expr) -> Window:
+    """The windows of a convolution of ``data``."""
+    rank, shape = spatial_rank(node, data), node.shape(weight)
+    if len(shape) != rank + 2:
+        node.bad(f"the weight is of rank {len(shape)}, expected {rank + 2}")
+    if not all(isinstance(d, int) for d in shape[2:]):
+        node.unsupported("a kernel of dynamic size")
+    given = node.attr("kernel_shape")
+    if given and list(given) != list(shape[2:]):
+        node.bad(f"kernel_shape is {list(given)}, the weight's is {list(shape[2:])}")
+    return window_of(node, rank, [d for d in shape[2:] if isinstance(d, int)])
+
+
+def flat(padding: Padding) -> tuple[Dim, ...]:
+    """All that is put before the axes, then all that is put behind them."""
+    return (*(begin for begin, _ in padding), *(end for _, end in padding))
+
+
+def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[Expr, tuple[Dim, ...]]:
     """``data`` and the padding left for the operator: none when it must be done in a step of its own."""
-    plain = [p for pair in padding for p in pair]
-    if all(isinstance(p, int) and p >= 0 for p in plain):
-        return data, tuple(p[0] for p in padding) + tuple(p[1] for p in padding)  # type: ignore[return-value]
+    if all(isinstance(p, int) and p >= 0 for pair in padding for p in pair):
+        return data, flat(padding)
     return pad_spatial(node, data, padding, value), (0,) * (2 * len(padding))
 
 
@@ -104,99 +139,64 @@ def convolution(
     node: OnnxNode, data: Expr, weight: Expr, out_dtype: str = "", padding: Padding | None = None
 ) -> Expr:
     """The convolution a node's attributes describe, without its bias; its ``padding``, or another."""
-    rank = spatial_rank(node, data)
-    shape = node.shape(weight)
-    if len(shape) != rank + 2:
-        node.bad(f"the weight is of rank {len(shape)}, expected {rank + 2}")
-    kernel = _static(node, shape[2:])
-    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    if padding is None:
-        padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
+    window = kernel_window(node, data, weight)
+    padding = window.padding(node.shape(data)[2:]) if padding is None else padding
     data, left = padded(node, data, padding, 0.0)
     return node.make(
-        f"nn.conv{rank}d",
+        f"nn.conv{len(window.kernel)}d",
         data,
         weight,
-        strides=strides,
+        **window.attrs,
         padding=left,
-        dilation=dilations,
-        groups=node.attr("group", 1),
-        channels=shape[0],
-        kernel_size=kernel,
+        groups=node.attr("group"),
+        channels=node.shape(weight)[0],
+        kernel_size=window.kernel,
         out_dtype=out_dtype,
     )
-
-
-def convolved_padding(node: OnnxNode, data: Expr, weight: Expr) -> Padding:
-    """The padding of a convolution of ``data``."""
-    rank = spatial_rank(node, data)
-    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    return padding_of(node, node.shape(data)[2:], _static(node, node.shape(weight)[2:]), strides, dilations)
-
-
-def _static(node: OnnxNode, shape: Sequence[Dim]) -> tuple[int, ...]:
-    if not all(isinstance(d, int) for d in shape):
-        node.unsupported("a kernel of dynamic size")
-    given = node.attr("kernel_shape")
-    if given and list(given) != list(shape):
-        node.bad(f"kernel_shape is {list(given)}, the weight's is {list(shape)}")
-    return tuple(d for d in shape if isinstance(d, int))
 
 
 @converter("ConvTranspose")
 def conv_transpose(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> Expr:
     """The transpose of a convolution; ``output_shape`` and SAME set the padding, which may crop."""
-    rank = spatial_rank(node, data)
-    if node.rank(weight) != rank + 2:
-        node.bad(f"the weight is of rank {node.rank(weight)}, expected {rank + 2}")
-    kernel = _static(node, node.shape(weight)[2:])
-    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
+    window = kernel_window(node, data, weight)
+    rank, groups = len(window.kernel), node.attr("group")
     extra = tuple(node.attr("output_padding") or [0] * rank)
     if len(extra) != rank:
         node.bad(f"output_padding is {list(extra)}, expected {rank} numbers")
-    groups = node.attr("group", 1)
-    sizes = node.shape(data)[2:]
-    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    padding = _transposed_padding(node, sizes, strides, reach, extra)
-    plain = all(isinstance(p, int) and p >= 0 for pair in padding for p in pair)
-    fits = all(x < s for x, s in zip(extra, strides, strict=True))
-    flat = tuple(p[0] for p in padding) + tuple(p[1] for p in padding)
+    padding = _transposed_padding(window, node.shape(data)[2:], extra)
+    fits = all(isinstance(p, int) and p >= 0 for pair in padding for p in pair)
+    fits = fits and all(x < s for x, s in zip(extra, window.strides, strict=True))
     made = node.make(
         f"nn.conv{rank}d_transpose",
         data,
         weight,
-        strides=strides,
-        padding=flat if plain and fits else (0,) * (2 * rank),
-        output_padding=extra if plain and fits else (0,) * rank,
-        dilation=dilations,
+        **window.attrs,
+        padding=flat(padding) if fits else (0,) * (2 * rank),
+        output_padding=extra if fits else (0,) * rank,
         groups=groups,
         channels=dims.simplify(node.shape(weight)[1] * groups),
-        kernel_size=kernel,
+        kernel_size=window.kernel,
     )
-    if not (plain and fits):
-        made = _cropped(node, made, padding, extra)
-    return with_bias(node, made, bias)
+    return with_bias(node, made if fits else _cropped(node, made, padding, extra), bias)
 
 
-def _transposed_padding(
-    node: OnnxNode, sizes: Sequence[Dim], strides: Sequence[int], reach: Sequence[int], extra: Sequence[int]
-) -> Padding:
-    rank, mode = len(strides), node.attr("auto_pad", "NOTSET")
+def _transposed_padding(window: Window, sizes: Sequence[Dim], extra: Sequence[int]) -> Padding:
+    node, rank, mode = window.node, len(window.kernel), window.node.attr("auto_pad")
     wanted: Sequence[Dim] | None = node.attr("output_shape")
     if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = [dims.simplify(size * s) for size, s in zip(sizes, strides, strict=True)]
+        wanted = [dims.simplify(size * s) for size, s in zip(sizes, window.strides, strict=True)]
     if wanted is None:
-        return padding_of(node, sizes, reach, strides, (1,) * rank)
+        return window.padding(sizes)
     wanted = list(wanted)[-rank:]
     if len(wanted) != rank:
         node.bad(f"output_shape is {wanted}, expected {rank} numbers")
-    made: list[tuple[Dim, Dim]] = []
-    for size, s, r, x, want in zip(sizes, strides, reach, extra, wanted, strict=True):
-        total = dims.simplify((size - 1) * s + x + r - want)
-        less: Dim = dims.simplify(total // 2)
-        more = dims.simplify(total - less)
-        made.append((less, more) if mode == "SAME_UPPER" else (more, less))
-    return tuple(made)
+    lengths = [
+        (size - 1) * s + x + (k - 1) * d + 1
+        for size, s, x, k, d in zip(
+            sizes, window.strides, extra, window.kernel, window.dilations, strict=True
+        )
+    ]
+    return halved([dims.simplify(have - want) for have, want in zip(lengths, wanted, strict=True)], mode)
 
 
 def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int]) -> Expr:
@@ -221,26 +221,22 @@ def average_pool(node: OnnxNode, data: Expr) -> Expr:
 
 def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
     """The pooling ("max", "avg") a node's attributes describe."""
-    rank = spatial_rank(node, data)
-    kernel = per_axis(node, "kernel_shape", rank, 1)
-    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    padding = window_padding(node, data, kernel, strides, dilations)
-    ceil = bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "")
-    attrs = {"count_include_pad": bool(node.attr("count_include_pad", 0))} if kind == "avg" else {}
+    window = window_of(node, spatial_rank(node, data))
+    padding = window.pooled_padding(data)
+    attrs = {"count_include_pad": node.flag("count_include_pad")} if kind == "avg" else {}
     plain = all(isinstance(p, int) for pair in padding for p in pair)
     if not plain and kind == "avg" and not attrs["count_include_pad"]:
         node.unsupported("auto_pad of a mean over a dynamic size, without count_include_pad")
     data, left = padded(node, data, padding, fill)
+    attrs |= {"padding": left, "ceil_mode": rounds_up(node)}
     return node.make(
-        f"nn.{kind}_pool{rank}d",
-        data,
-        pool_size=kernel,
-        strides=strides,
-        padding=left,
-        dilation=dilations,
-        ceil_mode=ceil,
-        **attrs,
+        f"nn.{kind}_pool{len(window.kernel)}d", data, pool_size=window.kernel, **window.attrs, **attrs
     )
+
+
+def rounds_up(node: OnnxNode) -> bool:
+    """Whether a window that only begins inside counts; ``auto_pad`` says otherwise."""
+    return node.flag("ceil_mode") and node.attr("auto_pad") in ("NOTSET", "")
 
 
 @converter("GlobalAveragePool", "GlobalMaxPool")
@@ -254,37 +250,30 @@ def global_pool(node: OnnxNode, data: Expr) -> Expr:
     return node.make("mean" if mean else "max", data, axis=axes, keepdims=True)
 
 
-@converter("LpPool", since=2)
+@converter("LpPool")
 def lp_pool(node: OnnxNode, data: Expr) -> Expr:
     """The p-norm of each window: the mean of powers times the window's size, then the root."""
-    rank = spatial_rank(node, data)
-    kernel = per_axis(node, "kernel_shape", rank, 1)
-    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    p = node.attr("p", 2)
-    if p < 1:
-        node.bad(f"p is {p}, expected at least 1")
+    node.required("kernel_shape")
+    window, p = window_of(node, spatial_rank(node, data)), _power(node)
+    if node.flag("ceil_mode"):
+        node.unsupported("ceil_mode=1")
     size = node.make("abs", data)
     powers = size if p == 1 else node.make("power", size, p)
-    padding = window_padding(node, data, kernel, strides, dilations)
-    if node.attr("ceil_mode", 0):
-        node.unsupported("ceil_mode=1")
-    powers = pad_spatial(node, powers, padding, 0.0)
-    mean = node.make(
-        f"nn.avg_pool{rank}d",
-        powers,
-        pool_size=kernel,
-        strides=strides,
-        dilation=dilations,
-        count_include_pad=True,
-    )
-    total = mean * math.prod(kernel)
+    powers = pad_spatial(node, powers, window.pooled_padding(data), 0.0)
+    attrs = {"pool_size": window.kernel, **window.attrs, "count_include_pad": True}
+    total = node.make(f"nn.avg_pool{len(window.kernel)}d", powers, **attrs) * math.prod(window.kernel)
     return total if p == 1 else node.make("power", total, 1 / p)
+
+
+def _power(node: OnnxNode) -> float:
+    p = node.attr("p")
+    if p < 1:
+        node.bad(f"p is {p}, expected at least 1")
+    return p
 
 
 @converter("GlobalLpPool")
 def global_lp_pool(node: OnnxNode, data: Expr) -> Expr:
-    p, axes = node.attr("p", 2), tuple(range(2, node.rank(data)))
-    if p < 1:
-        node.bad(f"p is {p}, expected at least 1")
+    p, axes = _power(node), tuple(range(2, node.rank(data)))
     total = node.make("sum", node.make("power", node.make("abs", data), p), axis=axes, keepdims=True)
     return node.make("power", total, 1 / p)

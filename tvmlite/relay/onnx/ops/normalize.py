@@ -18,10 +18,11 @@ _SOFTMAXES = ("Softmax", "LogSoftmax", "Hardmax")
 
 
 @converter(*_SOFTMAXES)
-def flat_softmax(node: OnnxNode, data: Expr) -> Expr:
-    """Before opset 13: over all axes from ``axis`` on, taken as one."""
-    shape = node.shape(data)
-    axis = node.attr("axis", 1)
+def softmax(node: OnnxNode, data: Expr) -> Expr:
+    """Along one axis; before opset 13 over all axes from ``axis`` on, taken as one."""
+    shape, axis = node.shape(data), node.attr("axis")
+    if node.opset >= 13:
+        return _softmax(node, data, node.axis(axis, len(shape)))
     axis = axis + len(shape) if axis < 0 else axis
     if not 0 <= axis <= len(shape):
         node.bad(f"axis {axis} is outside [0, {len(shape)}]")
@@ -29,11 +30,6 @@ def flat_softmax(node: OnnxNode, data: Expr) -> Expr:
         return _softmax(node, data, axis)
     flat = node.reshape(data, (node.product(shape[:axis]), node.product(shape[axis:])))
     return node.reshape(_softmax(node, flat, 1), shape)
-
-
-@converter(*_SOFTMAXES, since=13)
-def softmax(node: OnnxNode, data: Expr) -> Expr:
-    return _softmax(node, data, node.axis(node.attr("axis", -1), node.rank(data)))
 
 
 def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
@@ -57,25 +53,27 @@ def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     return powers / node.make("sum", powers, axis=(axis,), keepdims=True)
 
 
-@converter("BatchNormalization", since=7)
+@converter("BatchNormalization")
 def batch_norm(
     node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr
 ) -> Expr | list[Expr]:
     """Of an inference: by the statistics given. Older models name more outputs, which training wrote."""
-    if node.opset >= 14 and node.attr("training_mode", 0):
+    if node.opset < 7 and not node.flag("is_test"):
+        node.unsupported("is_test=0: training")
+    if node.opset >= 14 and node.flag("training_mode"):
         return _training_norm(node, data, scale, bias, mean, var)
-    if node.opset < 9 and not node.attr("spatial", 1):
+    if node.opset < 9 and not node.flag("spatial"):
         node.unsupported("spatial=0")
     dtype = node.dtype(data)
     values = [node.cast(v, dtype) for v in (scale, bias, mean, var)]
-    made = node.make("nn.batch_norm", data, *values, axis=1, epsilon=node.attr("epsilon", 1e-5))
+    made = node.make("nn.batch_norm", data, *values, axis=1, epsilon=node.attr("epsilon"))
     return node.field(made, 0)
 
 
 def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr) -> list[Expr]:
     """By the statistics of the batch, which also move the running ones."""
     axes = (0, *range(2, node.rank(data)))
-    momentum = node.attr("momentum", 0.9)
+    momentum = node.attr("momentum")
     batch_mean, batch_var = moments(node, data, axes)
     made = (data - batch_mean) / _deviation(node, batch_var)
     made = made * _channelwise(node, scale, node.rank(data))
@@ -95,7 +93,7 @@ def moments(node: OnnxNode, data: Expr, axes: tuple[int, ...]) -> tuple[Expr, Ex
 
 
 def _deviation(node: OnnxNode, variance: Expr) -> Expr:
-    return node.make("sqrt", variance + node.attr("epsilon", 1e-5))
+    return node.make("sqrt", variance + node.attr("epsilon"))
 
 
 def _channelwise(node: OnnxNode, value: Expr, rank: int) -> Expr:
@@ -104,14 +102,14 @@ def _channelwise(node: OnnxNode, value: Expr, rank: int) -> Expr:
 
 @converter("InstanceNormalization")
 def instance_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
-    return node.make("nn.instance_norm", data, scale, bias, axis=1, epsilon=node.attr("epsilon", 1e-5))
+    return node.make("nn.instance_norm", data, scale, bias, axis=1, epsilon=node.attr("epsilon"))
 
 
 @converter("GroupNormalization", since=21)
 def group_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
     groups = node.required("num_groups")
     return node.make(
-        "nn.group_norm", data, scale, bias, axis=1, num_groups=groups, epsilon=node.attr("epsilon", 1e-5)
+        "nn.group_norm", data, scale, bias, axis=1, num_groups=groups, epsilon=node.attr("epsilon")
     )
 
 
@@ -124,8 +122,8 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
     vectors = node.rank(scale) == 1 and (bias is None or node.rank(bias) == 1)
     if axis == len(shape) - 1 and vectors and not statistics and dims.equal(node.shape(scale)[0], shape[-1]):
         shift = node.full(0, (shape[-1],), dtype) if bias is None else bias
-        return node.make("nn.layer_norm", data, scale, shift, axis=-1, epsilon=node.attr("epsilon", 1e-5))
-    work = "float32" if dtypes.bits(dtype) < 32 and node.attr("stash_type", 1) == 1 else dtype
+        return node.make("nn.layer_norm", data, scale, shift, axis=-1, epsilon=node.attr("epsilon"))
+    work = "float32" if dtypes.bits(dtype) < 32 and node.attr("stash_type") == 1 else dtype
     mean, variance = moments(node, node.cast(data, work), tuple(range(axis, len(shape))))
     inverse = node.const(1, work) / _deviation(node, variance)
     made = (node.cast(data, work) - mean) * inverse
@@ -140,7 +138,7 @@ def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
     shape, dtype = node.shape(data), node.dtype(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     if axis == len(shape) - 1 and node.rank(scale) == 1 and dims.equal(node.shape(scale)[0], shape[-1]):
-        return node.make("nn.rms_norm", data, scale, axis=-1, epsilon=node.attr("epsilon", 1e-5))
+        return node.make("nn.rms_norm", data, scale, axis=-1, epsilon=node.attr("epsilon"))
     work = "float32" if dtypes.bits(dtype) < 32 else dtype
     wide = node.cast(data, work)
     square = node.make("mean", wide * wide, axis=tuple(range(axis, len(shape))), keepdims=True)
@@ -159,7 +157,7 @@ def mean_variance(node: OnnxNode, data: Expr) -> Expr:
 @converter("LpNormalization")
 def lp_norm(node: OnnxNode, data: Expr) -> Expr:
     """Each row by its norm; a row of zeros stays."""
-    axis, p = node.axis(node.attr("axis", -1), node.rank(data)), node.attr("p", 2)
+    axis, p = node.axis(node.attr("axis", -1), node.rank(data)), node.attr("p")
     if p == 1:
         norm = node.make("sum", node.make("abs", data), axis=(axis,), keepdims=True)
     elif p == 2:
@@ -175,8 +173,8 @@ def lp_norm(node: OnnxNode, data: Expr) -> Expr:
 @converter("LRN")
 def local_response(node: OnnxNode, data: Expr) -> Expr:
     """``x / (bias + alpha / size * sum of squares over neighbouring channels) ** beta``."""
-    size, alpha = node.required("size"), node.attr("alpha", 1e-4)
-    beta, bias = node.attr("beta", 0.75), node.attr("bias", 1.0)
+    size, alpha = node.required("size"), node.attr("alpha")
+    beta, bias = node.attr("beta"), node.attr("bias")
     shape, rank = node.shape(data), node.rank(data)
     if size > LONGEST_WINDOW:
         node.unsupported(f"size is {size}, at most {LONGEST_WINDOW} is supported")

@@ -14,20 +14,17 @@ from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
 
-@converter("Pad", since=2)
-def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    return pad_by(node, data, node.required("pads"), float(node.attr("value", 0.0)), None)
-
-
-@converter("Pad", since=11)
-def pad_by_inputs(
-    node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
+@converter("Pad")
+def pad(
+    node: OnnxNode, data: Expr, pads: Expr | None = None, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
-    over = None if axes is None else node.ints(axes, "axes")
-    return pad_by(node, data, node.ints(pads, "pads"), 0 if value is None else value, over)
+    """Widths and value are attributes in older operator sets."""
+    widths = node.given(pads, "pads" if node.opset > 1 else "paddings") or []
+    fill = node.attr("value", 0) if value is None else value
+    return _padded(node, data, widths, fill, None if axes is None else node.ints(axes, "axes"))
 
 
-def pad_by(
+def _padded(
     node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: Sequence[Dim] | None
 ) -> Expr:
     """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
@@ -35,9 +32,7 @@ def pad_by(
     over = list(range(rank)) if axes is None else along.checked(node, axes, rank)
     if len(pads) != 2 * len(over):
         node.bad(f"pads {pads} for {len(over)} axes")
-    mode = node.attr("mode", "constant")
-    if mode not in ("constant", "edge", "reflect", *["wrap"][: node.opset >= 19]):
-        node.bad(f"mode is {mode!r}, expected constant, edge, reflect, or from opset 19 wrap")
+    mode = node.choice("mode", "constant", "edge", "reflect", *["wrap"][: node.opset >= 19])
     width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
     for axis, pair in enumerate(width):
         for one, *own in zip(over, pads[: len(over)], pads[len(over) :], strict=True):

@@ -19,6 +19,7 @@ _WITHOUT_ZERO_POINT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float
 _FLOATS = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
 
 
+@converter("QuantizeLinear", domain="com.microsoft")
 @converter("QuantizeLinear", since=10)
 def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
     kind = node.dtype_attr("output_dtype", "uint8" if zero is None else node.dtype(zero))
@@ -74,12 +75,9 @@ def _parameters(
     return scale, zero, node.axis(node.attr("axis", 1), rank)
 
 
+@converter("DequantizeLinear", domain="com.microsoft")
 @converter("DequantizeLinear", since=10)
-def dequantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    return dequantize(node, data, scale, zero)
-
-
-def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr:
+def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
     """``(data - zero) * scale`` in float32, then rounded to the output's type; 8-bit floats have no zero."""
     kind, out = node.dtype(data), node.dtype_attr("output_dtype", node.dtype(scale))
     if dtypes.is_narrow(out):
@@ -169,7 +167,7 @@ def _convolution_of_bytes(
     if node.dtype(data) == "int8":
         data, data_zero = as_uint8(node, data, data_zero)
     ones = (1,) * (weight.ndim - 2)
-    padding = nn.convolved_padding(node, data, kernel)
+    padding = nn.kernel_window(node, data, kernel).padding(node.shape(data)[2:])
     if data_zero is not None and not all(dims.equal(p, 0) for pair in padding for p in pair):
         inside = node.full(0, (1, 1, *node.shape(data)[2:]), "uint8")
         border = nn.pad_spatial(node, inside, padding, 1.0)

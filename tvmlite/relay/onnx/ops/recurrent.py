@@ -60,10 +60,12 @@ class _Layer:
 
 
 def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
-    return [node.slice(data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+    return node.split(data, axis, [hidden] * count)
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
+    if "output_sequence" in node.defaults and node.wants(0) and not node.flag("output_sequence"):
+        node.bad("its first output is named, output_sequence is 0")
     data, weight, recurrence, bias, lengths = inputs
     assert data is not None
     assert weight is not None
@@ -78,11 +80,9 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
     hidden = node.shape(recurrence)[-1]
     if not isinstance(hidden, int):
         node.unsupported(f"a dynamic hidden size {hidden}")
-    kind = node.attr("direction", "forward")
-    reverses = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}.get(kind)
-    if reverses is None:
-        node.bad(f"direction is {kind!r}")
-    names = node.attr("activations") or list(defaults) * len(reverses)
+    kind = node.choice("direction", "forward", "reverse", "bidirectional")
+    reverses = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}[kind]
+    names = node.attr("activations") if node.has("activations") else list(defaults) * len(reverses)
     if len(names) != len(defaults) * len(reverses):
         node.bad(f"activations are {names}, expected {len(defaults) * len(reverses)}")
     functions = _functions(node, names)
@@ -293,7 +293,7 @@ def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr
     return made if bias is None else made + bias
 
 
-@converter("RNN", since=7)
+@converter("RNN")
 def rnn(
     node: OnnxNode,
     data: Expr,
@@ -315,7 +315,7 @@ def _rnn_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...])
     return (one.activations[0](node.make("add", *parts)),)
 
 
-@converter("GRU", since=7)
+@converter("GRU", since=3)
 def gru(
     node: OnnxNode,
     data: Expr,
@@ -358,7 +358,7 @@ def _gru_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...])
     return (made,)
 
 
-@converter("LSTM", since=7)
+@converter("LSTM")
 def lstm(
     node: OnnxNode,
     data: Expr,

@@ -11,121 +11,70 @@ from tvmlite.relay.onnx.graph.axes import over_axes
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
-Axes = tuple[int, ...]
+Over = Callable[..., Expr]
+"""``over(name, data)``: the reduction ``name`` over a node's axes, if there are any; it keeps them or not."""
 
 
-def _sum(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return node.make("sum", data, axis=axes, keepdims=keep)
-
-
-def _plain(name: str) -> Callable[[OnnxNode, Expr, Axes, bool], Expr]:
-    def reduce(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-        return node.make(name, data, axis=axes, keepdims=keep)
-
-    return reduce
-
-
-def _extreme(name: str) -> Callable[[OnnxNode, Expr, Axes, bool], Expr]:
-    def reduce(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-        if node.dtype(data) == "bool":
-            return node.cast(reduce(node, node.cast(data, "uint8"), axes, keep), "bool")
-        return node.make(name, data, axis=axes, keepdims=keep)
-
-    return reduce
-
-
-def _l1(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return _sum(node, node.make("abs", data), axes, keep)
-
-
-def _sum_square(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return _sum(node, data * data, axes, keep)
-
-
-def _through_float(node: OnnxNode, data: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """``function`` of the data as floats, in the data's own type."""
-    dtype = node.dtype(data)
-    if dtypes.is_float(dtype):
-        return function(data)
-    return node.cast(function(node.cast(data, "float64")), dtype)
-
-
-def _l2(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return _through_float(node, data, lambda x: node.make("sqrt", _sum_square(node, x, axes, keep)))
-
-
-def _log_sum(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return _through_float(node, data, lambda x: node.make("log", _sum(node, x, axes, keep)))
-
-
-def _log_sum_exp(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
+def _log_sum_exp(node: OnnxNode, data: Expr, over: Over) -> Expr:
     """Less the maximum first, so that the exponentials stay finite."""
-
-    def compute(x: Expr) -> Expr:
-        top = node.make("max", x, axis=axes, keepdims=True)
-        top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
-        total = _sum(node, node.make("exp", x - top), axes, True)
-        made = node.make("log", total) + top
-        return made if keep else node.make("squeeze", made, axis=axes)
-
-    return _through_float(node, data, compute)
+    top = over("max", data, keepdims=True)
+    top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
+    made = node.make("log", over("sum", node.make("exp", data - top), keepdims=True)) + top
+    return over("squeeze", made)
 
 
-_REDUCTIONS: dict[str, Callable[[OnnxNode, Expr, Axes, bool], Expr]] = {
-    "ReduceSum": _sum,
-    "ReduceMean": _plain("mean"),
-    "ReduceProd": _plain("prod"),
-    "ReduceMax": _extreme("max"),
-    "ReduceMin": _extreme("min"),
-    "ReduceL1": _l1,
-    "ReduceL2": _l2,
-    "ReduceSumSquare": _sum_square,
-    "ReduceLogSum": _log_sum,
+_PLAIN = {"Sum": "sum", "Mean": "mean", "Prod": "prod", "Max": "max", "Min": "min"}
+
+_FORMULAS: dict[str, Callable[[OnnxNode, Expr, Over], Expr]] = {
+    **{f"Reduce{name}": lambda node, x, over, one=one: over(one, x) for name, one in _PLAIN.items()},
+    "ReduceL1": lambda node, x, over: over("sum", node.make("abs", x)),
+    "ReduceSumSquare": lambda node, x, over: over("sum", x * x),
+    "ReduceL2": lambda node, x, over: node.make("sqrt", over("sum", x * x)),
+    "ReduceLogSum": lambda node, x, over: node.make("log", over("sum", x)),
     "ReduceLogSumExp": _log_sum_exp,
 }
 
+_OF_ONE = {"ReduceL2": "ReduceL1", "ReduceLogSumExp": "ReduceSum"}
+"""Of no axes, each element alone, a reduction is the same as another."""
 
-@converter(*_REDUCTIONS)
+_OF_FLOATS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+"""Reductions that are computed in float64 where the data are integers."""
+
+
+@converter(*_FORMULAS)
 def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Axes come as an attribute or an input; none means all, or nothing with noop_with_empty_axes."""
-    rank = node.rank(data)
-    keep = bool(node.attr("keepdims", 1))
-    function = _REDUCTIONS[node.op_type]
+    rank, keep, dtype = node.rank(data), node.flag("keepdims"), node.dtype(data)
+
+    def reduced(data: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
+        def over(kind: str, x: Expr, keepdims: bool = keep) -> Expr:
+            if kind == "squeeze":
+                return x if keepdims else node.make(kind, x, axis=axes)
+            return node.make(kind, x, axis=axes, keepdims=keepdims) if axes else x
+
+        name: str = node.op_type if axes else _OF_ONE.get(node.op_type) or node.op_type
+        work = "uint8" if dtype == "bool" else dtype
+        if name in _OF_FLOATS and not dtypes.is_float(dtype):
+            work = "float64"
+        return node.cast(_FORMULAS[name](node, node.cast(data, work), over), dtype)
+
     if axes is not None and node.is_dynamic(axes):
-        return over_axes(
-            node, data, node.ints(axes, "axes"), keep, lambda x, over: function(node, x, over, True)
-        )
+        return over_axes(node, data, node.ints(axes, "axes"), keep, lambda x, along: reduced(x, along, True))
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
-    if not given and node.attr("noop_with_empty_axes", 0):
-        over: Axes = ()
-    else:
-        over = tuple(sorted(node.axes(given, rank))) if given else tuple(range(rank))
-    if over:
-        return function(node, data, over, keep)
-    return _of_each(node, data)
-
-
-def _of_each(node: OnnxNode, data: Expr) -> Expr:
-    """A reduction over no axes: of each element alone."""
-    match node.op_type:
-        case "ReduceL1" | "ReduceL2":
-            return node.make("abs", data)
-        case "ReduceSumSquare":
-            return data * data
-        case "ReduceLogSum":
-            return _through_float(node, data, lambda x: node.make("log", x))
-    return data
+    if not given:
+        return reduced(data, () if node.flag("noop_with_empty_axes") else tuple(range(rank)), keep)
+    return reduced(data, tuple(sorted(node.axes(given, rank))), keep)
 
 
 @converter("ArgMax", "ArgMin")
 def arg_extreme(node: OnnxNode, data: Expr) -> Expr:
-    axis = node.axis(node.attr("axis", 0), node.rank(data))
+    axis = node.axis(node.attr("axis"), node.rank(data))
     made = node.make(
         node.op_type.lower(),
         data,
         axis=(axis,),
-        keepdims=bool(node.attr("keepdims", 1)),
-        select_last_index=bool(node.attr("select_last_index", 0)),
+        keepdims=node.flag("keepdims"),
+        select_last_index=node.flag("select_last_index"),
     )
     extent = node.shape(data)[axis]
     if not isinstance(extent, int):

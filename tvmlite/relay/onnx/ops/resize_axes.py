@@ -28,46 +28,6 @@ LONGEST = 2**40
 """An extent, in elements, that no scale may exceed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Number:
-    """Floats of a graph with Python's operators, for the formulas of ``resize_taps``."""
-
-    node: OnnxNode
-    value: Expr
-
-    def _with(self, name: str, *others: Any) -> Number:
-        tensors = [o.value if isinstance(o, Number) else o for o in others]
-        return Number(self.node, self.node.make(name, self.value, *tensors))
-
-    def __add__(self, other: Any) -> Number:
-        return self._with("add", other)
-
-    def __sub__(self, other: Any) -> Number:
-        return self._with("subtract", other)
-
-    def __mul__(self, other: Any) -> Number:
-        return self._with("multiply", other)
-
-    def __truediv__(self, other: Any) -> Number:
-        return self._with("divide", other)
-
-    def __lt__(self, other: Any) -> Number:
-        return self._with("less", other)
-
-    def __gt__(self, other: Any) -> Number:
-        return self._with("greater", other)
-
-    def called(self, name: str) -> Number:
-        return self._with(name)
-
-    def at_most(self, other: Any) -> Number:
-        return self._with("minimum", other)
-
-    def total(self) -> Number:
-        """The sums along the second axis, which stays."""
-        return Number(self.node, self.node.make("sum", self.value, axis=(1,), keepdims=True))
-
-
 @dataclass(frozen=True)
 class GraphNumbers:
     """Arithmetic on tensors of a float ``dtype``; dimensions and Python numbers become scalars of it."""
@@ -75,29 +35,29 @@ class GraphNumbers:
     node: OnnxNode
     dtype: str
 
-    def number(self, value: Any) -> Number:
-        if isinstance(value, Number):
+    def number(self, value: Any) -> Expr:
+        """``value`` as a tensor; itself if it is one."""
+        if isinstance(value, Expr):
             return value
-        if isinstance(value, e.Expr):
-            return Number(self.node, self.node.scalar(value, self.dtype))
-        return Number(self.node, self.node.const(value, self.dtype))
+        is_dim = isinstance(value, e.Expr)
+        return self.node.scalar(value, self.dtype) if is_dim else self.node.const(value, self.dtype)
 
-    def floor(self, x: Number) -> Number:
-        return x.called("floor")
+    def floor(self, x: Expr) -> Expr:
+        return self.node.make("floor", x)
 
-    def ceil(self, x: Number) -> Number:
-        return x.called("ceil")
+    def ceil(self, x: Expr) -> Expr:
+        return self.node.make("ceil", x)
 
-    def absolute(self, x: Number) -> Number:
-        return x.called("abs")
+    def absolute(self, x: Expr) -> Expr:
+        return self.node.make("abs", x)
 
-    def either(self, condition: Any, a: Number, b: Number) -> Number:
+    def either(self, condition: Any, a: Expr, b: Expr) -> Expr:
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
-        return Number(self.node, self.node.make("where", condition.value, a.value, b.value))
+        return self.node.make("where", condition, a, b)
 
-    def one_of(self, a: Number, b: Number) -> Number:
-        return Number(self.node, self.node.make("logical_or", a.value, b.value))
+    def one_of(self, a: Expr, b: Expr) -> Expr:
+        return self.node.make("logical_or", a, b)
 
 
 @dataclass(frozen=True)
@@ -112,7 +72,7 @@ class Axis:
     extent: Dim
     scale: Any
     given: bool
-    region: tuple[Number, Number] | None
+    region: tuple[Expr, Expr] | None
 
 
 def resized(
@@ -134,15 +94,15 @@ def resized(
     made = data if method == "nearest_neighbor" else node.cast(data, numbers.dtype)
     masks: list[Expr] = []
     for axis in _axes(numbers, node.shape(data), axes, scales, sizes, roi):
-        positions = Number(node, node.cast(node.arange(axis.extent), numbers.dtype))
+        positions = node.cast(node.arange(axis.extent), numbers.dtype)
         source = _sources(numbers, axis, mode, positions)
         if mode == "tf_crop_and_resize":
             last = numbers.number(axis.have) - 1
             column = [axis.extent if k == axis.place else 1 for k in range(node.rank(data))]
-            masks.append(node.reshape(numbers.one_of(source < 0, source > last).value, column))
+            masks.append(node.reshape(numbers.one_of(source < 0, source > last), column))
         if method == "nearest_neighbor":
             settings = {"coordinate_transformation_mode": mode, "rounding_method": rounding}
-            index = node.cast(rounded(settings, numbers, source).value, "int64")
+            index = node.cast(rounded(settings, numbers, source), "int64")
             made = node.make("take", made, index, axis=axis.place)
         else:
             made = _filtered(numbers, made, axis, source, method)
@@ -186,7 +146,7 @@ def _axes(
     return made
 
 
-def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[list[Dim], list[Number]]:
+def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[list[Dim], list[Expr]]:
     """The extents ``floor(have * scales)``, which a run computes, and each scale; one below 0 stops it."""
     node = numbers.node
     wide = node.cast(scales, "float64")
@@ -198,16 +158,16 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     return list(bound), _one_by_one(numbers, scales, len(have))
 
 
-def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Number]:
+def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
     """The elements of a vector of ``count``, as scalars."""
     node = numbers.node
     flat = node.cast(node.reshape(vector, (count,)), numbers.dtype)
-    return [Number(node, node.make("take", flat, node.const(i, "int64"), axis=0)) for i in range(count)]
+    return [node.make("take", flat, node.const(i, "int64"), axis=0) for i in range(count)]
 
 
 def _kept_ratio(
     numbers: GraphNumbers, have: Sequence[Dim], sizes: Sequence[Dim], policy: str
-) -> tuple[list[Dim], Number]:
+) -> tuple[list[Dim], Expr]:
     """Extents of one scale for all axes, the least or greatest that ``sizes`` ask for, and that scale."""
     node = numbers.node
     top, bottom = e.convert(sizes[0], e.INDEX), e.convert(have[0], e.INDEX)
@@ -238,33 +198,33 @@ def _corner(numbers: Any, axis: Axis) -> Any:
     return numbers.either(last > 0, ended, numbers.number(0))
 
 
-def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Number, method: str) -> Expr:
+def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Expr, method: str) -> Expr:
     """The weighted sums of the taps around each ``source``."""
     node = numbers.node
     steps, width = _steps(numbers, axis, method)
-    column = Number(node, node.reshape(source.value, (axis.extent, 1)))
+    column = node.reshape(source, (axis.extent, 1))
     at, weights = _taps(node, numbers, column, steps, width, axis.have, method)
-    taken = node.make("take", data, node.cast(at.value, "int64"), axis=axis.place)
+    taken = node.make("take", data, node.cast(at, "int64"), axis=axis.place)
     shape = [1] * node.rank(taken)
-    pair: Sequence[Dim] = node.shape(weights.value)
+    pair: Sequence[Dim] = node.shape(weights)
     shaped = [*shape[: axis.place], *pair, *shape[axis.place + 2 :]]
-    product = taken * node.reshape(weights.value, shaped)
+    product = taken * node.reshape(weights, shaped)
     return node.make("sum", product, axis=(axis.place + 1,), keepdims=False)
 
 
-def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Number, Number | None]:
+def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr | None]:
     """Distances of the taps from the position below, ``(1, taps)``; with antialias, how they shrink."""
     node = numbers.node
     if not node.attr("antialias", 0):
         reach = _REACH[method]
-        return Number(node, node.const(np.arange(1 - reach, reach + 1)[None], numbers.dtype)), None
-    width = axis.scale.at_most(1)
-    first = (numbers.number(-_REACH[method]) / width).called("floor") + 1
+        return node.const(np.arange(1 - reach, reach + 1)[None], numbers.dtype), None
+    width = node.make("minimum", axis.scale, 1)
+    first = numbers.floor(numbers.number(-_REACH[method]) / width) + 1
     count = numbers.number(2) - first * 2
-    whole = node.reshape(node.cast(count.value, "int64"), (1,))
+    whole = node.reshape(node.cast(count, "int64"), (1,))
     (taps,) = bind_dims(node, whole, ["taps"])
     steps = node.cast(node.arange(taps), numbers.dtype)
-    return Number(node, node.reshape(steps, (1, taps))) + first, width
+    return node.reshape(steps, (1, taps)) + first, width
 
 
 def _taps(
@@ -283,9 +243,15 @@ def _taps(
         outside = numbers.one_of(at < 0, at > (numbers.number(have) - 1))
         weights = numbers.either(outside, weights * 0, weights)
     if node.attr("exclude_outside", 0) or width is not None:
-        total = weights.total() if isinstance(weights, Number) else weights.sum(1, keepdims=True)
+        total = _row_sums(node, weights)
         weights = weights / total
     return at, weights
+
+
+def _row_sums(node: OnnxNode, weights: Any) -> Any:
+    if isinstance(weights, Expr):
+        return node.make("sum", weights, axis=(1,), keepdims=True)
+    return weights.sum(1, keepdims=True)
 
 
 def _linear(numbers: Any, distance: Any) -> Any:

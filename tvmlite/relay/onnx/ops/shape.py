@@ -25,11 +25,11 @@ FARTHEST = 2**31 - 1
 """Bounds of a slice from here on mean its end, however long the axis."""
 
 
-@converter("Reshape", since=5)
-def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+@converter("Reshape")
+def reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
-    have, wanted = node.shape(data), node.ints(shape, "shape")
-    keeps_zero = bool(node.attr("allowzero", 0))
+    have, keeps_zero = node.shape(data), node.flag("allowzero")
+    wanted = node.required("shape") if shape is None else node.ints(shape, "shape")
     if any(may_be_negative(node, d) for d in wanted):
         return along.reshaped(node, data, _dynamic_shape(node, have, wanted, keeps_zero))
     return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
@@ -92,7 +92,7 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    given = node.required("axes") if axes is None else node.ints(axes, "axes")
+    given = node.given(axes, "axes") or []
     rank = node.rank(data) + len(given)
     inserted = along.checked(node, given, rank)
     ones = [along.is_among(axis, inserted, rank) for axis in range(rank)]
@@ -102,7 +102,7 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     shape = node.shape(data)
-    given = node.attr("axes") if axes is None else node.ints(axes, "axes")
+    given = node.given(axes, "axes")
     if given is None:
         given = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
     over = along.checked(node, given, len(shape))
@@ -145,9 +145,11 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
     return node.joined(fitted, axis)
 
 
-@converter("Split", since=2)
+@converter("Split")
 def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     """Parts of the sizes given, else of ``num_outputs`` equal ones (the last may be smaller)."""
+    if node.opset < 2 and not node.has("axis"):
+        node.unsupported("no axis: which one is not defined")
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     extent = shape[axis]
@@ -168,26 +170,16 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     if any(isinstance(d, int) and d < 0 for d in given):
         node.bad(f"sizes {given}: negative")
     data = assume_shape(node, data, tuple(total if i == axis else d for i, d in enumerate(shape)))
-    begin: Dim = 0
-    parts: list[Expr] = []
-    for size in given:
-        end = dims.simplify(begin + size)
-        parts.append(node.slice(data, [axis], [begin], [end]))
-        begin = end
-    return parts
+    return node.split(data, axis, given)
 
 
 @converter("Slice")
-def slice_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    return _slice(node, data, node.required("starts"), node.required("ends"), node.attr("axes"), None)
-
-
-@converter("Slice", since=10)
-def slice_by_inputs(
-    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None = None, steps: Expr | None = None
-) -> Expr:
-    over, strides = (None if v is None else node.ints(v, n) for v, n in ((axes, "axes"), (steps, "steps")))
-    return _slice(node, data, node.ints(starts, "starts"), node.ints(ends, "ends"), over, strides)
+def slice_(node: OnnxNode, data: Expr, *bounds: Expr | None) -> Expr:
+    """Starts, ends, axes and steps are attributes in older operator sets."""
+    given = (*bounds, None, None, None, None)[:4]
+    names = ("starts", "ends", "axes", "steps")
+    starts, ends, axes, steps = (node.given(one, name) for one, name in zip(given, names, strict=True))
+    return _slice(node, data, starts or [], ends or [], axes, steps)
 
 
 def _slice(
@@ -287,14 +279,14 @@ def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
 
 @converter("DepthToSpace")
 def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
-    mode = node.attr("mode", "DCR")
+    mode = node.attr("mode")
     return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
 
 
 @converter("SpaceToDepth")
 def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
     block = node.required("blocksize")
-    if node.attr("mode", "DCR") != "DCR":
+    if node.attr("mode") != "DCR":
         return _channel_major(node, data, block)
     return node.make("nn.space_to_depth", data, block_size=block)
 
@@ -314,4 +306,4 @@ def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
 @converter("Trilu", since=14)
 def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
     offset = 0 if k is None else node.one_int(k, "k")
-    return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))
+    return node.make("trilu", data, k=offset, upper=node.flag("upper"))

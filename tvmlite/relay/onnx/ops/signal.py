@@ -23,22 +23,14 @@ Complex = tuple[Expr, Expr | None]
 
 
 @converter("DFT", since=17)
-def dft_by_attribute(node: OnnxNode, data: Expr, length: Expr | None = None) -> Expr:
-    return _dft(node, data, length, node.attr("axis", 1))
-
-
-@converter("DFT", since=20)
-def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis: Expr | None = None) -> Expr:
-    return _dft(node, data, length, -2 if axis is None else node.one_int(axis, "axis"))
-
-
-def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: Dim) -> Expr:
+def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis_input: Expr | None = None) -> Expr:
     """Along one axis, complex numbers in the last; the axis is cut or filled with zeros to ``length``."""
+    given = node.attr("axis", -2) if axis_input is None else node.one_int(axis_input, "axis")
     rank = node.rank(data)
     axis = node.axis(given, rank) if isinstance(given, int) else given
     if (isinstance(axis, int) and axis == rank - 1) or node.shape(data)[-1] not in (1, 2):
         node.bad(f"axis {given} of data {show_shape(node.shape(data))}, whose last axis must be 1 or 2")
-    inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
+    inverse, onesided = node.flag("inverse"), node.flag("onesided")
     wanted = None if length is None else node.one_int(length, "dft_length")
     wanted = wanted if wanted is None else positive(node, wanted, "dft_length")
 
@@ -282,7 +274,7 @@ def stft(
     elif beyond < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
     frames = dims.simplify(1 + beyond // hop)
-    onesided = bool(node.attr("onesided", 1))
+    onesided = node.flag("onesided")
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
     starts = node.arange(frames) * node.scalar(hop)

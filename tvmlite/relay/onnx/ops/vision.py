@@ -15,13 +15,8 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
 from tvmlite.relay.onnx.reading.registry import converter
 
-_METHODS = {
-    "nearest": "nearest",
-    "linear": "bilinear",
-    "bilinear": "bilinear",
-    "cubic": "bicubic",
-    "bicubic": "bicubic",
-}
+_METHODS = {"linear": "bilinear", "cubic": "bicubic"}
+"""How relay calls a mode of GridSample, if not as ONNX, or as ONNX before opset 20, does."""
 
 
 @converter("GridSample", since=16)
@@ -30,20 +25,15 @@ def grid_sample(node: OnnxNode, data: Expr, grid: Expr) -> Expr:
     rank = node.rank(data) - 2
     if rank not in (2, 3) or node.rank(grid) != rank + 2:
         node.unsupported(f"data of rank {rank + 2} and a grid of rank {node.rank(grid)}; both must be 4 or 5")
-    mode = node.attr("mode", "linear")
-    if mode not in _METHODS:
-        node.bad(f"mode is {mode!r}")
-    padding = node.attr("padding_mode", "zeros")
-    if padding not in ("zeros", "border", "reflection"):
-        node.bad(f"padding_mode is {padding!r}")
+    mode = node.choice("mode", "nearest", "linear", "bilinear", "cubic", "bicubic")
     return node.make(
         "image.grid_sample",
         data,
         node.transpose(grid, (0, rank + 1, *range(1, rank + 1))),
-        method=_METHODS[mode],
+        method=_METHODS.get(mode, mode),
         layout="NCHW" if rank == 2 else "NCDHW",
-        padding_mode=padding,
-        align_corners=bool(node.attr("align_corners", 0)),
+        padding_mode=node.choice("padding_mode", "zeros", "border", "reflection"),
+        align_corners=node.flag("align_corners"),
     )
 
 
@@ -62,7 +52,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
 
     made = column(rank)
     for axis, extent in enumerate(extents):  # the last axis is x, which is the first row
-        line = _line(node, extent, node.dtype(theta), bool(node.attr("align_corners", 0)))
+        line = _line(node, extent, node.dtype(theta), node.flag("align_corners"))
         shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
         made = made + column(rank - 1 - axis) * shaped
     return made
@@ -79,23 +69,19 @@ def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
 @converter("RoiAlign", since=10)
 def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
     """Before opset 16 regions are not shifted by half a pixel."""
-    default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
-    mode = node.attr("coordinate_transformation_mode", default)
-    if mode not in ("half_pixel", "output_half_pixel"):
-        node.bad(f"coordinate_transformation_mode is {mode!r}")
+    mode = node.choice("coordinate_transformation_mode", "half_pixel", "output_half_pixel")
+    mode = mode if node.opset >= 16 else "output_half_pixel"
     if node.rank(rois) != 2 or node.rank(batches) != 1:
         node.bad(f"rois of rank {node.rank(rois)} and batch_indices of rank {node.rank(batches)}")
-    kind = node.attr("mode", "avg")
-    if kind not in ("avg", "max"):
-        node.bad(f"mode is {kind!r}")
+    kind = node.choice("mode", "avg", "max")
     column = node.cast(node.reshape(batches, (*node.shape(batches), 1)), node.dtype(rois))
     return node.make(
         "vision.roi_align",
         data,
         node.many("concatenate", [column, rois], axis=1),
-        pooled_size=(node.attr("output_height", 1), node.attr("output_width", 1)),
-        spatial_scale=node.attr("spatial_scale", 1.0),
-        sample_ratio=node.attr("sampling_ratio", 0),
+        pooled_size=(node.attr("output_height"), node.attr("output_width")),
+        spatial_scale=node.attr("spatial_scale"),
+        sample_ratio=node.attr("sampling_ratio"),
         mode="weighted_max" if kind == "max" else "avg",  # as ONNX Runtime and onnx's reference take it
         aligned=mode == "half_pixel",
     )
@@ -115,13 +101,12 @@ def deform_conv(
         node.unsupported(f"data of rank {node.rank(data)}, expected 4")
     outputs, inputs, *kernel = node.shape(weight)
     batch, channels = node.shape(data)[:2]
-    groups, moved = node.attr("group", 1), node.attr("offset_group", 1)
+    groups, moved = node.attr("group"), node.attr("offset_group")
     if not all(isinstance(d, int) for d in (outputs, inputs, channels, *kernel)):
         node.unsupported("a kernel of dynamic size")
     if channels != inputs * groups or outputs % groups or channels % moved:
         node.bad(f"{channels} channels, weight {show_shape(node.shape(weight))}, {groups} groups")
-    strides, dilations = nn.per_axis(node, "strides", 2, 1), nn.per_axis(node, "dilations", 2, 1)
-    pads = tuple(node.attr("pads") or [0] * 4)
+    window = nn.window_of(node, 2, kernel)  # type: ignore[arg-type]
     taps, spatial = kernel[0] * kernel[1], node.shape(offset)[2:]
     if mask is None:
         mask = node.full(1, (batch, moved * taps, *spatial), node.dtype(data))
@@ -130,10 +115,9 @@ def deform_conv(
         data,
         offset,
         mask,
-        kernel_size=tuple(kernel),
-        strides=strides,
-        padding=pads,
-        dilation=dilations,
+        kernel_size=window.kernel,
+        **window.attrs,
+        padding=tuple(node.attr("pads") or [0] * 4),
         deformable_groups=moved,
     )
     rows, pixels = inputs * taps, node.product(spatial)
@@ -159,17 +143,16 @@ def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
     pads = tuple(node.attr("pads") or [0] * (2 * rank))
     if min(pads) < 0:
         node.unsupported(f"pads {list(pads)}")
-    strides, dilation = (nn.per_axis(node, name, rank, 1) for name in ("strides", "dilations"))
+    window = nn.window_of(node, rank, ())
     if any(depends_on_data(node, d) for d in (*extents, *kernel)):
-        data, extents, kernel = _fitting(node, data, extents, kernel, strides, dilation, pads)
+        data, extents, kernel = _fitting(node, data, extents, kernel, window, pads)
     return node.make(
         "nn.col2im",
         data,
         image_shape=tuple(extents),
         kernel_size=tuple(kernel),
-        strides=strides,
+        **window.attrs,
         padding=pads,
-        dilation=dilation,
     )
 
 
@@ -178,8 +161,7 @@ def _fitting(
     data: Expr,
     extents: list[Dim],
     kernel: list[Dim],
-    strides: Sequence[int],
-    dilation: Sequence[int],
+    window: nn.Window,
     pads: Sequence[int],
 ) -> tuple[Expr, list[Dim], list[Dim]]:
     """Windows, image and kernel that fit; a run in which they do not stops."""
@@ -188,11 +170,11 @@ def _fitting(
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
     beside = [
         (k - 1) * d + 1 - pads[i] - pads[rank + i]
-        for i, (k, d) in enumerate(zip(kernel, dilation, strict=True))
+        for i, (k, d) in enumerate(zip(kernel, window.dilations, strict=True))
     ]
     room = name_dims(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
     extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
-    blocks = [r // s + 1 for r, s in zip(room, strides, strict=True)]
+    blocks = [r // s + 1 for r, s in zip(room, window.strides, strict=True)]
     batch, rows, _ = node.shape(data)
     taps = node.product(kernel)
     data = assume_shape(node, data, (batch, rows // taps * taps, node.product(blocks)))
@@ -239,20 +221,17 @@ def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
     values = nn.pool(node, data, "max", low)
     if not node.wants(1):
         return [values]
-    rank = nn.spatial_rank(node, data)
-    kernel = nn.per_axis(node, "kernel_shape", rank, 1)
-    strides, dilations = nn.per_axis(node, "strides", rank, 1), nn.per_axis(node, "dilations", rank, 1)
-    padding = nn.window_padding(node, data, kernel, strides, dilations)
+    window = nn.window_of(node, nn.spatial_rank(node, data))
+    padding = window.pooled_padding(data)
     if not all(isinstance(p, int) for pair in padding for p in pair):
         node.unsupported("indices with a padding that depends on a dynamic size")
     places = node.make(
         "nn.max_pool_indices",
         data,
-        pool_size=kernel,
-        strides=strides,
-        padding=tuple(p[0] for p in padding) + tuple(p[1] for p in padding),
-        dilation=dilations,
-        ceil_mode=bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", ""),
-        column_major=bool(node.attr("storage_order", 0)),
+        pool_size=window.kernel,
+        **window.attrs,
+        padding=nn.flat(padding),
+        ceil_mode=nn.rounds_up(node),
+        column_major=node.flag("storage_order"),
     )
     return [values, places]

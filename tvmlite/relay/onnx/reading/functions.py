@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import onnx
 
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay.ir.nodes import Expr, Tuple
-from tvmlite.relay.onnx.reading import loader, refusals, registry
+from tvmlite.relay.onnx.reading import loader, refusals, registry, schemas
 from tvmlite.te.expr import Expr as ScalarExpr
 
 if TYPE_CHECKING:
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
     from tvmlite.relay.onnx.importer import Importer
 
 DEEPEST_FUNCTION = 16
-
-_TYPE_NAMES = {
-    dtype: f"tensor({onnx.TensorProto.DataType.Name(kind).lower()})" for kind, dtype in loader.DTYPES.items()
-}
-"""How schemas name our element types."""
 
 
 def label(proto: onnx.NodeProto, index: int | None = None) -> str:
@@ -64,7 +58,7 @@ def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
 @lru_cache(maxsize=4096)
 def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: int) -> bool:
     """Whether an operator is defined by others that are known now that there are so many ``converters``."""
-    schema = _schema(domain, op_type, opset)
+    schema = schemas.find(domain, op_type, opset)
     if schema is None or depth > DEEPEST_FUNCTION:
         return False
     body = _plain_body(schema, opset)
@@ -77,14 +71,6 @@ def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: i
 
 
 @lru_cache(maxsize=4096)
-def _schema(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub lacks the functions
-    try:
-        return onnx.defs.get_schema(op_type, opset, domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
-@lru_cache(maxsize=4096)
 def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
     """The function body that depends on nothing but the opset, if there is one."""
     if not schema.has_function:
@@ -92,101 +78,6 @@ def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
     versions = [v for v in schema.function_opset_versions if v <= opset]
     data = schema.get_function_with_opset_version(max(versions)) if versions else b""
     return onnx.FunctionProto.FromString(data) if data else None
-
-
-def check_node(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> None:
-    """Hold a node to its operator: the model's own function, ONNX's schema, else our converter."""
-    _check_attribute_names(node)
-    function = node.importer.local_functions.get((node.proto.domain, node.op_type))
-    schema = _schema(domain, node.op_type, node.opset)
-    if schema is None and not domain:  # newer than the model's operator set, and converted all the same
-        schema = _schema(domain, node.op_type, onnx.defs.onnx_opset_version())
-    if function is not None:
-        _check_counts(node, 0, len(function.input), len(function.output))
-    elif schema is not None:
-        _check_counts(node, schema.min_input, schema.max_input, schema.max_output)
-        _check_types(node, schema, inputs)
-        _check_attributes(node, schema)
-    else:
-        _check_inputs(node, registry.find(domain, node.op_type, node.opset), inputs)
-
-
-def _check_attribute_names(node: OnnxNode) -> None:
-    names = [attribute.name for attribute in node.proto.attribute]
-    for attribute in node.proto.attribute:
-        if names.count(attribute.name) > 1:
-            node.bad(f"attribute {attribute.name!r} is given twice")
-        if attribute.ref_attr_name:
-            node.bad(
-                f"attribute {attribute.name!r} stands for {attribute.ref_attr_name!r} of a function, "
-                "and the node is in none"
-            )
-
-
-def _check_inputs(node: OnnxNode, function: registry.Converter | None, inputs: Sequence[Expr | None]) -> None:
-    """Hold a node without a schema to the inputs that its converter takes."""
-    if function is None:
-        return
-    kinds = inspect.Parameter
-    takes = list(inspect.signature(function).parameters.values())[1:]
-    places = [one for one in takes if one.kind == kinds.POSITIONAL_OR_KEYWORD]
-    needed = sum(one.default is kinds.empty for one in places)
-    given = len(inputs) - next((k for k, one in enumerate(reversed(inputs)) if one is not None), len(inputs))
-    if given < needed:
-        node.bad(f"has {given} input{'s' * (given != 1)}, expected {needed} or more")
-    if given > len(places) == len(takes):
-        node.unsupported(f"has {given} inputs, at most {len(places)} are supported")
-
-
-def _check_counts(node: OnnxNode, least: int, most: int, outputs: int) -> None:
-    given = len(node.proto.input)
-    if not least <= given <= most:
-        to = "" if least == most else " or more" if most > 1000 else f" to {most}"
-        node.bad(f"has {given} input{'s' * (given != 1)}, expected {least}{to}")
-    if node.num_outputs > outputs:
-        node.bad(f"has {node.num_outputs} outputs, at most {outputs} are defined")
-
-
-def _check_attributes(node: OnnxNode, schema: Any) -> None:
-    """Those that must be there, and no others, each of its kind."""
-    for name, attribute in schema.attributes.items():
-        if attribute.required and not node.has(name):
-            node.bad(f"attribute {name!r} is missing")
-    for given in node.proto.attribute:
-        known = schema.attributes.get(given.name)
-        if known is None:
-            node.bad(f"has no attribute {given.name!r}")
-        if known.type.value != given.type:
-            kinds = onnx.AttributeProto.AttributeType
-            expected, got = kinds.Name(known.type.value), kinds.Name(given.type)
-            node.bad(f"attribute {given.name!r} is of kind {got}, expected {expected}")
-
-
-def _check_types(node: OnnxNode, schema: Any, inputs: Sequence[Expr | None]) -> None:
-    """Hold the inputs to the element types the schema allows, and to one type where it wants one."""
-    formals = list(schema.inputs)
-    formals += formals[-1:] * (len(inputs) - len(formals))
-    kinds = onnx.defs.OpSchema.FormalParameterOption
-    seen: dict[str, tuple[str, str]] = {}
-    for formal, value in zip(formals, inputs, strict=False):
-        if value is None:
-            may_be_empty = any(kind.startswith("optional(") for kind in formal.types)
-            if formal.option != kinds.Optional and not may_be_empty:
-                node.bad(f"input {formal.name!r} is missing")
-            continue
-        if isinstance(value, Tuple):
-            if not any("seq(" in kind for kind in formal.types):
-                node.bad(f"input {formal.name!r} is a sequence, expected a tensor")
-            continue
-        dtype = node.dtype(value)
-        if not any(kind in (_TYPE_NAMES[dtype], f"optional({_TYPE_NAMES[dtype]})") for kind in formal.types):
-            allowed = ", ".join(d for d, name in _TYPE_NAMES.items() if name in formal.types) or "no tensor"
-            node.bad(f"input {formal.name!r} is {dtype}, expected {allowed}")
-        if formal.option == kinds.Variadic and not formal.is_homogeneous:
-            continue
-        other, first = seen.setdefault(formal.type_str, (formal.name, dtype))
-        if first != dtype:
-            node.bad(f"inputs {other!r} and {formal.name!r} are {first} and {dtype}, expected one type")
 
 
 def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None]:
@@ -202,7 +93,7 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     defaults = {a.name: a for a in body.attribute_proto}
     opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in body.opset_import}
     absent = {name for name in body.input if name not in scope.values}
-    nodes = [_bound(n, {**defaults, **_schema_defaults(node), **given}, absent) for n in body.node]
+    nodes = [_bound(n, {**defaults, **node.defaults, **given}, absent) for n in body.node]
     importer.depth += 1
     wanted = dict.fromkeys(body.output)
     importer.nodes(nodes, scope, {**importer.opsets, **opsets}, wanted, inside=node.label)
@@ -214,15 +105,8 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     ]
 
 
-def _schema_defaults(node: OnnxNode) -> dict[str, onnx.AttributeProto]:
-    schema = _schema("" if node.proto.domain == "ai.onnx" else node.proto.domain, node.op_type, node.opset)
-    rows = {} if schema is None else schema.attributes
-    return {name: a.default_value for name, a in rows.items() if a.default_value.name}
-
-
 def _body(node: OnnxNode, inputs: Sequence[Expr | None]) -> onnx.FunctionProto:
-    domain = "" if node.proto.domain == "ai.onnx" else node.proto.domain
-    schema = _schema(domain, node.op_type, node.opset)
+    schema = schemas.find(node.domain, node.op_type, node.opset)
     if schema is None:
         node.unsupported(f"no converter for opset {node.opset}")
     plain = _plain_body(schema, node.opset)
