@@ -3,7 +3,7 @@
 What a kernel takes by itself is not what it takes among others, whose data fills the caches; and the best of
 many trials is partly the luckiest. So the few best of every kernel are put into the model: in one library all
 the first, in another all the second. These libraries run in turns with the default. A kernel's schedule is
-replaced by what was quicker in the model beyond doubt, and all replaced together must be quicker too.
+replaced by what was faster in the model significantly, and all replaced together must be faster too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Selection:
     """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
-    ``dropped`` says why, by the texts of tasks whose finalists were not quicker there; ``late`` are texts of
+    ``dropped`` says why, by the texts of tasks whose finalists were not faster there; ``late`` are texts of
     those there was no time to compile, of which the records say nothing; ``notes`` say why else something is
     not used, and whether others used the machine meanwhile.
     """
@@ -99,14 +99,14 @@ class _Case:
         return progress.weight * saved
 
     def choose(self, libraries: int) -> None:
-        """The finalist that took least, if it is quicker than the default beyond doubt, or why there is none;
+        """The finalist that took least, if it is faster than the default significantly, or why there is none;
         so many ``libraries`` ran in turns."""
         default, *others = self.costs
         found = {number: ratios(default, costs, libraries) for number, costs in enumerate(others, 1)}
         ordered = sorted(found, key=lambda number: timing.median(found[number]))
-        quicker = [number for number in ordered if timing.interval(found[number])[1] < 1]
-        if quicker and timing.median(found[quicker[0]]) < 1:
-            self.winner, self.gain = quicker[0], 1 / timing.median(found[quicker[0]])
+        faster = [number for number in ordered if timing.interval(found[number])[1] < 1]
+        if faster and timing.median(found[faster[0]]) < 1:
+            self.winner, self.gain = faster[0], 1 / timing.median(found[faster[0]])
         elif ordered:
             best = found[ordered[0]]
             interval = timing.interval(best)
@@ -133,7 +133,7 @@ class FinalSelection:
         self._busy: list[float] = []
 
     def decide(self, searches: Sequence[Tuned]) -> Selection:
-        """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
+        """Time the best of all ``searches`` in the model, and keep what makes it faster."""
         ranks = self._ranks()
         cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
         hopeful = [case for case in cases if case.finalists]
@@ -195,7 +195,7 @@ class FinalSelection:
             case.choose(len(libs))
 
     def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
-        """The library of all ``winners``, if it is right, and quicker than the default beyond doubt; else the
+        """The library of all ``winners``, if it is right, and faster than the default significantly; else the
         default, and none has won."""
         if not winners:
             return self.base, None, []
@@ -252,7 +252,7 @@ def _chooser(configs: Mapping[str, ConfigEntity]) -> Callable[[Function], Config
 
 
 def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
-    """The best of a search, as far as they may be quicker than the default."""
+    """The best of a search, as far as they may be faster than the default."""
     return search.progress.finalists(most, SLACK * search.progress.curve[0])
 
 

@@ -90,8 +90,8 @@ class _Trial:
         return tuple(timing.median(self.before) * ratio for ratio in self.ratios)
 
     @property
-    def is_quicker(self) -> bool:
-        """Whether what is after is quicker beyond doubt, and the whole is not slower."""
+    def is_faster(self) -> bool:
+        """Whether what is after is faster significantly, and the whole is not slower."""
         return timing.interval(self.ratios)[1] < 1 and self.whole < 1
 
 
@@ -145,7 +145,7 @@ class Decider:
         self, known: Mapping[str, DecisionRecord], end: float
     ) -> tuple[CompiledModule, list[DecisionRecord]]:
         """The model and the records of its layouts: the cheapest together by their kernels, if the model is
-        quicker so. No records if there was no time to measure the kernels."""
+        faster so. No records if there was no time to measure the kernels."""
         asked = [one for one in self.base.report.decisions if _is_layout(one)]
         if all(one.name in known for one in asked):
             records = [known[one.name] for one in asked]
@@ -162,7 +162,7 @@ class Decider:
         if trial is not None:
             note = f"{len(proposed)} layouts together: {_times(trial)}"
             note += f"; {cost.reasons()}" if cost.missed else ""
-        lib = other if trial is not None and trial.is_quicker else self.base
+        lib = other if trial is not None and trial.is_faster else self.base
         records = []
         for one in asked:
             record, taken = self._record(one), proposed.get(one.name, one.default)
@@ -198,7 +198,7 @@ class Decider:
     def _tried(
         self, decision: Decision, lib: CompiledModule, decided: Sequence[DecisionRecord]
     ) -> DecisionRecord:
-        """The best alternative beside the default: another only if it is quicker beyond doubt."""
+        """The best alternative beside the default: another only if it is faster significantly."""
         found = self._record(decision)
         least = 1.0
         for alternative in decision.alternatives:
@@ -211,7 +211,7 @@ class Decider:
                 continue
             costs = {decision.default: trial.before} | dict(found.costs) | {alternative: trial.after}
             found = replace(found, costs=costs)
-            if trial.is_quicker and trial.ratio < least:
+            if trial.is_faster and trial.ratio < least:
                 least = trial.ratio
                 found = replace(found, taken=alternative)
         return found
@@ -231,7 +231,7 @@ class Decider:
     def _confirmed(
         self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
     ) -> Decided:
-        """``lib`` if it is quicker than the default beyond doubt, or was when its schedules were searched;
+        """``lib`` if it is faster than the default significantly, or was when its schedules were searched;
         else all decisions are taken back."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)

@@ -1,4 +1,4 @@
-"""Default and tuned kernels timed in turns in the model itself: only what is quicker there stays.
+"""Default and tuned kernels timed in turns in the model itself: only what is faster there stays.
 
 What a kernel takes by itself is not what it takes among others, whose data fills the caches and whose layouts
 it must read; so the last word on a record is spoken here.
@@ -30,7 +30,7 @@ MOST = 3000
 """Turns of a comparison."""
 
 MOST_LOST = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
-"""Of so many copies, in how many of all pairs the one after may be no quicker than the one before: at 5% the
+"""Of so many copies, in how many of all pairs the one after may be no faster than the one before: at 5% the
 critical values of Mann and Whitney's test (On a test of whether one of two random variables is stochastically
 larger than the other, 1947) for 3 and more; with 2 chance would do it once in six times."""
 
@@ -78,14 +78,14 @@ class InterleavedRuns:
 
     @property
     def is_better(self) -> bool:
-        """Whether ``after`` is quicker beyond doubt: where there are copies, all of its than all of
-        ``before``, but for so few pairs that this is no chance. Copies of one library differ, beyond doubt,
+        """Whether ``after`` is faster significantly: where there are copies, all of its than all of
+        ``before``, but for so few pairs that this is no chance. Copies of one library differ, significantly,
         where it matters to a cache where their weights lie."""
         return self._pairs_lost <= MOST_LOST[1 + len(self.copies)]
 
     @property
     def _pairs_lost(self) -> int:
-        """Of all pairs of a copy before and a copy after, those whose interval does not say quicker."""
+        """Of all pairs of a copy before and a copy after, those whose interval does not say faster."""
         befores, afters = zip(*self._pairs, strict=True)
         each = itertools.product(befores, afters)
         return sum(timing.interval(ratios(*pair, self._libraries))[1] >= 1 for pair in each)
@@ -130,7 +130,7 @@ class InterleavedRuns:
 
 
 def speedup(ratio: float, interval: tuple[float, float]) -> str:
-    """``1.04x [1.01, 1.07]``: how many times quicker, with its 95% interval, of a ratio of times."""
+    """``1.04x [1.01, 1.07]``: how many times faster, with its 95% interval, of a ratio of times."""
     low, high = interval
     return f"{1 / ratio:.3f}x [{1 / high:.3f}, {1 / low:.3f}]"
 
@@ -169,7 +169,7 @@ def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> l
     """By how much those ``after`` take more, ascending: one ratio of each ``libraries`` turns.
 
     So many ran in turns, and each began one of these. Who begins a turn is not as quick as who follows, or
-    quicker: by 5% where kernels take microseconds. The geometric mean over those turns is free of that.
+    faster: by 5% where kernels take microseconds. The geometric mean over those turns is free of that.
     """
     each = [new / max(old, 1e-12) for old, new in zip(before, after, strict=True)]
     whole = (each[first : first + libraries] for first in range(0, len(each), libraries))

@@ -1,4 +1,4 @@
-"""What came of tuning a model, in lines: each kernel that is quicker, the others by what befell them."""
+"""What came of tuning a model, in lines: each kernel that is faster, the others by what befell them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def lines(
 ) -> list[str]:
     """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
     model's time by symbols and by texts of tasks; ``dropped`` says why by texts of those whose best was not
-    quicker in the model, ``late`` are those there was no time to see in it."""
-    quicker, failed, same, lost, unseen, untried = [], [], [], [], [], []
+    faster in the model, ``late`` are those there was no time to see in it."""
+    faster, failed, same, lost, unseen, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
             (failed if one.progress.failures else untried).append(one)
         elif one.task.args[0] in late:
             unseen.append(one)
         elif one.gain > 1:
-            quicker.append(one)
+            faster.append(one)
         else:
             (lost if one.task.args[0] in dropped else same).append(one)
 
     def part(some: Iterable[Tuned]) -> str:
         return _part(shares, (one.task.args[0] for one in some))
 
-    made = [str(one) for one in sorted(quicker, key=lambda one: -_saved(one))]
+    made = [str(one) for one in sorted(faster, key=lambda one: -_saved(one))]
     made += [str(one) for one in failed]
     made += _lost(lost, shares, dropped)
     if same:
@@ -55,7 +55,7 @@ def lines(
 
 
 def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[str, str]) -> list[str]:
-    """Why what was quicker by itself is not used: the kernels that take most time one by one."""
+    """Why what was faster by itself is not used: the kernels that take most time one by one."""
     if not lost:
         return []
     texts = [one.task.args[0] for one in lost]

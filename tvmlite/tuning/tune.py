@@ -1,4 +1,4 @@
-"""Tuning a whole model: its graph decided, its kernels searched, what is quicker in the model itself kept."""
+"""Tuning a whole model: its graph decided, its kernels searched, what is faster in the model itself kept."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PROFILED_RUNS = 9
 PROFILED_SECONDS = 1.0
 """Runs that tell where the time of the model goes: so many, or what fits into the seconds."""
 
-NOTHING = "the model stays as it was: nothing that was found is surely quicker in it"
+NOTHING = "the model stays as it was: nothing that was found is surely faster in it"
 """The end where no schedule and no decision has changed."""
 
 
@@ -74,7 +74,7 @@ class TunedModel:
 
     ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
     runs of the same graph with default schedules and of ``lib``, None if they are the same. By texts of tasks
-    ``dropped`` says why their best are not used, as they were not quicker in the model; ``late`` are those
+    ``dropped`` says why their best are not used, as they were not faster in the model; ``late`` are those
     there was no time to see in it. ``skipped`` says of each kernel that is no task why. ``decided`` tells of
     the graph, ``whole`` are runs of the default library and of ``lib`` where both graph and schedules have
     changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
@@ -98,7 +98,7 @@ class TunedModel:
 
     @property
     def gain(self) -> float:
-        """How many times quicker the model is than before."""
+        """How many times faster the model is than before."""
         turns = self.default_and_tuned
         return 1.0 if turns is None else 1 / turns.ratio
 
@@ -110,7 +110,7 @@ class TunedModel:
         tuned = {place for places in positions_of_tuned(self.lib).values() for place in places}
         times = []
         for place, label in enumerate(self.lib.kernel_labels):
-            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the quickest
+            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the fastest
             times.append(report.KernelTime(label, before, after, "tuned" if place in tuned else "default"))
         return times
 
@@ -183,7 +183,7 @@ def tune(
     without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
     fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to win; each is appended to the
     file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed in
-    the model, beside the default (``final_selection``): what is not quicker there is not used. ``resume``
+    the model, beside the default (``final_selection``): what is not faster there is not used. ``resume``
     takes up a run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is
     timed so in a few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
 

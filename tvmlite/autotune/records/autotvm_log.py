@@ -31,7 +31,7 @@ def is_line(fields: Any) -> bool:
 
 
 def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``records.Record`` that the line ``fields`` tells; a ParseError if it is damaged."""
+    """The fields of ``records.Record`` that the line ``fields`` holds; a ParseError if it is damaged."""
     if fields.get("version") != VERSION:
         raise ParseError(f"a line of AutoTVM's version {fields.get('version')!r}, expected {VERSION}")
     match fields["input"]:

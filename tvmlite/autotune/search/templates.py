@@ -54,7 +54,7 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
 
 
 def complete(schedule: Schedule) -> Schedule:
-    """Arrange the stages of ``schedule`` that nobody has arranged yet; those that are stay as they are.
+    """Arrange the stages of ``schedule`` that are not arranged yet; the others stay as they are.
 
     ::
 

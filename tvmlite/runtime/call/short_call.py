@@ -1,7 +1,7 @@
 """The short way to call a function with sizes that were all known when it was compiled, or in a call before.
 
 A model that takes microseconds must not spend as many on being called: what such a call needs is known
-beforehand but for addresses. Its weights have often driven everything else out of the nearer caches, so that
+in advance but for addresses. Its weights have often driven everything else out of the nearer caches, so that
 every line of Python, and all that it touches, counts several times of what it takes when called by itself.
 So the short way is Python written for that one function: no loops, no slots, no lists. Its text is made
 of numbers and of names chosen here; what a model brings, the names of its inputs say, are values that it

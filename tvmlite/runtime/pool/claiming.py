@@ -1,4 +1,4 @@
-"""How the thread pool deals out a parallel loop, worked out beforehand: who does how much of its work."""
+"""How the thread pool deals out a parallel loop, worked out in advance: who does how much of its work."""
 
 from __future__ import annotations
 
