@@ -30,8 +30,8 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     assert tuned.status == 0, tuned.err
     ends = ("of the default, 4 trials", "nothing faster than the default", "not significantly faster there")
     assert any(told in tuned.out for told in ends), tuned.out  # these are measurements
-    takes = "take it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
-    assert (takes in tuned.out) != ("nothing to take, a longer search may find more" in tuned.out)
+    takes = "use it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
+    assert (takes in tuned.out) != ("nothing to use yet, a longer search may find more" in tuned.out)
     page = (folder / "tune.html").read_text(encoding="utf-8")
     assert "<h1>Tuning of conv.onnx</h1>" in page
     assert f"<dd>tvmlite tune conv.onnx -o tune.jsonl {' '.join(search)}</dd>" in page

@@ -33,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TvmliteError as error:
         ours = error.span is not None and error.span.source == start.source  # whoever started us, no user
         where = None if ours else error.span
-        told = TvmliteError(error.message, where, error.hint)
-        print(f"tvmlite: {type(error).__name__}: {told}", file=sys.stderr)
+        shown = TvmliteError(error.message, where, error.hint)
+        print(f"tvmlite: {type(error).__name__}: {shown}", file=sys.stderr)
         return 1
     except OSError as error:
         place = f"{error.filename}: " if error.filename is not None else ""

@@ -157,7 +157,7 @@ def _wrapped(text: str, width: int = 130) -> str:
 
 
 def _excerpt(text: str, count: int, width: int = 130) -> str:
-    """The first ``count`` lines of ``text``, cut at ``width``; what is left out is told."""
+    """The first ``count`` lines of ``text``, cut at ``width``, and how many more there are."""
     lines = [line if len(line) <= width else f"{line[: width - 4]} ..." for line in text.splitlines()]
     return "\n".join(
         lines if len(lines) <= count else [*lines[:count], f"  ... {len(lines) - count} more lines"]

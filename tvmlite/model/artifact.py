@@ -227,7 +227,7 @@ def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: T
 
 
 def _for_c(lowered: loop.Function, legal: loop.Function, target: Target) -> loop.Function:
-    """``legal``, unless it may have instructions that only LLVM has: then it is made anew for C."""
+    """``legal``, unless it may have instructions that only LLVM has: then it is made again for C."""
     if target.kind == "c" or not any(isinstance(node, loop.Choice) for node in postorder(lowered.body)):
         return legal
     return legalize(lowered, f"c -vector-bits={target.vector_bits}")

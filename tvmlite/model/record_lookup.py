@@ -38,8 +38,8 @@ class Choice:
     """How a kernel is scheduled: ``config`` sets its knobs (None: as its template thinks best).
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, 0.1 being a tenth;
-    None where nothing tells. ``seconds`` of a call were measured. ``reason`` says why there is no record, and
-    what the loss is estimated by.
+    None where nothing is known. ``seconds`` of a call were measured. ``reason`` says why there is no record,
+    and what the loss is estimated by.
     """
 
     origin: str
@@ -124,8 +124,8 @@ class Choices:
 
     def _untuned(self, group: Function, why: str) -> Choice:
         """The default, which is expected to lose what it lost where the shapes are most like these, or else
-        the median of all kernels of its template. Another shape's configuration is not used: nobody has
-        measured it beside this default."""
+        the median of all kernels of its template. Another shape's configuration is not used: it was not
+        measured beside this default."""
         if alike := self._alike(group):
             return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; nearest shape's")
         losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
@@ -147,7 +147,7 @@ class Choices:
 
     @cached_property
     def _seen(self) -> list[_Seen]:
-        """What comparisons tell of defaults."""
+        """What comparisons say about defaults."""
         found = []
         for block in self.comparisons.values():
             try:
@@ -193,8 +193,8 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     elsewhere = sorted({r.threads for r in everything} - {0, here})
     if elsewhere:
         count = sum(r.threads in elsewhere for r in everything)
-        told = shortened(", ".join(map(str, elsewhere)))
-        notes.append(f"{count} records were measured with {told} threads, here are {here}: skipped")
+        threads = shortened(", ".join(map(str, elsewhere)))
+        notes.append(f"{count} records were measured with {threads} threads, here are {here}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)
     if others:
         notes.append(f"{others} records are of tasks of other kinds than a model's kernels: skipped")

@@ -27,7 +27,7 @@ class KernelRow:
     several calls by the node of the first.
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing
-    tells; ``seconds`` of a call were measured; ``reason`` says why its schedule was not.
+    is known; ``seconds`` of a call were measured; ``reason`` says why its schedule was not.
     """
 
     symbol: str
@@ -69,8 +69,8 @@ class Report:
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
         notes = tuple(choices.notes) if choices.given else None
         measured = tuple(_reported(one, choices.decisions.get(one.name)) for one in decisions)
-        told = tuple(one for one in measured if one is not None)
-        return Report(rows, pass_times, step_times, notes, decisions, told)
+        shown = tuple(one for one in measured if one is not None)
+        return Report(rows, pass_times, step_times, notes, decisions, shown)
 
     def __str__(self) -> str:
         tuned = self.notes is not None
@@ -103,7 +103,7 @@ def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
 
 
 def _reported(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
-    """What is told of a decision: its record, or that it was taken by hand; None if it is as by default."""
+    """What is shown of a decision: its record, or that it was taken by hand; None if it is as by default."""
     if record is not None and record.taken == decision.taken:
         return record
     if decision.taken == decision.default:

@@ -72,10 +72,10 @@ class CompiledFunction(InProcess):
         self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
         self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
-        self._tells, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
+        self._is_dynamic, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
         self._threads_place = self._kinds.get("threads")
         scalars = any(slot.array is None for slot in self._input_slots)
-        self._may_be_short = not (scalars or self._tells or self._found)
+        self._may_be_short = not (scalars or self._is_dynamic or self._found)
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
@@ -155,7 +155,7 @@ class CompiledFunction(InProcess):
         try:
             for row, _outputs in bound:
                 taken.append(self._take_scratch(row))
-            if warm or self._tells:
+            if warm or self._is_dynamic:
                 self._run(bound[0][0], taken[0])
             function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
             return measure(lambda: function(*next(rows)), number, repeat, budget, clock, until, warm)
@@ -217,14 +217,14 @@ class CompiledFunction(InProcess):
         return tuple(next(found) if kind == "found" else next(made) for kind in kinds)
 
     def _run(self, row: list[Any], scratch: Scratch | None) -> None:
-        """Run the code; with as much workspace as the data turn out to need."""
-        if not self._tells:
+        """Run the code; where it needs a larger workspace for these data, again with that."""
+        if not self._is_dynamic:
             code = self._function(*row)
             if code:
                 check_code(self.signature, code, self._sizes_of(row))
             return
         assert scratch is not None, "a function that reports what it needs has a workspace"
-        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
+        numbers = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
         while True:
             row[self._kinds["workspace"]] = scratch.address
             row[self._kinds["capacity"]] = scratch.size
@@ -232,7 +232,7 @@ class CompiledFunction(InProcess):
             if code != self._too_small:
                 check_code(self.signature, code, self._sizes_of(row))
                 return
-            needed = told[0]
+            needed = numbers[0]
             if needed < 0:
                 raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
             arguments.check_memory(self.name, [("workspace", needed)])
@@ -243,10 +243,10 @@ class CompiledFunction(InProcess):
         kinds = {p.name: p.kind for p in self.signature.shape_sizes}
         return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
 
-    def _read_outputs(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
+    def _read_outputs(self, dynamic: Any, scratch: Scratch | None) -> list[np.ndarray]:
         """Copies of the outputs that lie in the workspace."""
         assert scratch is not None
-        numbers = iter(list(told)[1:])
+        numbers = iter(list(dynamic)[1:])
         made = []
         for expected in self._found:
             start, shape = next(numbers), tuple([next(numbers) for _ in expected.dims])
@@ -288,7 +288,8 @@ class CompiledFunction(InProcess):
     def _check(
         self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
     ) -> list[np.ndarray]:
-        """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
+        """Put the arguments in ``row``, the sizes of their shapes in ``sizes``; the arrays, as they are
+        passed."""
         given: list[np.ndarray] = []
         for slot, value in zip(slots, args):  # noqa: B905  (as many, by _bind; strict= takes its time)
             expected = slot.array
