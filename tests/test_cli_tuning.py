@@ -75,7 +75,7 @@ def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> 
     assert (untuned.status, "--require-tuned needs --records" in untuned.err) == (1, True)
     assert (damaged.status, damaged.err) == (
         0,
-        "tvmlite: bad.jsonl: 1 lines are no records; line 1: fields ['code', 'config', 'costs', 'error', "
+        "tvmlite: bad.jsonl: 1 lines are not records; line 1: fields ['code', 'config', 'costs', 'error', "
         "'message', 'origin', 'seed', 'target', 'task', 'time', 'trace', 'trial', 'verified'] are missing\n",
     )
     assert (replayed.status, "bad.jsonl has 1 lines, none is number 7" in replayed.err) == (1, True)

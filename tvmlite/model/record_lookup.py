@@ -127,10 +127,11 @@ class Choices:
         the median of all kernels of its template. Another shape's configuration is not used: it was not
         measured beside this default."""
         if alike := self._alike(group):
-            return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; nearest shape's")
+            return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; estimated from the nearest shape")
         losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
         if losses:
-            return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
+            reason = f"{why}; estimated from other kernels of its template"
+            return Choice(DEFAULT, loss=median(losses), reason=reason)
         return Choice(DEFAULT, reason=why)
 
     def _alike(self, group: Function) -> list[_Seen]:
@@ -154,7 +155,7 @@ class Choices:
                 group = tasks.group_of(block[0].task[1][0])
                 default = tasks.task_of(group, self.target).default.settings
             except TvmliteError as error:
-                self.note(f"a record's task is none: {shortened(error.message)}: skipped")
+                self.note(f"a record's task cannot be read: {shortened(error.message)}: skipped")
                 continue
             names, template, extents = operator_names(group), anchor(group).schedule.name, _extents(group)
             defaults = [one for one in block if one.ok and one.config.settings == default]

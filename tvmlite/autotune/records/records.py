@@ -249,7 +249,7 @@ def unusable(loaded: Records, target: Target) -> list[str]:
     notes = []
     if loaded.damages:
         first = loaded.damages[0]
-        notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
+        notes.append(f"{len(loaded.damages)} lines are not records; line {first.line}: {first.reason}")
     everything = (*loaded.records, *loaded.decisions)
     foreign = [r.target for r in everything if r.target != str(target)]
     if foreign:
@@ -342,7 +342,7 @@ def _read(text: str) -> Record | DecisionRecord:
             return decision_records.decoded(found)
         made = Record(**autotvm_log.decode(found)) if autotvm_log.is_line(found) else _decoded(found)
         if not made.error and not made.ok:
-            raise ParseError("it has no error, but no costs or no verified answer")
+            raise ParseError("it has neither an error nor costs with a verified answer")
         return made
     except ParseError as error:
         raise ParseError(fields.shortened(error.message), Span.of_caller()) from None

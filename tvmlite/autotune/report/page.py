@@ -103,7 +103,7 @@ def _header(tuned: Sequence[Tuned], model: ModelTime | None, notes: Sequence[str
     if model is not None:
         low, high = model.interval
         tiles += [(text.seconds(model.before), "a run before"), (text.seconds(model.after), "a run after")]
-        tiles.append((text.gain(model.gain), f"as quick, 95% interval {text.gain(low)} to {text.gain(high)}"))
+        tiles.append((text.gain(model.gain), f"as fast, 95% interval {text.gain(low)} to {text.gain(high)}"))
     tiles.append(
         (str(trials), f"trials of {len(tuned)} {'kernel' if len(tuned) == 1 else 'kernels'}, {failed} failed")
     )
