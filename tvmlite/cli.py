@@ -21,9 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
     141 when the reader of our output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
     options = parser().parse_whole(argv)
-    warnings.showwarning = _show_warning
+    shown_elsewhere = warnings.showwarning
     start = Span.of_caller()
     try:
+        warnings.showwarning = _show_warning
         status = options.command(options)
         sys.stdout.flush()
         return status
@@ -40,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename is not None else ""
         print(f"tvmlite: {place}{error.strerror or error}", file=sys.stderr)
         return 1
+    finally:
+        warnings.showwarning = shown_elsewhere
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

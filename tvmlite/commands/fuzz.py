@@ -114,7 +114,7 @@ def _distinct(findings: list[Finding]) -> list[Finding]:
 
 def _report(seed: int, finding: Finding, backends: list[str], patience: float) -> None:
     print(f"\ncase {finding.index} of seed {seed}: {finding.signature}: {finding.text}")
-    if finding.program is None or finding.signature.startswith("refusal"):
+    if finding.program is None or finding.is_refusal:
         if finding.program is not None:
             print("\n" + finding.program.text())
         return
