@@ -396,7 +396,7 @@ def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
 
     def tuned(**options: object) -> TunedModel:
         given = {"runner": MadeUpMachine(), "run": MadeUpModel(500), "tuner": "random"} | options
-        with pytest.warns(UserWarning, match="1 lines are no records") as warned:
+        with pytest.warns(UserWarning, match="1 lines are not records") as warned:
             found = tvmlite.tune(module, records=path, trials=20, **given)  # type: ignore[arg-type]
         told.append([(str(one.message).removeprefix(f"{path}: ")[:18], one.filename) for one in warned])
         return found
