@@ -69,9 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.rate:
         rates(options.rate, options.trials)
     else:
-        known = transfer.shipped_prior(Target.parse("native"))
+        native = Target.parse("native")
+        known = transfer.shipped_prior(native)
         if options.model is not None:
-            known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
+            known = transfer.corrected(
+                trees.Trees.from_json(options.model.read_text(encoding="utf-8")), native
+            )
         with autotune.LocalRunner() as machine:
             runner = Remembered(options.remember, Steady(machine))
             for name in options.tasks or TESTED:
@@ -130,7 +133,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
     for seed in range(options.seeds):
         tuners = {
             "transfer": autotune.XGBTuner(task, seed, prior=known),
-            "plain": autotune.XGBTuner(task, seed, prior=transfer.estimate),
+            "plain": autotune.XGBTuner(task, seed, prior=transfer.estimate(task.target)),
             "records": autotune.XGBTuner(task, seed, prior=known, handed=handed),
         }
         for kind in options.kinds:

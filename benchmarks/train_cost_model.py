@@ -43,7 +43,7 @@ def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
     started = time.monotonic()
     done = {record.task_key for record in rec.load(path)} if path.exists() else set()
     kinds: tuple[Callable[[Task], Tuner], ...] = (
-        lambda task: XGBTuner(task, seed, prior=transfer.estimate),
+        lambda task: XGBTuner(task, seed, prior=transfer.estimate(task.target)),
         lambda task: XGBTuner(task, seed + 1),
         lambda task: RandomTuner(task, seed),
     )
@@ -68,9 +68,9 @@ def _tasks() -> Iterator[Task]:
     yield from groups(Target.parse("native"))
 
 
-def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+def judged(model: Trees, target: Target, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
     """The rank correlation, and the share of the best's speed that the first 8 by ``model`` reach."""
-    said = transfer.corrected(model)(rows)
+    said = transfer.corrected(model, target)(rows)
     ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (said, scores)]
     first = np.argsort(-said, kind="stable")[:8]
     return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.measure:
         measure(options.records[0], options.measure, options.seed, options.seconds)
     target = Target.parse("native")
+    prior = transfer.estimate(target)
     known = {
         key: one
         for path in options.records
@@ -105,10 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for key, (rows, scores) in known.items():
         others = [one for other, one in known.items() if other[1] != key[1]]
         if others:
-            rank, share = judged(transfer.correction(others, transfer.estimate), rows, scores)
+            rank, share = judged(transfer.correction(others, prior), target, rows, scores)
             about = f"{len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             print(f"{key[1][:58]:58} {about}")
-    model = transfer.correction(list(known.values()), transfer.estimate)
+    model = transfer.correction(list(known.values()), prior)
     output = options.output or path_of(target)
     output.write_text(model.to_json(), encoding="utf-8")
     size = output.stat().st_size

@@ -17,7 +17,7 @@ import pytest
 from command_line import HANGS, MODULE, WEIGHTS, Run, process, script, seconds_of_children
 
 from tvmlite import cli, relay
-from tvmlite.core.version import VERSION
+from tvmlite.core import VERSION
 
 ROOT = Path(__file__).parents[1]
 
@@ -275,6 +275,7 @@ def test_version_and_help(tvmlite: Run) -> None:
 # Whole processes.
 
 
+@pytest.mark.slow
 def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
     before = seconds_of_children()
     child = process(["demo", "--budget", "4s"], TVMLITE_CACHE=str(tmp_path / "cache"))
@@ -290,6 +291,7 @@ def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
     assert seconds_of_children() - before < 120  # it needs a tenth of it
 
 
+@pytest.mark.slow
 def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> None:
     onnx.save(models.light_model("densenet121"), tmp_path / "net.onnx")
     words = ["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.so")]

@@ -50,6 +50,7 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     assert shown.out.startswith("def default_function(p0: float32[1, 16, 9, 10]")
 
 
+@pytest.mark.slow
 def test_decisions_are_records_too_and_no_kernels_to_replay(tvmlite: Run, folder: Path) -> None:
     tuned = tvmlite("tune", "conv.onnx", "-o", "decided.jsonl", "--trials", "1", "--tuner", "random")
     first = json.loads((folder / "decided.jsonl").read_text().splitlines()[0])

@@ -76,6 +76,7 @@ def _array(value: Any) -> Any:
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_node_test_is_wrong_and_most_pass(part: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     verdicts = {case.name: _verdict(case) for case in _cases()[part::PARTS]}

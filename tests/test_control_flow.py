@@ -227,7 +227,7 @@ def test_a_loop_without_end_stops_at_a_limit(monkeypatch: pytest.MonkeyPatch) ->
     feed = {"c": np.array(True), "s0": floats(2)}
 
     for run in (lib.run, lambda given: interpret(module, given)):
-        with pytest.raises(ExecutionError, match=r"a loop of more than 1000 turns \(TVMLITE_LOOP_LIMIT\)"):
+        with pytest.raises(ExecutionError, match=r"of more than 1000 iterations \(TVMLITE_LOOP_LIMIT\)"):
             run(feed)
     assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
 
@@ -261,7 +261,7 @@ def test_a_loop_without_a_number_of_turns_has_a_limit_in_seconds(
         lib.export(tmp_path / "loop.so")
         lib = runtime.load(tmp_path / "loop.so")
 
-    with pytest.raises(ExecutionError, match=r"without a number of turns that runs for more than 0 seconds"):
+    with pytest.raises(ExecutionError, match=r"without a number of iterations that runs for more than 0 s"):
         lib.run(feed)
     assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
 
@@ -336,7 +336,7 @@ def test_a_number_of_turns_that_the_data_give_is_no_matter_of_time(
     feed = {"s0": np.array([1, 2], np.float32), "c": np.array(True)}
 
     assert lib.run({**feed, "m": np.array(99_999)})["last"].tolist() == [-1, -2]
-    with pytest.raises(ExecutionError, match="without a number of turns"):
+    with pytest.raises(ExecutionError, match="without a number of iterations"):
         lib.run({**feed, "m": np.array(2**62)})
 
 

@@ -22,7 +22,7 @@ ROOTS = (
 )
 """What the program below imports, directly or not."""
 
-MOST_LINES = 13_350
+MOST_LINES = 12_300
 """The goal is 6,000. Lower this with every step towards it."""
 
 PROGRAM = """
@@ -40,7 +40,7 @@ from tvmlite.te.loop.passes.vectorize import vectorize
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
 from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
-from tvmlite.te.tensor.reducers import sum
+from tvmlite.te.tensor.reduction import sum
 
 a, b = placeholder((6, 10), name="a"), placeholder((10, 32), name="b")
 k = reduce_axis((0, 10), "k")
@@ -53,7 +53,8 @@ s[c].vectorize(inner)
 function = lower(s, [a, b, c], "matmul")
 for one in (flatten, simplify, vectorize, parallel, storage, unroll, simplify):
     function = one(function)
-text = generate(function, Target.parse("native"))
+target = Target("llvm", llvm.get_process_triple(), llvm.get_host_cpu_name())
+text = generate(function, target)
 loaded = sorted(name for name in sys.modules if name.split(".")[0] == "tvmlite")
 
 llvm.initialize_native_target()

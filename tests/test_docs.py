@@ -21,6 +21,9 @@ from tvmlite.relay import passes
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
+FRONT = (ROOT / "README.md", DOCS / "schedules.md")
+"""Pages whose blocks run in every test run; those of the others are slow together."""
+
 LINKED = (*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md")
 
 
@@ -32,7 +35,9 @@ def blocks_of(page: Path) -> list[str]:
 def _blocks() -> list[object]:
     """Every block of every page, named by its page and place."""
     return [
-        pytest.param(page, block, id=f"{page.stem}-{number}")
+        pytest.param(
+            page, block, id=f"{page.stem}-{number}", marks=[] if page in FRONT else [pytest.mark.slow]
+        )
         for page in PAGES
         for number, block in enumerate(blocks_of(page), 1)
     ]
@@ -72,6 +77,7 @@ def test_every_level_is_documented() -> None:
     assert [int(row) for row in rows] == list(range(passes.MAX_LEVEL + 1))
 
 
+@pytest.mark.slow
 def test_a_changed_operator_of_the_users_is_compiled_anew(tmp_path: Path) -> None:
     code = blocks_of(DOCS / "adding_an_operator.md")[0]
     use = """

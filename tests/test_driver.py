@@ -318,6 +318,7 @@ def test_the_ir_is_verified_and_dumped_when_asked(tmp_path: Path, monkeypatch: p
         assert any(name.startswith(kernel) and name.endswith("vectorize.txt") for name in names)
 
 
+@pytest.mark.slow
 def test_squeezenet_passes_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_VERIFY", "1")
     monkeypatch.setenv("TVMLITE_CACHE", "off")
@@ -360,6 +361,7 @@ def _answer(child: subprocess.Popen[str]) -> tuple[str, list[str], int]:
     return text, objects, cached
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Path) -> None:
     children = [_child(tmp_path / f"{seed}.so", "off", "zoo", PYTHONHASHSEED=seed) for seed in ("1", "4242")]
 
@@ -379,6 +381,7 @@ def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(forked_work, "ENOUGH", 1)
 
 
+@pytest.mark.slow
 def test_kernels_of_several_processes_are_those_of_one(
     three_processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,17 +397,18 @@ def test_kernels_of_several_processes_are_those_of_one(
     assert sorted(numbers) == list(range(len(shared.kernels)))
 
 
+@pytest.mark.slow
 def test_an_error_of_another_process_is_the_users(
     three_processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parent, lower_group = os.getpid(), kernels.lower_group
+    parent, lowered_group = os.getpid(), kernels.lowered_group
 
     def lower(group: Any, target: Target, symbol: str, config: Any) -> Any:
         if "pool" in symbol:
             raise ScheduleError(f"cannot be lowered; in the child first: {os.getpid() != parent}")
-        return lower_group(group, target, symbol, config)
+        return lowered_group(group, target, symbol, config)
 
-    monkeypatch.setattr(kernels, "lower_group", lower)
+    monkeypatch.setattr(kernels, "lowered_group", lower)
 
     with pytest.raises(ScheduleError, match="in the child first: False") as caught:
         tvmlite.compile(from_onnx(models.light_model("squeezenet")))
@@ -493,6 +497,7 @@ def test_a_spoilt_entry_is_replaced(spoil: str, empty_cache: Path) -> None:
     _assert_right(third(*_arguments()), *_arguments())
 
 
+@pytest.mark.slow
 def test_two_processes_may_share_a_cache(tmp_path: Path) -> None:
     children = [_child(tmp_path / f"{i}.so", tmp_path / "cache") for i in range(2)]
 
@@ -503,6 +508,7 @@ def test_two_processes_may_share_a_cache(tmp_path: Path) -> None:
     assert cached == len(objects)
 
 
+@pytest.mark.slow
 def test_a_killed_compilation_leaves_a_usable_cache(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     child = _child(tmp_path / "killed.so", cache, "zoo")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,12 @@ def _messages(tree: ast.Module) -> Iterator[str]:
                 yield node.value
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield str(path.relative_to(PACKAGE).with_suffix("")), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
+    return [
+        (str(path.relative_to(PACKAGE).with_suffix("")), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    ]
 
 
 @pytest.mark.parametrize("heading", ["Terms", "In names", "In messages and prose"])

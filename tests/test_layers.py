@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def room_of(module: str) -> str:
     return parts[1] if parts[1] in RANK else "driver"
 
 
+@cache
 def imports_of(path: Path) -> list[str]:
     """Every module imported anywhere in the file, also inside functions."""
     found = []

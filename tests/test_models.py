@@ -18,6 +18,9 @@ from tvmlite.relay.frontend import from_onnx
 TOLERANCE = 1e-4
 """The largest difference allowed, relative to the output's largest magnitude."""
 
+LARGE = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "vgg19", "zfnet512")
+"""Zoo graphs of many weights or many layers."""
+
 Dims = Mapping[str, int]
 
 pytestmark = pytest.mark.usefixtures("threads")
@@ -57,11 +60,15 @@ def _check(
             _assert_right(list(lib.run(feeds).values()), expected, tolerance)
 
 
-@pytest.mark.parametrize("name", models.light_models())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in models.light_models()],
+)
 def test_a_zoo_graph(name: str) -> None:
     _check(models.light_model(name), [{}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
 def test_a_zoo_graph_in_c(name: str) -> None:
     _check(models.light_model(name), [{}], target="c")
@@ -89,7 +96,7 @@ def test_the_text_recogniser_at_two_widths() -> None:
     _check(models.ocr_models()["rec"], sizes)
 
 
-@pytest.mark.parametrize("target", ["native", "c"])
+@pytest.mark.parametrize("target", ["native", pytest.param("c", marks=pytest.mark.slow)])
 def test_the_text_classifier_at_two_sizes(target: str) -> None:
     sizes = [_batch_and_image(1, 48, 192), _batch_and_image(3, 48, 160)]
     _check(models.ocr_models()["cls"], sizes, target)

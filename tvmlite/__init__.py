@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tvmlite.core.version import VERSION as __version__
+from tvmlite.core import VERSION as __version__
 
 if TYPE_CHECKING:
     from tvmlite import autotune, relay, runtime, te

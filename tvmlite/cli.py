@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, replay, run, show, tune
 from tvmlite.commands.parser import Parser
+from tvmlite.core import VERSION
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
-from tvmlite.core.version import VERSION
 
 COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
 """Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""

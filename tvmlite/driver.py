@@ -31,7 +31,7 @@ from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.verify import verify as check
-from tvmlite.relay.passes.decisions import Decisions, deciding
+from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.pass_check import ReferenceRun
 from tvmlite.relay.passes.specialise import Sizes, specialise
 from tvmlite.te.codegen import process
@@ -89,7 +89,7 @@ def compile(
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With
-    ``kernel_cost``, which tells the seconds of a group's kernel, layouts are by default what is cheapest so
+    ``kernel_cost``, which gives the seconds of a group's kernel, layouts are by default what is cheapest so
     (``relay.passes.layout_program``).
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
@@ -105,7 +105,6 @@ def compile(
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
-    pipeline = passes.pipeline(opt_level, target, precision, error_bound)
     inputs = verify if isinstance(verify, Mapping) else None
     reference = None if verify is False else ReferenceRun(module, inputs, precision=precision)
     watch = None if reference is None else reference.after
@@ -115,7 +114,8 @@ def compile(
         note(one)
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
     table = Decisions(chosen, kernel_cost)
-    with times.step("passes"), deciding(table):
+    pipeline = passes.pipeline(opt_level, target, precision, error_bound, table)
+    with times.step("passes"):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     table.require(decisions or {})
     for one in table.notes:

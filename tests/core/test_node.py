@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tvmlite.core.node import Node, alike, postorder, reachable, substitute, substitute_each
+from tvmlite.core.alike import alike
+from tvmlite.core.node import Node, postorder, reachable, substitute, substitute_each
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 from tvmlite.model import kernels
 from tvmlite.relay.entry.entry import KernelInterface
 from tvmlite.relay.ir.dims import dim

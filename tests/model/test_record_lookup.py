@@ -10,8 +10,8 @@ import pytest
 import tvmlite
 from tvmlite import relay
 from tvmlite.autotune.records import records as rec
+from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
-from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.model.record_lookup import TUNED, Choice, Choices
 from tvmlite.relay.entry import tasks

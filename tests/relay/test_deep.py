@@ -10,8 +10,8 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ParseError
-from tvmlite.core.node import alike
 
 DEEP = 2 * sys.getrecursionlimit()
 x = relay.var("x", shape=(4,))

@@ -8,7 +8,7 @@ import numpy as np
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 
 
 def _deep(calls: int) -> relay.IRModule:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ExecutionError, TypeInferError, VerifyError
-from tvmlite.core.node import alike
 from tvmlite.relay.ir.blocks import Bind, Run, order
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret

@@ -10,8 +10,8 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
-from tvmlite.core.node import alike
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.attributes import ANY
 from tvmlite.relay.ir.interpret import interpret

@@ -34,6 +34,8 @@ MODELS = (
     "light_inception_v1", "light_inception_v2", "light_shufflenet", "light_squeezenet",
 )  # fmt: skip
 
+SMALL = ("mlp", "lstm", "minilm", "light_squeezenet")
+
 CORES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 WITH_REASONS = 0.10
@@ -56,7 +58,10 @@ def plans(name: str, cores: int) -> list[tuple[str, ChunkPlan]]:
     ]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in SMALL else [pytest.mark.slow]) for name in MODELS],
+)
 def test_the_busiest_thread_has_little_more_than_the_mean(name: str) -> None:
     for cores in CORES:
         found = plans(name, cores)

@@ -100,7 +100,7 @@ def test_a_template_that_does_not_fit_gives_way_to_plain_loops(monkeypatch: pyte
         raise ScheduleError("unroll: axis row of stage dense has n turns")
 
     group = GRAPHS["a sum"]
-    monkeypatch.setattr(lower.schedules, "apply", refuse)
+    monkeypatch.setattr(lower.schedules, "arranged", refuse)
     with pytest.warns(
         UserWarning, match=r"kernel k: the default schedule does not fit .*axis row of stage dense"
     ):

@@ -41,6 +41,7 @@ def judge(base: CompiledModule, tuned: int, seconds: float = 0.2, strict: bool =
     return FinalSelection(base, [X], MadeUpModel(tuned), seconds, tolerance=1e-4, strict=strict)
 
 
+@pytest.mark.slow
 def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
     base: CompiledModule, searches: list[Tuned]
 ) -> None:

@@ -111,6 +111,7 @@ def test_what_is_not_quicker_stays_and_its_cost_is_told(module: Module, tmp_path
     assert kernels(tvmlite.compile(module, records=path)) == kernels(tvmlite.compile(module))
 
 
+@pytest.mark.slow
 def test_what_does_not_make_the_whole_model_quicker_is_taken_back(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     assert decided(module, path, MadeUp(APART_IS_QUICKER)).taken
@@ -124,6 +125,7 @@ def test_what_does_not_make_the_whole_model_quicker_is_taken_back(module: Module
     assert kernels(tvmlite.compile(module, records=path)) == kernels(tvmlite.compile(module))
 
 
+@pytest.mark.slow
 def test_what_an_earlier_run_has_found_is_not_tried_again(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     first = decided(module, path, MadeUp(APART_IS_QUICKER))
@@ -164,6 +166,7 @@ def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) 
     assert decider._by_possible_gain(base)[-1].name == "at nothing"
 
 
+@pytest.mark.slow
 def test_tuning_decides_first_and_then_searches_the_kernels_of_that_graph(
     module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +224,7 @@ def _story(path: Path) -> list[tuple[object, ...]]:
     return decisions + [(one.task, str(one.config), one.trial, one.origin, one.ok) for one in loaded]
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole) == 0
@@ -236,6 +240,7 @@ def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, 
     assert names[0] == names[1]
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_searching_decides_nothing_more(
     module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +280,7 @@ def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Pat
     assert kernels(tuned.lib) == kernels(tvmlite.compile(module))
 
 
+@pytest.mark.slow
 def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     make_it = partial(tvmlite.compile, module)

@@ -18,6 +18,8 @@ from tvmlite.autotune.records import records as rec
 
 TRIALS, SEED = 40, 3
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Story:

@@ -72,6 +72,7 @@ class MadeUpModel:
         return Profile(tuple(rows), sum(nanoseconds for _, nanoseconds in rows))
 
 
+@pytest.mark.slow
 def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
@@ -101,6 +102,7 @@ def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) ->
     np.testing.assert_allclose(lib(x), tvmlite.compile(module)(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     plain = tvmlite.compile(module)
@@ -119,6 +121,7 @@ def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path:
     assert tuned.lib.kernel_names == lib.kernel_names == plain.kernel_names
 
 
+@pytest.mark.slow
 def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_path: Path) -> None:
     class SlowerTogether(MadeUpModel):
         """Each kernel is quicker, and the model is not."""
@@ -139,6 +142,7 @@ def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_p
     assert all(one.task.config is None for one in tuned.lib.kernels)
 
 
+@pytest.mark.slow
 def test_of_the_best_of_a_kernel_that_is_used_which_is_quickest_in_the_model(
     module: Module, tmp_path: Path
 ) -> None:
@@ -175,6 +179,7 @@ def first_found(path: Path, key: str) -> object:
     return min(trials, key=lambda r: r.cost).config.settings
 
 
+@pytest.mark.slow
 def test_the_models_word_counts_also_where_one_task_is_all(tmp_path: Path) -> None:
     """Its comparison in the model follows that of the search at once in the file."""
     model = convolutions()
@@ -213,6 +218,7 @@ def _story(path: Path) -> list[tuple[object, ...]]:
     return [(r.task, str(r.config), r.trial, r.origin, r.error, r.seed, r.ok) for r in rec.load(path)]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole).wait() == 0
@@ -234,6 +240,7 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_pa
     assert names[0] == names[1]
 
 
+@pytest.mark.slow
 def test_real_measurements_of_a_model(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     tuned = tune(module, records=path, trials=6, tuner="random", early_stopping=100)
@@ -271,6 +278,7 @@ def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path:
             tune(module, target, tmp_path / "t.jsonl", trials=1)
 
 
+@pytest.mark.slow
 def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module, tmp_path: Path) -> None:
     path, said = tmp_path / "tune.jsonl", []
 
@@ -296,6 +304,7 @@ def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module,
     assert any(one.task.config is not None for one in tuned.lib.kernels)
 
 
+@pytest.mark.slow
 def test_a_second_interruption_leaves_it_at_the_trials(module: Module, tmp_path: Path) -> None:
     class Interrupted(MadeUpModel):
         """Is interrupted once it is asked for the time of a schedule that was found."""
@@ -321,6 +330,7 @@ def test_a_second_interruption_leaves_it_at_the_trials(module: Module, tmp_path:
     assert {r.origin for r in rec.load(path)} == {"random"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     options = {"trials": 48, "seed": 3, "tuner": "random", "run": MadeUpModel(tuned=500)}
@@ -355,6 +365,7 @@ def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -387,6 +398,7 @@ def test_records_that_cannot_be_used_are_told(
     assert str(warned[0].message) in str(lib.report)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:

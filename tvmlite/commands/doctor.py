@@ -10,9 +10,8 @@ import platform
 import numpy as np
 
 from tvmlite import runtime, te
-from tvmlite.core import config
+from tvmlite.core import VERSION, config
 from tvmlite.core.extras import how_to_install
-from tvmlite.core.version import VERSION
 from tvmlite.driver import build
 from tvmlite.machine.machine import Cache
 from tvmlite.machine.target import Target

@@ -13,8 +13,8 @@ from tvmlite.autotune.report.watch import Watch
 from tvmlite.autotune.search.xgb_tuner import TUNERS
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.commands import common, files
+from tvmlite.core import VERSION
 from tvmlite.core.config import processors
-from tvmlite.core.version import VERSION
 from tvmlite.machine.features import processor_name
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.te.visualizer import limits

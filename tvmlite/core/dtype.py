@@ -11,8 +11,6 @@ keeps them); arithmetic on the floats happens in float32 and is rounded once. Ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
@@ -23,47 +21,19 @@ SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 ALL = (*FLOATS, *SIGNED, *UNSIGNED, "bool")
 
-
-@dataclass(frozen=True)
-class Minifloat:
-    """The code of a float of at most eight bits: a sign, then ``exponent`` and ``fraction`` bits.
-
-    ``largest`` is the code of the greatest finite value, ``beyond`` of what is rounded to more, ``nan`` of
-    NaN. With ``one_zero``, the code of minus zero is the only NaN. Without NaN, ``nan`` is minus zero, as in
-    ml_dtypes: a NaN becomes the zero of the other sign.
-    """
-
-    exponent: int
-    fraction: int
-    bias: int
-    largest: int
-    beyond: int
-    nan: int
-    one_zero: bool = False
-
-    @property
-    def sign(self) -> int:
-        """The bit of the sign."""
-        return 1 << (self.exponent + self.fraction)
-
-    @property
-    def greatest(self) -> float:
-        """The greatest finite value."""
-        power = (self.largest >> self.fraction) - self.bias
-        return (1 + (self.largest % (1 << self.fraction)) / (1 << self.fraction)) * 2.0**power
-
-
-MINIFLOATS = {
-    "float8_e4m3fn": Minifloat(4, 3, 7, 0x7E, 0x7F, 0x7F),
-    "float8_e4m3fnuz": Minifloat(4, 3, 8, 0x7F, 0x80, 0x80, one_zero=True),
-    "float8_e5m2": Minifloat(5, 2, 15, 0x7B, 0x7C, 0x7E),
-    "float8_e5m2fnuz": Minifloat(5, 2, 16, 0x7F, 0x80, 0x80, one_zero=True),
-    "float6_e2m3fn": Minifloat(2, 3, 1, 0x1F, 0x1F, 0x20),
-    "float6_e3m2fn": Minifloat(3, 2, 3, 0x1F, 0x1F, 0x20),
-    "float4_e2m1fn": Minifloat(2, 1, 1, 0x07, 0x07, 0x08),
-}
 POWER_OF_TWO = "float8_e8m0fnu"
 """Only an exponent: 2 to the power of the code less 127; 255 is NaN. There is no zero and no sign."""
+
+MINIFLOATS = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float6_e2m3fn": 7.5,
+    "float6_e3m2fn": 28.0,
+    "float4_e2m1fn": 6.0,
+}
+"""Floats of at most eight bits, with their greatest finite values; ``te.expr.minifloat`` has their codes."""
 
 NARROW_FLOATS = (*MINIFLOATS, POWER_OF_TWO)
 NARROW_INTS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
@@ -134,8 +104,7 @@ def is_unsigned(dtype: str) -> bool:
 def limits(dtype: str) -> tuple[float | int, float | int]:
     """The least and the greatest finite value."""
     if dtype in MINIFLOATS:
-        greatest = MINIFLOATS[dtype].greatest
-        return -greatest, greatest
+        return -MINIFLOATS[dtype], MINIFLOATS[dtype]
     if dtype == POWER_OF_TWO:
         return 2.0**-127, 2.0**127
     if dtype in NARROW_INTS:

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from tvmlite.core import VERSION
 from tvmlite.core.cache import key_of, object_cache
-from tvmlite.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 _IMPORTED = time.time_ns()

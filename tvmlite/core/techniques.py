@@ -6,8 +6,11 @@ right of them and is therefore loaded by name, once, when a table is first asked
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 PROVIDERS = ("tvmlite.techniques",)
 """Packages that register techniques when they are imported: one a kind of device."""
@@ -18,3 +21,28 @@ def load() -> None:
     """Import all ``PROVIDERS``."""
     for name in PROVIDERS:
         importlib.import_module(name)
+
+
+Table = TypeVar("Table", bound=Mapping[Any, Any])
+
+CODE_TABLES: list[Mapping[Any, Any]] = []
+"""The tables on whose rows it depends what code a fused group becomes."""
+
+
+def code_table(table: Table) -> Table:
+    """``table``, entered in ``CODE_TABLES``."""
+    CODE_TABLES.append(table)
+    return table
+
+
+def code_functions() -> Iterator[tuple[str, str]]:
+    """The functions in the rows of ``CODE_TABLES``, in order: the key of the row and the module of each.
+
+    A row is a dataclass with functions in its fields, or a list of such.
+    """
+    load()
+    for table in CODE_TABLES:
+        for key, rows in table.items():
+            for row in rows if isinstance(rows, list) else [rows]:
+                fields = (getattr(row, field.name) for field in dataclasses.fields(row))
+                yield from ((str(key), one.__module__) for one in fields if callable(one))

@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import amx
+from tvmlite.machine.target import family
 
 _INSTRUCTION_SETS = {
     "x86": (
@@ -27,19 +28,6 @@ _INSTRUCTION_SETS = {
     "riscv": "m a f d c v zfh zvfh zba zbb".split(),
     "wasm": "simd128 relaxed-simd".split(),
 }
-
-
-def family(triple: str) -> str:
-    """The architecture's family: x86, aarch64, arm, riscv, wasm, or its own name."""
-    architecture = triple.split("-", 1)[0]
-    if re.fullmatch(r"x86_64h?|amd64|i[3-9]86", architecture):
-        return "x86"
-    if architecture.startswith(("aarch64", "arm64")):
-        return "aarch64"
-    for prefix in ("arm", "thumb", "riscv", "wasm"):
-        if architecture.startswith(prefix):
-            return "arm" if prefix == "thumb" else prefix
-    return architecture
 
 
 @cache
@@ -65,7 +53,7 @@ def describe(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]
     """The instruction sets of a processor; a TargetError names a triple or a processor LLVM lacks.
 
     Asked in a child process unless the processor is this machine's own: LLVM ends the process when a
-    combination makes no sense to it, and tells of an unknown name on stderr only.
+    combination makes no sense to it, and names what it does not know on stderr only.
     """
     own_triple, own_cpu, own_features = host()
     if (triple, cpu) == (own_triple, own_cpu) and features in ((), own_features):

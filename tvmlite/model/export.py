@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tvmlite.core import VERSION
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
-from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.relay.entry.buffer_placement import Constants

@@ -14,7 +14,7 @@ from tvmlite.machine.target import Target
 from tvmlite.model.forked_work import divided_among_processes
 from tvmlite.relay.entry.entry import KernelInterface
 from tvmlite.relay.entry.kernels import KernelTask
-from tvmlite.relay.entry.lower import dimensions, lower_group
+from tvmlite.relay.entry.lower import LoweredGroup, dimensions, lowered_group
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
@@ -30,7 +30,7 @@ class CompiledKernel:
     """A kernel ready to link: what to call, and its code.
 
     For LLVM targets that is the relocatable ``object``, perhaps from the cache. For C it is ``legal``, the
-    loop IR: all functions of a library go into one source.
+    loop IR: all functions of a library go into one source. ``template`` is what arranged its loops.
     """
 
     task: KernelTask
@@ -38,6 +38,7 @@ class CompiledKernel:
     object: bytes = b""
     legal: loop.Function | None = None
     from_cache: bool = False
+    template: str = ""
 
 
 def compile_kernels(
@@ -83,18 +84,24 @@ def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
     """The kernel of ``task`` for ``target``, from the cache where it is there."""
     if target.kind == "c":
-        legal = legal_kernel(task, target)
-        return CompiledKernel(task, interface_of(task, legal), legal=legal)
+        lowered = _lowered(task, target)
+        legal = legalize(lowered.function, target)
+        return CompiledKernel(task, interface_of(task, legal), legal=legal, template=lowered.template)
     cache = cache if task.cacheable else None
     if cache is not None and (stored := _stored_kernel(task, target, cache)):
         return stored
-    function = legal_kernel(task, target)
+    lowered = _lowered(task, target)
+    function = legalize(lowered.function, target)
     interface, text = interface_of(task, function), llvm.generate(function, target)
     machine_code = jit.compile_object(text, target)
     if cache is not None:
-        entry = {"interface": _encode(interface), "module": jit.module_digest(text)}
+        entry = {
+            "interface": _encode(interface),
+            "module": jit.module_digest(text),
+            "template": lowered.template,
+        }
         cache.put(task.key, json.dumps(entry).encode())
-    return CompiledKernel(task, interface, machine_code)
+    return CompiledKernel(task, interface, machine_code, template=lowered.template)
 
 
 def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> CompiledKernel | None:
@@ -107,13 +114,18 @@ def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> Comp
     machine_code = cache.get(jit.object_key(entry["module"], target))
     if machine_code is None:
         return None
-    return CompiledKernel(task, _decode(entry["interface"]), machine_code, from_cache=True)
+    interface = _decode(entry["interface"])
+    return CompiledKernel(task, interface, machine_code, from_cache=True, template=entry["template"])
 
 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
     """The kernel of ``task`` in structured loop IR."""
+    return _lowered(task, target).function
+
+
+def _lowered(task: KernelTask, target: Target) -> LoweredGroup:
     try:
-        return lower_group(task.plain, target, task.symbol, task.config)
+        return lowered_group(task.plain, target, task.symbol, task.config)
     except TvmliteError as error:
         error.add_note(f"while lowering the kernel {task.symbol}")
         raise

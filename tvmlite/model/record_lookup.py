@@ -17,9 +17,9 @@ from statistics import median
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.records.fields import shortened
+from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.span import warn
-from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.entry.kernels import operator_names

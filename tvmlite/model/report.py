@@ -11,12 +11,10 @@ from tvmlite.core.pipeline import Times
 from tvmlite.model.kernels import CompiledKernel
 from tvmlite.model.record_lookup import Choice, Choices
 from tvmlite.relay.entry import labels
-from tvmlite.relay.entry.lower import anchor
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import show_type
 from tvmlite.relay.passes.decisions import Decision
-from tvmlite.te.space import rule_of
-from tvmlite.te.templates.templates import HAND
+from tvmlite.te.templates.table import GENERATORS
 from tvmlite.te.visualizer import text
 
 
@@ -26,8 +24,10 @@ class KernelRow:
     from, and whether its code came from the cache. ``label`` is what people call it (``entry.labels``): of
     several calls by the node of the first.
 
-    ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing
-    is known; ``seconds`` of a call were measured; ``reason`` says why its schedule was not.
+    ``schedule`` is the origin of the knobs, and what arranged the loops: a template by the kind of its
+    anchor, a generator, which says that it is one, or nothing (``plain loops``). ``loss`` is how much slower
+    than with the best schedule known it is expected to be, None where that is unknown; ``seconds`` of a call
+    were measured; ``reason`` says why its schedule was not.
     """
 
     symbol: str
@@ -69,8 +69,8 @@ class Report:
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
         notes = tuple(choices.notes) if choices.given else None
         measured = tuple(_reported(one, choices.decisions.get(one.name)) for one in decisions)
-        shown = tuple(one for one in measured if one is not None)
-        return Report(rows, pass_times, step_times, notes, decisions, shown)
+        reported = tuple(one for one in measured if one is not None)
+        return Report(rows, pass_times, step_times, notes, decisions, reported)
 
     def __str__(self) -> str:
         tuned = self.notes is not None
@@ -84,9 +84,8 @@ class Report:
 
 def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
     task = kernel.task
-    rule = None if task.config is None else rule_of(task.config)
-    template = anchor(task.group).schedule.name if rule in (None, HAND) else rule
-    schedule = f"{decision.origin} {template}"
+    generated = " (generated)" if kernel.template in GENERATORS else ""
+    schedule = f"{decision.origin} {kernel.template}{generated}"
     result = show_type(type_of(task.group.body))
     return KernelRow(
         task.symbol,
@@ -103,7 +102,7 @@ def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
 
 
 def _reported(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
-    """What is shown of a decision: its record, or that it was taken by hand; None if it is as by default."""
+    """What is reported of a decision: its record, or that it was taken by hand; None for a default."""
     if record is not None and record.taken == decision.taken:
         return record
     if decision.taken == decision.default:

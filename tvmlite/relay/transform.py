@@ -35,79 +35,32 @@ def _checked(one: Pass) -> Pass:
     return run
 
 
-def InferType() -> Pass:
-    """Checks that every expression has a type."""
-    return _checked(passes.infer_types)
+def _constructor(name: str, one: Pass) -> Callable[[], Pass]:
+    """What gives the pass ``one`` under TVM's ``name``, with its documentation."""
+
+    def construct() -> Pass:
+        return _checked(one)
+
+    construct.__name__ = construct.__qualname__ = name
+    construct.__doc__ = one.__doc__
+    return construct
 
 
-def FoldConstant() -> Pass:
-    """Evaluates what depends on constants only."""
-    return _checked(passes.fold_constant)
-
-
-def SimplifyInference() -> Pass:
-    """Takes batch normalisation and dropout apart."""
-    return _checked(passes.simplify_inference)
-
-
-def FoldScaleAxis() -> Pass:
-    """Moves scales into the weights of convolutions and dense layers."""
-    return _checked(passes.fold_scale_axis)
-
-
-def EliminateCommonSubexpr() -> Pass:
-    """Computes equal expressions once."""
-    return _checked(passes.eliminate_common_subexpr)
-
-
-def DeadCodeElimination() -> Pass:
-    """Drops what no result needs."""
-    return _checked(passes.dead_code)
-
-
-def SimplifyExpr() -> Pass:
-    """Small algebra."""
-    return _checked(passes.simplify_expr)
-
-
-def RecognizeNorms() -> Pass:
-    """Finds layer and RMS normalisations that are written out."""
-    return _checked(passes.recognize_norms)
-
-
-def RecognizeSoftmax() -> Pass:
-    """Finds softmax that is written out."""
-    return _checked(passes.recognize_softmax)
-
-
-def RecognizeActivations() -> Pass:
-    """Finds gelu and its like where they are written out."""
-    return _checked(passes.recognize_activations)
-
-
-def RecognizeAttention() -> Pass:
-    """Finds attention that is written out."""
-    return _checked(passes.recognize_attention)
-
-
-def CanonicalizeOps() -> Pass:
-    """Writes out operators that are shorthands."""
-    return _checked(passes.canonicalize_ops)
-
-
-def CombineParallelDense() -> Pass:
-    """Makes dense layers of the same data one."""
-    return _checked(passes.combine_parallel_dense)
-
-
-def CombineParallelConv2D() -> Pass:
-    """Makes convolutions of the same data one."""
-    return _checked(passes.combine_parallel_conv2d)
-
-
-def FastMath() -> Pass:
-    """Quicker, less exact functions."""
-    return _checked(passes.fast_math)
+InferType = _constructor("InferType", passes.infer_types)
+FoldConstant = _constructor("FoldConstant", passes.fold_constant)
+SimplifyInference = _constructor("SimplifyInference", passes.simplify_inference)
+FoldScaleAxis = _constructor("FoldScaleAxis", passes.fold_scale_axis)
+EliminateCommonSubexpr = _constructor("EliminateCommonSubexpr", passes.eliminate_common_subexpr)
+DeadCodeElimination = _constructor("DeadCodeElimination", passes.dead_code)
+SimplifyExpr = _constructor("SimplifyExpr", passes.simplify_expr)
+RecognizeNorms = _constructor("RecognizeNorms", passes.recognize_norms)
+RecognizeSoftmax = _constructor("RecognizeSoftmax", passes.recognize_softmax)
+RecognizeActivations = _constructor("RecognizeActivations", passes.recognize_activations)
+RecognizeAttention = _constructor("RecognizeAttention", passes.recognize_attention)
+CanonicalizeOps = _constructor("CanonicalizeOps", passes.canonicalize_ops)
+CombineParallelDense = _constructor("CombineParallelDense", passes.combine_parallel_dense)
+CombineParallelConv2D = _constructor("CombineParallelConv2D", passes.combine_parallel_conv2d)
+FastMath = _constructor("FastMath", passes.fast_math)
 
 
 def ToMixedPrecision(mixed_precision_type: str = "float16") -> Pass:

@@ -14,9 +14,11 @@ from typing import Any
 
 MODULES = {
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
+    "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
+    "reads": "tvmlite.te.tensor.bounds_check",
     "scan": "tvmlite.te.lowering.extensions.scan",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
@@ -33,9 +35,11 @@ def extension(name: str) -> Any:
 
 _STAGE_MEMORY = "tvmlite.te.schedule.stage_memory"
 _STAGE_ORDER = "tvmlite.te.schedule.stage_order"
+_BUFFER = "tvmlite.te.loop.buffer_access"
 _SCHEDULE = "tvmlite.te.schedule.schedule_primitives"
 
 PRIMITIVES = {
+    "access_ptr": _BUFFER,
     "align_bounds": _STAGE_MEMORY,
     "bind": _STAGE_ORDER,
     "cache_read": _SCHEDULE,
@@ -52,9 +56,11 @@ PRIMITIVES = {
     "storage_align": _STAGE_MEMORY,
     "tensorize": "tvmlite.te.schedule.tensor_intrin",
     "transform_layout": _STAGE_MEMORY,
+    "vload": _BUFFER,
+    "vstore": _BUFFER,
 }
-"""The module of each primitive that ``Schedule`` and ``Stage`` do not have from the start. It enters its own
-in these classes when it is imported."""
+"""The module of each method that ``Schedule``, ``Stage`` and ``Buffer`` do not have from the start. It enters
+its own in these classes when it is imported."""
 
 
 def extend(owner: type, primitives: type) -> None:
@@ -65,7 +71,7 @@ def extend(owner: type, primitives: type) -> None:
 
 
 def extended(owner: Any, name: str) -> Any:
-    """The primitive ``name`` of a schedule or a stage that has not been loaded yet."""
+    """The method ``name`` of a schedule, a stage or a buffer, not loaded yet."""
     if name in PRIMITIVES:
         importlib.import_module(PRIMITIVES[name])
         method = getattr(type(owner), name, None)

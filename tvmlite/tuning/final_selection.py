@@ -18,8 +18,8 @@ import numpy as np
 from tvmlite.autotune.measure import machine_load
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.tune import Tuned
+from tvmlite.core import VERSION
 from tvmlite.core.cache import object_cache
-from tvmlite.core.version import VERSION
 from tvmlite.driver import rescheduled
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.kernels import CompiledKernel, compile_kernel

@@ -21,8 +21,8 @@ from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.report import decisions as shown
+from tvmlite.core import VERSION
 from tvmlite.core.node import postorder
-from tvmlite.core.version import VERSION
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.passes.decisions import LAYOUT, Decision

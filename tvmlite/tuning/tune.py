@@ -19,9 +19,9 @@ from tvmlite.autotune.records.decision_records import latest
 from tvmlite.autotune.records.warn_once import WarnOnce
 from tvmlite.autotune.search.engine import Callback, check_options
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
+from tvmlite.core import VERSION
 from tvmlite.core import arguments as checked
 from tvmlite.core.errors import InputError
-from tvmlite.core.version import VERSION
 from tvmlite.driver import check_compile_options, compile
 from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs

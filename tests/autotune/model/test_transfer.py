@@ -16,6 +16,7 @@ from tvmlite.autotune.model import transfer, trees
 from tvmlite.autotune.model.loop_features import NAMES, loop_features
 from tvmlite.autotune.records import records as rec
 from tvmlite.machine.target import Target
+from tvmlite.te.cost import bytes_per_cycle
 from tvmlite.te.space import ConfigEntity, OptionChoice
 
 pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
@@ -55,7 +56,7 @@ def test_what_was_learned_of_one_shape_holds_for_another(tmp_path: Path) -> None
         rows.append(loop_features(lowered.function, task.target, task.flop))
         costs.append(PrefersVectors.cost(built))  # type: ignore[union-attr]
 
-    prior = transfer.learned(records, task.target, transfer.estimate)
+    prior = transfer.learned(records, task.target, transfer.estimate(task.target))
     said, quick = prior(np.stack(rows)), -np.array(costs)
     ranks = [np.argsort(np.argsort(x)) for x in (said, quick)]
     first = np.argsort(-said)[:8]
@@ -89,13 +90,16 @@ def test_the_slow_teach_less() -> None:
     scores = np.zeros(200, np.float32)
     scores[100:] = np.tile([-6.0, -0.5], 50)
 
-    said = transfer.correction([(rows, scores)], transfer.estimate)(rows)
+    said = transfer.correction([(rows, scores)], transfer.estimate(Target.parse("native")))(rows)
 
     assert -2.0 < said[150] - said[0] < -0.5
 
 
 def test_without_records_nothing_is_learned() -> None:
-    assert transfer.learned([], Target.parse("native"), transfer.estimate) is transfer.estimate
+    target = Target.parse("native")
+    prior = transfer.estimate(target)
+
+    assert transfer.learned([], target, prior) is prior
 
 
 def test_records_of_unknown_templates_and_other_machines_are_left_out(tmp_path: Path) -> None:
@@ -162,7 +166,7 @@ def test_what_is_known_beforehand_is_of_processors_like_it(cpu: str, like: str) 
 
     said = transfer.shipped_prior(target)(rows)
 
-    np.testing.assert_array_equal(said, transfer.estimate(rows) + model(rows))
+    np.testing.assert_array_equal(said, transfer.estimate(target)(rows) + model(rows))
 
 
 def test_a_tuner_knows_what_is_known_of_its_tasks_target() -> None:
@@ -176,17 +180,23 @@ def test_a_tuner_knows_what_is_known_of_its_tasks_target() -> None:
         np.testing.assert_array_equal(tuner.prior(rows), transfer.shipped_prior(target)(rows))
 
 
-def test_the_slowest_of_arithmetic_and_memory_is_what_is_estimated() -> None:
+@pytest.mark.parametrize(
+    ("cpu", "second"), [("znver5", 1 << 19), ("graniterapids", 1 << 21), ("znver3", 1 << 19)]
+)
+def test_the_slowest_of_arithmetic_and_memory_is_what_is_estimated(cpu: str, second: int) -> None:
+    """The second cache is what the machine has: its size is that below which bytes are found there."""
+    target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+    first, last, *_ = bytes_per_cycle(target.machine)
     rows = np.full((4, len(NAMES)), -30.0, np.float32)
-    cycles, near, far = (NAMES.index(name) for name in ("cycles", "moved 32768", "moved 524288"))
+    cycles, near, far = (NAMES.index(name) for name in ("cycles", "moved 32768", f"moved {second}"))
     rows[:, cycles] = 6.0  # 64 operations a cycle
-    rows[1, near] = 0.0  # a byte an operation from beyond the first cache, 128 of them a cycle
+    rows[1, near] = np.log2(first) - 6.0  # as long by what comes from beyond the first cache
     rows[2, near] = 4.0
     rows[3, far] = 4.0
 
-    estimates = transfer.estimate(rows)
+    estimates = transfer.estimate(target)(rows)
 
     assert estimates[0] == pytest.approx(6.0, abs=0.01)
-    assert 5.9 < estimates[1] < 6.0
-    assert estimates[2] == pytest.approx(3.0, abs=0.01)
-    assert estimates[3] == pytest.approx(2.0, abs=0.01)
+    assert estimates[1] == pytest.approx(6.0 - 1 / 4, abs=0.01)
+    assert estimates[2] == pytest.approx(np.log2(first) - 4, abs=0.01)
+    assert estimates[3] == pytest.approx(np.log2(last) - 4, abs=0.01)

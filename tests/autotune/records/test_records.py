@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tvmlite.autotune.records import records as rec
+from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, ParseError
-from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, OptionChoice, SplitChoice
 

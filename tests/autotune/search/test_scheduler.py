@@ -173,6 +173,7 @@ def program(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], env=environment)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert program(str(whole), "0").wait(120) == 0

@@ -59,7 +59,7 @@ def test_a_template_that_gives_tensors_alone_is_tuned_and_its_record_used(tmp_pa
     assert task.flop == 16 * 32 * (2 * 24)
     assert history.missing == []
     assert tuned.best is not None
-    assert [str(step) for step in s.trace.steps] == list(tuned.best.trace)
+    assert [str(step) for step in s.trace] == list(tuned.best.trace)
     check(s, args)
 
 
@@ -82,7 +82,7 @@ def test_what_is_scheduled_by_hand_stays_and_the_rest_is_generated() -> None:
 
     assert autotune.complete(s) is s
 
-    assert s[d].leaf_iter_vars == by_hand == [rows, columns, d.op.axis[1]]
+    assert list(s[d].leaf_iter_vars) == list(by_hand) == [rows, columns, d.op.axis[1]]
     assert any(stage.name == "c.local" and stage.attach_type == AT for stage in s.stages)
     check(s, [a, b, d])
 
@@ -94,7 +94,7 @@ def test_a_stage_placed_by_hand_keeps_its_place_and_its_host() -> None:
     autotune.complete(s)
 
     assert (s[c].attach_type, s[c].attach_ivar) == (AT, d.op.axis[0])
-    assert s[d].leaf_iter_vars == list(d.op.axis)
+    assert s[d].leaf_iter_vars == d.op.axis
     check(s, [a, b, d])
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, te
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.node import alike
 from tvmlite.machine.target import Target
 from tvmlite.relay import passes
 from tvmlite.relay.entry import tasks

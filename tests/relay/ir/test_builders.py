@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TvmliteError
-from tvmlite.core.node import alike
 
 x = relay.var("x", shape=(1, 3, "h", "w"))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import relay
+from tvmlite import relay, te
 from tvmlite.core.errors import ExecutionError, TypeInferError
-from tvmlite.relay.ir.dims import proved_equal, same_dim, taking_equal
+from tvmlite.relay.ir.dims import Assumable, proved_equal, same_dim
 from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Function, Module, Tuple, constant, var
@@ -18,13 +18,18 @@ from tvmlite.relay.ir.types import dim
 h, w = dim("h"), dim("w")
 
 
-def test_extents_are_taken_to_be_equal_unless_they_are_proved_to_differ() -> None:
-    with taking_equal() as taken:
-        assert same_dim(h // 4 * 2, h // 2)
-        assert same_dim(h, h)
-        assert not same_dim(h, h + 1)
-        assert not same_dim(3, 4)
-    assert [(str(a), str(b)) for a, b in taken] == [("h // 4 * 2", "h // 2")]
+def test_extents_are_assumed_to_be_equal_unless_they_are_proved_to_differ() -> None:
+    assumed: list = []
+    one, other, next_, three = (
+        Assumable(str(value), "int64", value=value, assumed=assumed)
+        for value in (h // 4 * 2, h // 2, h + 1, te.const(3, "int64"))
+    )
+
+    assert same_dim(one, other)
+    assert same_dim(next_ - 1, h)
+    assert not same_dim(next_, h)
+    assert not same_dim(three, 4)
+    assert [(str(a), str(b)) for a, b in assumed] == [("h // 4 * 2", "h // 2")]
     assert not same_dim(h // 4 * 2, h // 2)
     assert not proved_equal((h + 1) // 2 * 2, h + 1)
 
@@ -63,7 +68,7 @@ def test_what_cannot_fit_is_left_to_its_error() -> None:
         type_of(call)
 
 
-def test_a_run_checks_the_extents_and_tells_the_sizes() -> None:
+def test_a_run_checks_the_extents_and_reports_the_sizes() -> None:
     x, y, z = var("x", (h // 4 * 2, 3)), var("y", (h // 2, 3)), var("z", (h,))
     call = with_equal_extents(make("add", x, y))
     lib = tvmlite.compile(Module({"main": Function((x, y, z), call)}))

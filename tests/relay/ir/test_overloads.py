@@ -10,8 +10,8 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TvmliteError, TypeInferError
-from tvmlite.core.node import alike
 
 x, y = relay.var("x", shape=(4, 3)), relay.var("y", shape=(4, 3))
 whole = relay.var("n", shape=(3,), dtype="int8")

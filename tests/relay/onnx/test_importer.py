@@ -7,9 +7,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tvmlite.core.errors import ExecutionError, ModelError, TvmliteError, UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import dim
-from tvmlite.relay.onnx import from_onnx
+from tvmlite.relay.onnx import converter, from_onnx
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -241,3 +243,17 @@ def test_every_error_of_a_scrambled_model_is_ours() -> None:
         broken[random.integers(len(data))] = random.integers(256)
         with contextlib.suppress(TvmliteError):
             from_onnx(bytes(broken))
+
+
+def test_operators_of_python_in_a_converter_carry_the_name_of_its_node() -> None:
+    @converter("TwiceLess", domain="com.example.operators")
+    def twice_less(node, x):
+        return 2 * (-x) - 1
+
+    one = helper.make_node("TwiceLess", ["x"], ["y"], "fold", domain="com.example.operators")
+    model = model_of([one], [("x", FLOAT, [3])], [("y", FLOAT, [3])])
+    model.opset_import.append(helper.make_opsetid("com.example.operators", 1))
+
+    calls = [made for made in postorder(from_onnx(model).main.body) if isinstance(made, Call)]
+    assert [made.op for made in calls] == ["negative", "multiply", "subtract"]
+    assert {made.span.node for made in calls} == {"fold"}

@@ -57,6 +57,8 @@ def _every_example() -> list[tuple[str, dict[str, Any], list[Any], dict[str, Any
 
 ROWS = _every_example()
 
+MARKED = [pytest.param(row, marks=[pytest.mark.slow] if row[3].get("slow") else []) for row in ROWS]
+
 
 def _name_of(row: tuple[Any, ...]) -> str:
     inputs = ", ".join(i if isinstance(i, str) else f"{i.dtype}{i.shape}" for i in row[2])
@@ -142,7 +144,7 @@ def test_the_inferred_type_is_that_of_the_reference(row: Any) -> None:
         assert type_.dtype == dtypes.check(array.dtype)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=_name_of)
+@pytest.mark.parametrize("row", MARKED, ids=_name_of)
 def test_the_compute_agrees_with_the_reference(row: Any) -> None:
     example = Example(*row)
 

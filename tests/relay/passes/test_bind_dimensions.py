@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import alike
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret

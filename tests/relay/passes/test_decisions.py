@@ -18,7 +18,7 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, constant, var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
-from tvmlite.relay.passes.decisions import Decisions, decide, deciding
+from tvmlite.relay.passes.decisions import Decisions, decide
 
 rng = np.random.default_rng(0)
 wide = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
@@ -47,8 +47,8 @@ def attention() -> Module:
 
 
 def fused(module: Module, chosen: Mapping[str, str] | None = None, **options) -> tuple[Module, Decisions]:
-    with deciding(Decisions(chosen or {})) as table:
-        return passes.pipeline(3, wide, **options).run(module.unnamed()), table
+    table = Decisions(chosen or {})
+    return passes.pipeline(3, wide, decisions=table, **options).run(module.unnamed()), table
 
 
 def answer(module: Module) -> np.ndarray:
@@ -150,7 +150,7 @@ def test_an_operator_kept_apart_is_not_joined_in_the_second_phase() -> None:
     assert operators_of(apart) == [["transpose"], ["multiply"]]
 
 
-def test_a_choice_that_is_no_alternative_is_told_and_the_default_taken() -> None:
+def test_a_choice_that_is_no_alternative_is_reported_and_the_default_taken() -> None:
     _, table = fused(residual(), error_bound=1e-4)
     name, _ = [name for name in table.asked if name.startswith("winograd ")]
 
@@ -162,11 +162,11 @@ def test_a_choice_that_is_no_alternative_is_told_and_the_default_taken() -> None
     ]
 
 
-def test_outside_of_a_table_the_default_is_taken_and_the_place_not_looked_at() -> None:
+def test_without_a_table_the_default_is_taken_and_the_place_not_looked_at() -> None:
     def never() -> list[list[Call]]:
         raise AssertionError
 
-    assert decide("fuse", never, ("a", "b"), "b") == "b"
+    assert decide(None, "fuse", never, ("a", "b"), "b") == "b"
 
 
 def test_compile_follows_decisions_and_reports_them() -> None:

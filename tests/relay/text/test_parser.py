@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ParseError, TypeInferError
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
     Call,

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ParseError
-from tvmlite.core.node import alike
 from tvmlite.relay.ir.types import FuncType, TupleType, dim, tensor_type
 from tvmlite.relay.text.values import ValueReader
 from tvmlite.te import expr as te

@@ -9,6 +9,7 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
+from tvmlite.te.expr.minifloat import CODES
 from tvmlite.te.loop import interpret
 from tvmlite.te.lowering.lower import lower
 
@@ -23,7 +24,7 @@ def edges() -> np.ndarray:
 
 
 def codes(dtype: str) -> np.ndarray:
-    form = dtypes.MINIFLOATS.get(dtype)
+    form = CODES.get(dtype)
     count = 2 * form.sign if form else 256 if dtype == dtypes.POWER_OF_TWO else 1 << dtypes.width(dtype)
     return np.arange(count, dtype=np.uint8).view(dtypes.numpy_of(dtype))
 

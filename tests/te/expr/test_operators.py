@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tvmlite import te
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import alike
 from tvmlite.te.expr.operators import CONSTRUCTORS
 
 BINARY = [getattr(operator, name) for name in "add sub mul floordiv mod lt le gt ge eq ne".split()]

@@ -19,7 +19,7 @@ from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.intrin import amx
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.loop.passes.permit import REFUSED, permit
+from tvmlite.te.loop.passes.asserts import REFUSED, permit
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tvmlite import te
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 from tvmlite.machine.target import Target
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir, serialize

@@ -10,7 +10,6 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te.schedule.trace import untraced
 
 
 def matmul(n: int = 64):
@@ -172,12 +171,53 @@ def test_random_traces_replay(seed: int) -> None:
     assert str(te.lower(again, [A, B, C])) == str(te.lower(s, [A, B, C]))
 
 
-def test_what_is_made_untraced_is_the_same_without_a_trace() -> None:
-    told, tensors = blocked()
-    with untraced():
-        silent, others = blocked()
-    after, _ = blocked()
+def test_a_stage_changes_by_primitives_only() -> None:
+    s, _, _, C = matmul()
+    s[C].unroll(C.op.axis[0])
 
-    assert len(silent.trace) == len(silent.copy().trace) == 0
-    assert len(after.trace) == len(told.trace) > 0
-    assert str(te.lower(silent, others)) == str(te.lower(told, tensors))
+    with pytest.raises(AttributeError):
+        s[C].attach_type = "inline"
+    with pytest.raises(AttributeError):
+        s[C].loop_kinds.clear()
+    with pytest.raises(TypeError):
+        s[C].leaf_iter_vars[0] = C.op.axis[1]
+
+
+def test_undo_takes_back_the_last_primitives() -> None:
+    s, args = blocked()
+    stage, whole = s[args[2]], str(s)
+    before, lines = str(s.replay(7)), str(s.trace).splitlines()
+    again = s.copy()
+
+    s.undo(3)
+    assert (str(s), str(s.trace).splitlines()) == (before, lines[:7])
+    assert s[args[2]] is stage
+    assert len(s.stages) == 4
+    s.undo(7)
+    assert str(s) == str(s.replay(0))
+    assert len(stage.leaf_iter_vars) == 3
+    assert str(again) == whole
+
+    with pytest.raises(ScheduleError, match=r"undo: 1 steps given, but only 0 .*\n  at .*test_trace"):
+        s.undo()
+
+
+def test_after_undo_the_schedule_goes_on() -> None:
+    s, A, B, C = matmul(16)
+    s[C].split(C.op.axis[0], factor=3)
+    s.undo()
+    outer, _ = s[C].split(C.op.axis[0], factor=4)
+    s[C].parallel(outer)
+
+    assert str(te.lower(s, [A, B, C])) == str(te.lower(s.replay(), [A, B, C]))
+    assert str(s.trace).splitlines()[1] == "s[C].parallel(i.outer)"
+
+
+def test_states_share_the_stages_that_a_primitive_leaves_alone() -> None:
+    s, (A, _, C) = blocked()
+    before, after = s.trace[-2].state, s.trace[-1].state
+
+    assert after.stages[A.op] is before.stages[A.op]
+    assert after.stages[C.op] is not before.stages[C.op]
+    assert s.state is after
+    assert s.copy().state is after

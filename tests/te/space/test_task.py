@@ -10,6 +10,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.machine.target import Target
 from tvmlite.te.space import (
     RULE,
+    Config,
     ConfigEntity,
     OptionChoice,
     RuleSpace,
@@ -20,6 +21,7 @@ from tvmlite.te.space import (
     looking_up,
     rule_of,
     template,
+    using,
 )
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
@@ -97,6 +99,27 @@ def test_a_template_that_is_called_asks_for_its_configuration() -> None:
 
     assert asked == [("tests.doubled", [64])]
     assert any("factor=4" in str(step) for step in schedule.trace)
+
+
+def test_a_template_may_take_its_configuration_and_its_target_as_arguments() -> None:
+    seen: list[object] = []
+
+    def explicit(n: int, *, config: Config, target: Target) -> tuple[te.Schedule, list[te.Tensor]]:
+        config.define_knob("lanes", [4, 8])
+        seen.append((config["lanes"].val, target))
+        schedule, tensors = doubled(n)
+        return schedule, tensors
+
+    function = template("tests.explicit", explicit)
+    task = create("tests.explicit", (64,), TARGET)
+    task.instantiate(task.config_space.get(1))
+    with using(ConfigEntity({"lanes": OptionChoice(4)}), TARGET):
+        function(64)
+
+    assert len(task.config_space) == 2
+    assert seen == [(4, TARGET), (8, TARGET), (4, TARGET)]
+    with pytest.raises(ScheduleError, match=r"template 'tests.explicit': 0 arguments given, expected \(n"):
+        create("tests.explicit", (), TARGET)
 
 
 def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:

@@ -14,7 +14,7 @@ from tvmlite.relay import passes
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.passes.decisions import Decisions, deciding
+from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.techniques.inner_product.apply_winograd_dense import apply_winograd_dense
 from tvmlite.techniques.inner_product.operator import DENSE
 
@@ -107,12 +107,11 @@ def test_processors_without_units_for_additions_leave_the_same_object(processor:
 
 def test_it_can_be_decided_against() -> None:
     module = network()
-    with deciding(Decisions()) as asked:
-        apply_winograd_dense(WIDE, 1e-4)(module)
+    asked = Decisions()
+    apply_winograd_dense(WIDE, 1e-4, asked)(module)
     ((name, decision),) = asked.asked.items()
 
-    with deciding(Decisions({name: "direct"})):
-        made = apply_winograd_dense(WIDE, 1e-4)(module)
+    made = apply_winograd_dense(WIDE, 1e-4, Decisions({name: "direct"}))(module)
 
     assert name.startswith("winograd nn.dense, (16, 130) #")
     assert (decision.alternatives, decision.default) == (("direct", "inner product"), "inner product")

@@ -8,7 +8,7 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, Var, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.passes.decisions import Decisions, deciding
+from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.techniques.pack24 import operator as dense_24
 from tvmlite.techniques.packed_matmul.pack_weights import pack_weights
 
@@ -215,12 +215,11 @@ def test_other_weights_keep_their_bits(module: Module, target: Target, options: 
 
 def test_keeping_all_bits_can_be_decided() -> None:
     module = few_rows()
-    with deciding(Decisions()) as asked:
-        pack_weights(wide, error_bound=1e-4)(module)
+    asked = Decisions()
+    pack_weights(wide, error_bound=1e-4, decisions=asked)(module)
     ((name, decision),) = asked.asked.items()
 
-    with deciding(Decisions({name: "float32"})):
-        made = pack_weights(wide, error_bound=1e-4)(module)
+    made = pack_weights(wide, error_bound=1e-4, decisions=Decisions({name: "float32"}))(module)
 
     assert name.startswith("weight nn.dense, (1, 512) #")
     assert (decision.alternatives, decision.default) == (("float32", "24 bits"), "24 bits")

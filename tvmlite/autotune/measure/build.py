@@ -18,7 +18,6 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
-from tvmlite.te.schedule.trace import untraced
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 LONGEST_BODY = 16
@@ -65,8 +64,7 @@ class Builder:
 
     def _lower(self, config: ConfigEntity) -> Lowered | Outcome:
         try:
-            with untraced():
-                schedule, args = self.task.instantiate(config)
+            schedule, args = self.task.instantiate(config)
             function = lower(schedule, args)
         except TvmliteError as error:
             return Outcome(error="schedule", message=error.message)

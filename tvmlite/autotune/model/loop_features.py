@@ -18,7 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.machine.machine import LINE_BYTES
 from tvmlite.machine.target import Target
+from tvmlite.te import cost
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
@@ -27,15 +29,10 @@ STATEMENTS = 3
 """So many statements are looked at one by one."""
 
 SIZES = tuple(1 << n for n in (9, 11, 13, 15, 17, 19, 21, 24))
-"""Bytes at which the memory curve is sampled: what fits in registers, the caches, and none."""
-
-LINE = 64
-"""Bytes that come from memory at once."""
+"""Bytes at which the memory curve is sampled, whatever caches a processor has, so that what is learned on one
+holds for others. Which of them are caches says the machine (``transfer.estimate``)."""
 
 OF_LOOP = ("extent", "vectorize", "unroll", "parallel", "touched", "reuse")
-LATENCY = 4
-"""Cycles until a sum can be added to again."""
-
 WINDOW = 448
 """Operations among which a processor looks for some that need not wait."""
 
@@ -200,7 +197,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
     operations, calls = _arithmetic(store.value)
     work = trips * (operations + 8 * calls + 1)
     touched, steps = _touched(store, read, loops, reader)
-    moved = _moved(touched, turns)
+    moved = np.array(cost.moved(touched.tolist(), extents[::-1].tolist(), SIZES))
     tile = _Tile(store, read, steps, loops, reader)
     cycles = tile.cycles(operations, calls) * trips / tile.turns
     row = [
@@ -259,19 +256,12 @@ def _touched(
             stride *= shape[axis]
         lengths = np.minimum(1 + np.cumsum(spans, axis=1), np.array(shape, float)[:, None])
         if len(indices):
-            lengths[-1] = np.ceil(lengths[-1] * _bytes(buffer) / LINE) * LINE
+            lengths[-1] = np.ceil(lengths[-1] * _bytes(buffer) / LINE_BYTES) * LINE_BYTES
         size = np.prod(lengths, axis=0)
         old = of_buffer.get(buffer)
         of_buffer[buffer] = size if old is None else np.maximum(old, size)
         steps.append(step)
     return sum(of_buffer.values(), np.zeros(len(loops) + 1)), steps
-
-
-def _moved(touched: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """The bytes that come from beyond a memory of each of ``SIZES``: the most loops whose data fit into it
-    find them there, and each time they run all of them have to come."""
-    fits = np.maximum(np.searchsorted(np.maximum.accumulate(touched), SIZES, side="right") - 1, 0)
-    return turns[-1] / turns[fits] * touched[fits]
 
 
 class _Tile:
@@ -294,7 +284,7 @@ class _Tile:
             (n for n, loop in enumerate(inner) if loop.kind not in (ir.UNROLL, ir.VECTORIZE)), len(inner)
         )
         vector = next((n for n in range(depth) if inner[n].kind == ir.VECTORIZE), None)
-        self.registers, self.are_few = reader.target.vector_registers, reader.target.machine.few_registers
+        self.machine = reader.target.machine
         self.width = 1 if vector is None else inner[vector].extent
         self.vectors = -(-self.width // reader.lanes)
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
@@ -332,27 +322,35 @@ class _Tile:
         for loop in around[end:]:
             turns *= loop.extent
             beside = max(beside, min(turns, WINDOW / (OPERATIONS * reader.stored[loop.var])))
-        return LATENCY * self.unrolled * self.vectors / self.kept / beside
+        return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
 
     def cycles(self, operations: int, calls: int) -> float:
-        """About how long it takes on a machine of two multiply-adds and two loads a cycle."""
+        """The cost of the tile in the core. What hides behind nothing is not of it: the model learns that."""
         vectors = self.unrolled * self.vectors
-        arithmetic = vectors * (max(operations / 2, 0.5) / 2 + 8 * calls)
-        moved = self.contiguous + self.broadcast + 2 * self.scattered
         spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
-        if self.held and self.are_few:
+        if self.held and self.machine.few_registers:
             spilled *= self.turns_of_sums  # LLVM brings them to memory and back in each
         if self.store_kind == 2:
             spilled *= 8
-        return max(arithmetic, (moved + spilled) / 2, self.wait, 1.0)
+        step = cost.Step(
+            vectors * max(operations / 2, 0.5),
+            scalars=self.broadcast,
+            vectors=self.contiguous,
+            spills=2 * self.scattered + spilled,
+            calls=vectors * calls,
+            wait=self.wait,
+        )
+        estimate = cost.cycles(cost.Nest(step), self.machine)
+        return max(estimate.arithmetic, estimate.loads, estimate.wait, 1.0)
 
     def _fits(self) -> bool:
         """Whether all sums stay in registers, as ``te.templates.tile.held`` counts. Where there are few, of a
         turn of an unrolled reduction: the next can have the registers of its operands."""
-        if not self.are_few:
-            return self.kept + self.contiguous < self.registers
+        registers = self.machine.vector_registers
+        if not self.machine.few_registers:
+            return self.kept + self.contiguous < registers
         operands = min(self.contiguous, self.broadcast) / self.turns_of_sums
-        return self.kept + operands + 1 <= self.registers
+        return self.kept + operands + 1 <= registers
 
     @staticmethod
     def _kind(move: np.ndarray, vector: int | None) -> int:

@@ -10,10 +10,11 @@ import numpy as np
 
 from tvmlite.autotune.measure.build import Builder, Lowered
 from tvmlite.autotune.model import trees
-from tvmlite.autotune.model.loop_features import NAMES, WIDTH, loop_features
+from tvmlite.autotune.model.loop_features import NAMES, SIZES, WIDTH, loop_features
 from tvmlite.autotune.model.model import Prior, require
 from tvmlite.autotune.records.records import FINAL, Record
 from tvmlite.machine.target import Target
+from tvmlite.te import cost
 from tvmlite.te.space import ConfigEntity, Task, create, decode_args
 
 MOST = 512
@@ -50,36 +51,41 @@ logarithm of its speed by the best's."""
 
 _CYCLES = NAMES.index("cycles")
 
-_BANDWIDTHS = ((NAMES.index("moved 32768"), 128.0), (NAMES.index("moved 524288"), 64.0))
-"""Where it is told what comes from beyond a first and a second cache, and how many bytes a cycle may: of
-some 3,000 candidates of the six kernels of ``benchmarks/search.py`` these put most in order."""
 
-_OVERLAP = 4.0
-"""Arithmetic and memory go on side by side: the slowest counts, and the others little."""
+def estimate(target: Target) -> Prior:
+    """What the loops alone say before anything was ever measured: operations a cycle, as a logarithm.
 
+    It is that of ``te.cost`` for the machine of ``target``: of the core, and of what comes from beyond each
+    cache, at the sampled size next below.
+    """
+    machine = target.machine
+    beyond = [
+        (NAMES.index(f"moved {max(one for one in SIZES if one <= size)}"), bandwidth)
+        for size, bandwidth in zip(cost.sizes(machine), cost.bytes_per_cycle(machine), strict=True)
+    ]
 
-def estimate(rows: np.ndarray) -> np.ndarray:
-    """What is thought of loops before anything was ever measured: operations a cycle, as a logarithm."""
-    cycles = 2.0 ** (-_OVERLAP * rows[:, _CYCLES])
-    for moved, bandwidth in _BANDWIDTHS:
-        cycles = cycles + (2.0 ** rows[:, moved] / bandwidth) ** _OVERLAP
-    return np.asarray(-np.log2(cycles) / _OVERLAP, np.float32)
+    def prior(rows: np.ndarray) -> np.ndarray:
+        parts = [2.0 ** -rows[:, _CYCLES], *(2.0 ** rows[:, moved] / speed for moved, speed in beyond)]
+        return np.asarray(-np.log2(cost.overlapped(parts)), np.float32)
+
+    return prior
 
 
 def shipped_prior(target: Target) -> Prior:
     """``estimate``, corrected by the model that comes with the package for processors like ``target``'s,
     if it has not been left out."""
     model = trees.shipped(target)
-    return estimate if model is None else corrected(model)
+    return estimate(target) if model is None else corrected(model, target)
 
 
-def corrected(model: trees.Trees) -> Prior:
+def corrected(model: trees.Trees, target: Target) -> Prior:
     """``estimate`` with what ``model`` has learned that it is off by.
 
     A search looks for what a model errs on to its liking. Trees by themselves know nothing of loops unlike
     any they have seen; the estimate does.
     """
-    return lambda rows: estimate(rows) + model(rows)
+    prior = estimate(target)
+    return lambda rows: prior(rows) + model(rows)
 
 
 def learned(records: Iterable[Record], target: Target, prior: Prior, seed: int = 0) -> Prior:

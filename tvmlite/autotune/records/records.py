@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tvmlite import core
 from tvmlite.autotune.records import autotvm_log, decision_records, fields
 from tvmlite.autotune.records.decision_records import DecisionRecord
-from tvmlite.core import arguments, version
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
 from tvmlite.core.source_digest import SCHEDULES, source_digest
 from tvmlite.core.span import Span
@@ -95,7 +96,7 @@ class Record:
     @property
     def is_current(self) -> bool:
         """Whether this version made it, or AutoTVM, whose templates have the same knobs in every version."""
-        return self.code == version.VERSION or self.origin == autotvm_log.ORIGIN
+        return self.code == core.VERSION or self.origin == autotvm_log.ORIGIN
 
     @property
     def is_stale(self) -> bool:
@@ -256,10 +257,10 @@ def unusable(loaded: Records, target: Target) -> list[str]:
         note = fields.shortened(f"{len(foreign)} records are of another machine, the first {min(foreign)!r}")
         notes.append(f"{note}: skipped")
     old = [r.code for r in loaded if not r.is_current]
-    old += [d.code for d in loaded.decisions if d.code != version.VERSION]
+    old += [d.code for d in loaded.decisions if d.code != core.VERSION]
     if old:
         first_old = fields.shortened(repr(min(old)))
-        note = f"{len(old)} records are of another version, the first {first_old}, not {version.VERSION}"
+        note = f"{len(old)} records are of another version, the first {first_old}, not {core.VERSION}"
         notes.append(f"{note}: skipped")
     stale = sum(one.is_stale for one in current(loaded, target))
     if stale:

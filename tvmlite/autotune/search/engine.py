@@ -22,10 +22,9 @@ from tvmlite.autotune.measure import (
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
 from tvmlite.autotune.records.records import FINAL, Record, schedules_digest
 from tvmlite.autotune.search.progress import Progress
-from tvmlite.core import arguments
+from tvmlite.core import VERSION, arguments
 from tvmlite.core.config import processors
 from tvmlite.core.errors import InputError
-from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
 

@@ -45,8 +45,8 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
     arguments.function("template: function", function, ScheduleError)
 
     @functools.wraps(function)
-    def scheduled(*args: Any) -> Any:
-        made = function(*args)
+    def scheduled(*args: Any, **settings: Any) -> Any:
+        made = function(*args, **settings)
         tensors = list(made) if isinstance(made, (list, tuple)) else [made]
         return _generated(name, tensors) if all(isinstance(one, Tensor) for one in tensors) else made
 

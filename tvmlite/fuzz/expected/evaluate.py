@@ -14,6 +14,7 @@ from tvmlite.fuzz.expected.totals import fits, joined, total_extreme, total_prod
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.scan import ScanOp
 
 LIMIT = 400_000
@@ -73,10 +74,10 @@ class _Evaluation:
 
     def operation(self, op: t.Operation) -> list[Bounded]:
         """The results of ``op`` from those of the operations it reads."""
-        assert isinstance(op, (t.ComputeOp, t.ExternOp)), f"no value is given for {op.name}"
+        assert isinstance(op, (t.ComputeOp, ExternOp)), f"no value is given for {op.name}"
         for one in op.inputs:
             self.tensor(one)
-        made = self.extern(op) if isinstance(op, t.ExternOp) else self.compute(op)
+        made = self.extern(op) if isinstance(op, ExternOp) else self.compute(op)
         self.known.update(zip(op.outputs, made, strict=True))
         return made
 
@@ -126,7 +127,7 @@ class _Evaluation:
         every = reduced.run()
         return [every[body.value_index] for body in op.body if isinstance(body, t.Reduce)]
 
-    def extern(self, op: t.ExternOp) -> list[Bounded]:
+    def extern(self, op: ExternOp) -> list[Bounded]:
         memory: dict[ir.Buffer, Bounded] = {}
         for buffer, tensor in zip(op.input_buffers, op.input_tensors, strict=True):
             memory[buffer] = self.known[tensor]

@@ -1,4 +1,4 @@
-"""Groups whose open extents are told in the plainest way: what differs in nothing else is one kernel."""
+"""Groups whose open extents are written in the plainest way: what differs in nothing else is one kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Function, Var
 from tvmlite.relay.ir.op import Fuse
-from tvmlite.relay.ir.types import TensorType, TupleType, Type, dim, is_symbolic, normal_dim, same_type
+from tvmlite.relay.ir.types import dim, is_symbolic, map_dims, normal_dim, same_type
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
@@ -35,7 +35,7 @@ def with_plain_extents(group: Function) -> tuple[Function, Values]:
     calls = [node for node in postorder(group.body) if isinstance(node, Call)]
     if any(operators.get(str(call.op)).fuse is Fuse.OPAQUE or promises(call) for call in calls):
         return group, {}
-    params = {p: dataclasses.replace(p, type=names.type(p.type)) for p in group.params}
+    params = {p: dataclasses.replace(p, type=names.value(p.type)) for p in group.params}
     made: dict[Any, Any] = dict(params)
     for node in postorder(group.body):
         if isinstance(node, Var):
@@ -48,7 +48,8 @@ def with_plain_extents(group: Function) -> tuple[Function, Values]:
         return group, {}
     plain = dataclasses.replace(group, params=tuple(params.values()), body=made[group.body])
     try:
-        follows = same_type(_given(type_of(plain.body), names.values), type_of(group.body))
+        made_of = map_dims(type_of(plain.body), lambda extent: normal_dim(substitute(extent, names.values)))
+        follows = same_type(made_of, type_of(group.body))
     except TypeInferError:
         follows = False
     return (plain, names.values) if follows else (group, {})
@@ -62,15 +63,8 @@ class _Names:
         self._known: dict[str, e.SizeVar] = {}
 
     def value(self, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(self.value(one) for one in value)
-        if not isinstance(value, e.Expr) or not is_symbolic(value):
-            return value
-        return normal_dim(self._named(value))
-
-    def type(self, type_: Type) -> Type:
-        assert isinstance(type_, TensorType)
-        return TensorType(self.value(type_.shape), type_.dtype)
+        """A type or an attribute with these dimensions."""
+        return map_dims(value, lambda extent: normal_dim(self._named(extent)))
 
     def _named(self, value: Any) -> Any:
         whole = isinstance(value, (e.FloorDiv, e.FloorMod)) and Analyzer().prove(e.convert(value >= 0))
@@ -81,12 +75,3 @@ class _Names:
             name = self._known[key] = dim(f"extent{len(self._known)}")
             self.values[name] = value
         return self._known[key]
-
-
-def _given(type_: Type, values: Values) -> Type:
-    """``type_`` at the ``values`` of its dimensions."""
-    if isinstance(type_, TupleType):
-        return TupleType(tuple(_given(one, values) for one in type_.fields))
-    assert isinstance(type_, TensorType)
-    shape = tuple(d if isinstance(d, int) else normal_dim(substitute(d, values)) for d in type_.shape)
-    return TensorType(shape, type_.dtype)

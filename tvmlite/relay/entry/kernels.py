@@ -16,7 +16,6 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.text import printer
 from tvmlite.te.space import ConfigEntity
-from tvmlite.te.templates.table import GENERATORS, TEMPLATES, Template
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,8 @@ def kernel_tasks(
     groups = list(fused_groups(module))
     configs = {group: choose(group) for group in groups}
     plain = {group: with_plain_extents(group) for group in groups}
-    keys = {group: _key(plain[group][0], target, configs[group]) for group in groups}
+    tables = json.dumps(list(techniques.code_functions()))
+    keys = {group: _key(plain[group][0], target, configs[group], tables) for group in groups}
     calls: dict[str, int] = {}
     for key in keys.values():
         calls[key] = calls.get(key, 0) + 1
@@ -87,20 +87,14 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
     return f"fused_{words}_{key[:10]}"
 
 
-def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
+def _key(group: Function, target: Target, config: ConfigEntity | None, tables: str) -> str:
+    """The key of a kernel; ``tables`` say what techniques have registered that makes code."""
     knobs = () if config is None else (json.dumps(config.to_json_dict()),)
-    templates = json.dumps([(name, row.technique, row.arrange.__module__) for name, row in _templates()])
-    return key_of("kernel", source_digest(), target.with_cores, printer.show(group), templates, *knobs)
+    return key_of("kernel", source_digest(), target.with_cores, printer.show(group), tables, *knobs)
 
 
 def _is_of_package(names: tuple[str, ...]) -> bool:
     """Whether all code that makes kernels of the operators ``names`` belongs to the package."""
-    made_by = (*(operators.get(name).compute for name in names), *(row.arrange for _, row in _templates()))
-    return all(one.__module__.startswith("tvmlite.") for one in made_by)
-
-
-def _templates() -> list[tuple[str, Template]]:
-    """Every registered template, in the order in which they are tried, with the name of its anchor."""
-    techniques.load()
-    rows = [(anchor.name, row) for anchor, rows in TEMPLATES.items() for row in rows]
-    return [*rows, *GENERATORS.items()]
+    modules = [operators.get(name).compute.__module__ for name in names]
+    modules += [module for _, module in techniques.code_functions()]
+    return all(module.startswith("tvmlite.") for module in modules)

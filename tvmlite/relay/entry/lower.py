@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError, UnsupportedError
 from tvmlite.core.node import postorder
+from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry.memory import IN_PLACE
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
-from tvmlite.relay.ir.types import TensorType, TupleType, Type
+from tvmlite.relay.ir.types import TensorType, dims_of
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -28,7 +28,19 @@ from tvmlite.te.tensor.declare import compute, placeholder
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
+class LoweredGroup(NamedTuple):
+    """The kernel of a group, and what arranged its loops (``te.templates.arranged``)."""
+
+    function: loop.Function
+    template: str
+
+
 def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:
+    """The kernel of a fused ``group``: see ``lowered_group``."""
+    return lowered_group(group, target, name, config).function
+
+
+def lowered_group(group: Function, target: Target, name: str, config: Config | None = None) -> LoweredGroup:
     """The kernel of a fused ``group``, in structured loop IR; ``config`` sets its schedule's knobs.
 
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
@@ -41,18 +53,18 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     inputs, outputs = group_tensors(group)
     args = [*inputs, *outputs, *dimensions(group)]
     try:
-        schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
+        schedule, template = schedules.arranged(anchor(group).schedule, outputs, target, config)
         function = lower_schedule(schedule, args, name)
     except ScheduleError as error:
         if config is not None:
             raise
-        warnings.warn(_plain_loops_warning(name, error), stacklevel=2)
-        function = lower_schedule(schedules.plain(outputs), args, name)
+        warn(_plain_loops_warning(name, error))
+        function, template = lower_schedule(schedules.plain(outputs), args, name), schedules.PLAIN
     checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
     if checks:
         function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)
-    return function if position is None else in_place(function, position)
+    return LoweredGroup(function if position is None else in_place(function, position), template)
 
 
 def _plain_loops_warning(name: str, error: ScheduleError) -> str:
@@ -89,29 +101,11 @@ def anchor_call(group: Function) -> Call:
 
 def dimensions(function: Function) -> tuple[e.SizeVar, ...]:
     """The named dimensions in types and attributes anywhere in ``function``, sorted by name."""
-    found: set[e.SizeVar] = set()
+    mentioned: list[object] = [param.type for param in function.params]
     for node in postorder(function.body):
         assert isinstance(node, Expr)
-        if isinstance(node, Call):
-            found.update(_sizes_in(value for _, value in node.attrs))
-        found.update(_sizes_of_type(type_of(node)))
-    for param in function.params:
-        found.update(_sizes_of_type(param.type))
-    return tuple(sorted(found, key=lambda d: d.name))
-
-
-def _sizes_of_type(type_: Type) -> Iterable[e.SizeVar]:
-    if isinstance(type_, TupleType):
-        return (size for one in type_.fields for size in _sizes_of_type(one))
-    return _sizes_in(type_.shape) if isinstance(type_, TensorType) else ()
-
-
-def _sizes_in(values: Iterable[object]) -> Iterable[e.SizeVar]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _sizes_in(value)
-        elif isinstance(value, e.Expr):
-            yield from (n for n in postorder(value) if isinstance(n, e.SizeVar))
+        mentioned += [type_of(node), node.attrs if isinstance(node, Call) else ()]
+    return tuple(sorted(dims_of(mentioned), key=lambda d: d.name))
 
 
 def _placeholder(param: Var) -> Tensor:

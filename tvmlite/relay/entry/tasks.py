@@ -21,10 +21,11 @@ from tvmlite.relay.ir.nodes import Call, Function, Var
 from tvmlite.relay.text import printer
 from tvmlite.relay.text.parser import parse_expr
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.space import Task, create, get_config, get_target, template
+from tvmlite.te.space import Config, Task, create, template
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.templates.anchors import Anchor
-from tvmlite.te.tensor.tensor import ExternOp, Tensor
+from tvmlite.te.tensor.extern import ExternOp
+from tvmlite.te.tensor.tensor import Tensor
 
 NAME = "fused"
 """The schedule function's name in records."""
@@ -78,10 +79,10 @@ def group_of(text: str) -> Function:
     return group
 
 
-def _fused(text: str) -> tuple[Schedule, list[Tensor]]:
-    """The schedule function of fused groups: the configuration in force, for the target in force."""
+def _fused(text: str, *, config: Config, target: Target) -> tuple[Schedule, list[Tensor]]:
+    """The schedule function of fused groups."""
     kind, inputs, outputs = _written(text)
-    schedule = schedules.apply(kind, outputs, get_target(), get_config())
+    schedule = schedules.apply(kind, outputs, target, config)
     return schedule, [*inputs, *outputs]
 
 

@@ -37,11 +37,45 @@ class Kind:
     adapted: Callable[[Any], Any] = lambda value: value
 
 
+REQUIRED = inspect.Parameter.empty
+"""The default of an attribute that must be given."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute as operators declare it: its default, and what its kind is narrowed to."""
+
+    default: Any = REQUIRED
+    narrowed: Callable[[Kind], Kind] = lambda kind: kind
+
+    def kind(self, name: str) -> Kind:
+        """What the attribute may be, called ``name``."""
+        return self.narrowed(kind_of(name, self.default))
+
+
+def choice(*values: str) -> Attribute:
+    """An attribute that is one of ``values``, the first unless given."""
+    return Attribute(values[0], lambda _: Kind(f"one of {', '.join(values)}", values.__contains__))
+
+
+def at_least(least: int, default: Any = REQUIRED) -> Attribute:
+    """An attribute whose integers, or that of a tuple, are not below ``least``; dimensions may be."""
+
+    def narrowed(kind: Kind) -> Kind:
+        def holds(value: Any) -> bool:
+            values = value if isinstance(value, tuple) else (value,)
+            return kind.holds(value) and all(not isinstance(one, int) or one >= least for one in values)
+
+        return Kind(f"{kind.expected}, at least {least}", holds, kind.adapted)
+
+    return Attribute(default, narrowed)
+
+
 def kind_of(name: str, default: Any) -> Kind:
     """The kind of the attribute ``name`` with this ``default``."""
     if isinstance(default, bool):
         return BOOL
-    known = (default is None or default is inspect.Parameter.empty) and _WITHOUT_DEFAULT.get(name)
+    known = (default is None or default is REQUIRED) and _WITHOUT_DEFAULT.get(name)
     if found := known or _BY_NAME.get(name):
         return found
     for type_, kind in _BY_DEFAULT.items():

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
+from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import dims_of
@@ -31,7 +32,6 @@ __all__ = [
     "runs_of",
 ]
 
-PROMISES = ("assume", "assume_indices", "assume_shape")
 """Operators that stop a run in which what they say does not hold."""
 
 
@@ -170,12 +170,12 @@ def _stopping(nodes: list[Expr]) -> set[Expr]:
 
 
 def _may_stop(node: Expr) -> bool:
-    """Whether a run may end at ``node``, as what it promises does not hold."""
+    """Whether a run may end at ``node``, as what it assumes does not hold."""
     match node:
         case Call(Function(body=body)):
-            return any(isinstance(one, Call) and one.op in PROMISES for one in postorder(body))
-        case Call(op=op):
-            return op in PROMISES
+            return any(_may_stop(one) for one in postorder(body) if isinstance(one, Call))
+        case Call(op=str() as name):
+            return operators.get(name).may_stop
     return False
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tvmlite.core.errors import InputError, TypeInferError
-from tvmlite.core.node import Node, postorder
+from tvmlite.core.node import Node, postorder, substitute
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import attributes
 from tvmlite.te import arith
@@ -43,39 +42,42 @@ def dim(name: str) -> te.SizeVar:
     return _dims[name]
 
 
-Taken: TypeAlias = tuple[Dim, Dim]
-"""Two extents that are taken to be equal."""
-
-_taken: ContextVar[list[Taken] | None] = ContextVar("taken", default=None)
+Assumption: TypeAlias = tuple[Dim, Dim]
+"""Two extents that are assumed to be equal."""
 
 
-@contextmanager
-def taking_equal() -> Iterator[list[Taken]]:
-    """Inside, ``same_dim`` holds of all extents that are not proved to differ; gives those it was asked of
-    and that are not proved equal either."""
-    taken: list[Taken] = []
-    before = _taken.set(taken)
-    try:
-        yield taken
-    finally:
-        _taken.reset(before)
+@dataclass(frozen=True, eq=False)
+class Assumable(te.SizeVar):
+    """Stands for the extent ``value`` in types of which equalities may be assumed (``same_dim``), and lists
+    those that were, in ``assumed``."""
+
+    value: te.Expr = field(kw_only=True)
+    assumed: list[Assumption] = field(kw_only=True)
 
 
 def same_dim(a: Dim, b: Dim) -> bool:
-    """Whether ``a`` and ``b`` are proved equal, whatever the named dimensions are (but: ``taking_equal``)."""
+    """Whether ``a`` and ``b`` are proved equal, whatever the named dimensions are.
+
+    Where an ``Assumable`` is in one of them, it is enough that they are not proved to differ: then their
+    equality is noted there.
+    """
     if proved_equal(a, b):
         return True
-    taken = _taken.get()
-    if taken is None or (isinstance(a, int) and isinstance(b, int)):
+    stands_for = {one: one.value for extent in (a, b) for one in _assumables(extent)}
+    if not stands_for:
         return False
-    if arith.Analyzer().prove(_differ(a, b)):
+    a, b = (normal_dim(substitute(te.convert(extent, "int64"), stands_for)) for extent in (a, b))
+    if proved_equal(a, b):
+        return True
+    if arith.Analyzer().prove(te.NotEqual(*te.match(te.convert(a, "int64"), te.convert(b, "int64")))):
         return False
-    taken.append((a, b))
+    next(iter(stands_for)).assumed.append((a, b))
     return True
 
 
-def _differ(a: Dim, b: Dim) -> te.Expr:
-    return te.NotEqual(*te.match(te.convert(a, "int64"), te.convert(b, "int64")))
+def _assumables(extent: Dim) -> list[Assumable]:
+    nodes = () if isinstance(extent, (int, np.integer)) else postorder(extent)
+    return [one for one in nodes if isinstance(one, Assumable)]
 
 
 def proved_equal(a: Dim, b: Dim) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay.ir.dims import Dim, Taken, proved_equal, taking_equal
+from tvmlite.relay.ir.dims import Assumable, Assumption, Dim, proved_equal, show_dim
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
-from tvmlite.relay.ir.nodes import Call, Expr, Tuple
+from tvmlite.relay.ir.nodes import Call, Expr, Tuple, Var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 
@@ -24,9 +24,11 @@ def with_equal_extents(call: Call) -> Call:
     for _ in range(MOST_ROUNDS):
         if _has_type(fitted):
             return fitted
-        with taking_equal() as taken:  # of a call of its own: types are remembered
-            _has_type(Call(fitted.op, fitted.args, fitted.attrs, fitted.span))
-        args = tuple(_fitted(arg, taken) for arg in fitted.args)
+        assumed: list[Assumption] = []
+        known: dict[str, Assumable] = {}
+        tried = tuple(_assumable(arg, assumed, known) for arg in fitted.args)
+        _has_type(Call(fitted.op, tried, fitted.attrs, fitted.span))
+        args = tuple(_fitted(arg, assumed) for arg in fitted.args)
         if all(a is b for a, b in zip(args, fitted.args, strict=True)):
             return call
         fitted = Call(call.op, args, call.attrs, call.span)
@@ -41,25 +43,42 @@ def _has_type(call: Call) -> bool:
     return True
 
 
-def _fitted(arg: Expr, taken: list[Taken]) -> Expr:
-    """``arg`` of the extents that are taken to be those it has."""
+def _assumable(arg: Expr, assumed: list[Assumption], known: dict[str, Assumable]) -> Expr:
+    """A variable like ``arg`` of whose open extents equalities may be ``assumed``, those of one text one
+    object; ``arg`` itself if it has none."""
     if isinstance(arg, Tuple):
-        fields = tuple(_fitted(field, taken) for field in arg.fields)
-        return (
-            arg if all(a is b for a, b in zip(fields, arg.fields, strict=True)) else Tuple(fields, arg.span)
+        return arg.map_children(lambda field: _assumable(field, assumed, known))
+    type_ = type_of(arg)
+    if not isinstance(type_, TensorType) or type_.is_static:
+        return arg
+
+    def extent(value: Dim) -> Dim:
+        if isinstance(value, int):
+            return value
+        text = show_dim(value)
+        return known.setdefault(
+            text, Assumable(f"assumable{len(known)}", "int64", value=value, assumed=assumed)
         )
+
+    return Var("", TensorType(tuple(map(extent, type_.shape)), type_.dtype))
+
+
+def _fitted(arg: Expr, assumed: list[Assumption]) -> Expr:
+    """``arg`` of the extents that are assumed to be those it has."""
+    if isinstance(arg, Tuple):
+        return arg.map_children(lambda field: _fitted(field, assumed))
     type_ = type_of(arg)
     if not isinstance(type_, TensorType):
         return arg
-    shape = tuple(_extent(extent, taken) for extent in tensor_type_of(arg).shape)
+    shape = tuple(_extent(extent, assumed) for extent in tensor_type_of(arg).shape)
     if all(a is b for a, b in zip(shape, type_.shape, strict=True)):
         return arg
     return make("assume_shape", arg, newshape=shape, span=getattr(arg, "span", None))
 
 
-def _extent(extent: Dim, taken: list[Taken]) -> Dim:
-    """What ``extent`` is taken to be: a number where there is one, else what was named first."""
-    for one, other in taken:
+def _extent(extent: Dim, assumed: list[Assumption]) -> Dim:
+    """What ``extent`` is assumed to be: a number where there is one, else what was named first."""
+    for one, other in assumed:
         kept, replaced = (other, one) if isinstance(other, int) else (one, other)
         if not isinstance(extent, int) and proved_equal(extent, replaced):
             return kept

@@ -25,13 +25,13 @@ from tvmlite.relay.ir.nodes import (
     Var,
 )
 from tvmlite.relay.ir.types import (
-    Dim,
     FuncType,
     TensorType,
     TupleType,
     Type,
     broadcast_shapes,
     is_symbolic,
+    map_dims,
     normal_dim,
     num_elements,
     same_dim,
@@ -294,16 +294,7 @@ def _substituted(type_: Type, bound: dict[te.Expr, te.Expr]) -> Type:
     if all(name is value for name, value in bound.items()):
         return type_
 
-    def extent(old: Dim) -> Dim:
-        return old if isinstance(old, int) else normal_dim(substitute(old, dict(bound)))
-
-    match type_:
-        case TensorType(shape, dtype):
-            return TensorType(tuple(extent(d) for d in shape), dtype)
-        case TupleType(fields):
-            return TupleType(tuple(_substituted(field, bound) for field in fields))
-        case FuncType(params, result):
-            return FuncType(tuple(_substituted(p, bound) for p in params), _substituted(result, bound))
+    return map_dims(type_, lambda extent: normal_dim(substitute(extent, bound)))
 
 
 def normal_type(type_: Type, what: str, node: Expr) -> Type:

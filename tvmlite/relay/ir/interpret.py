@@ -19,7 +19,6 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
     NO_END,
-    Attrs,
     Call,
     Constant,
     Expr,
@@ -32,7 +31,6 @@ from tvmlite.relay.ir.nodes import (
     Tuple,
     TupleGetItem,
     Var,
-    canonical,
 )
 from tvmlite.relay.ir.types import (
     Binding,
@@ -197,14 +195,14 @@ def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
 def too_many_iterations(node: Loop) -> str:
     """What is said when a loop does not end."""
     where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
+    return f"{where}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
 
 
 def takes_too_long(node: Loop) -> str:
     """What is said when a loop without a number of turns has run for long."""
     where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
     limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
-    return f"{where}a loop without a number of turns that runs for more than {limit}"
+    return f"{where}a loop without a number of iterations that runs for more than {limit}"
 
 
 def _loop(node: Loop, frame: _Frame) -> Value:
@@ -249,22 +247,12 @@ def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = 
     row = operators.get(call.op, call.span)
     attrs = evaluate_attrs(call.attrs, binding or {})
     arrays = args[0] if row.num_inputs is None else args
-    if attrs is not call.attrs and "allowzero" in row.attrs:
-        attrs = _without_codes(call, dict(attrs), np.shape(arrays[0]))
+    if attrs is not call.attrs and row.evaluated is not None:
+        attrs = row.evaluated(call, dict(attrs), np.shape(arrays[0]))
     concrete = call if attrs is call.attrs else dataclasses.replace(call, attrs=attrs)
     with np.errstate(all="ignore"):  # infinities and NaNs are values here
         result = row.reference(concrete, *arrays)
     return _as_value(result, type_of(call), row.name)
-
-
-def _without_codes(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Attrs:
-    """``attrs`` of a reshape of ``shape`` whose zeros are extents: written as a number, 0 copies the extent
-    there, but an expression that comes to 0 does not."""
-    newshape = list(attrs["newshape"])
-    for k, given in enumerate(call["newshape"]):
-        if isinstance(given, int) and given == 0 and not call["allowzero"]:
-            newshape[k] = shape[k]
-    return canonical(attrs | {"newshape": tuple(newshape), "allowzero": True})
 
 
 def _as_value(result: Any, type_: Type, name: str) -> Value:

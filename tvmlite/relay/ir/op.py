@@ -19,9 +19,14 @@ from typing import Any
 from tvmlite.core import techniques
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.relay.ir.attributes import Kind, describe, kind_of, show
+from tvmlite.relay.ir.attributes import REQUIRED, Attribute, Kind, at_least, choice, describe, show
 from tvmlite.relay.ir.nodes import Attrs, Call, Expr, canonical
 from tvmlite.te.templates.anchors import ELEMENTWISE, Anchor
+
+__all__ = [
+    "OPERATORS", "REQUIRED", "Fuse", "Operator", "Rounding", "at_least", "check_attributes", "choice",
+    "defaults", "get", "is_known", "is_view", "make", "names", "operator",
+]  # fmt: skip
 
 
 class Fuse(enum.IntEnum):
@@ -43,6 +48,17 @@ class Fuse(enum.IntEnum):
     """Never fused."""
 
 
+class Rounding(enum.Enum):
+    """How often an element of the result is rounded on its way from the arguments, if they are floats."""
+
+    MANY = enum.auto()
+    """Sums and transcendental functions: implementations differ in last bits."""
+    ONCE = enum.auto()
+    """Once, as IEEE says, or not at all: what moves elements, or takes the greatest of some."""
+    STEPS = enum.auto()
+    """To a step: a last bit of the argument may decide a whole one."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """One row of the table.
@@ -53,12 +69,17 @@ class Operator:
     - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
     - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
-    - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
+    - ``open_attrs`` are the attributes in which a number may be a dimension: ``newshape``.
     - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
+    - ``rounding``: how often its floats are rounded.
+    - ``may_stop``: a run may end at it, where what it assumes does not hold.
+    - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
+      numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
+      that of the first argument.
     - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
     """
 
@@ -76,9 +97,10 @@ class Operator:
     kinds: tuple[tuple[str, Any, Kind], ...]
     open_attrs: tuple[str, ...] = ()
     view: bool = False
+    rounding: Rounding = Rounding.MANY
+    may_stop: bool = False
+    evaluated: Callable[..., Attrs] | None = None
 
-
-REQUIRED = inspect.Parameter.empty
 
 OPERATORS: dict[str, Operator] = {}
 
@@ -96,9 +118,13 @@ def operator(
     doc: str | None = None,
     open_attrs: tuple[str, ...] = (),
     view: bool = False,
+    rounding: Rounding = Rounding.MANY,
+    may_stop: bool = False,
+    evaluated: Callable[..., Attrs] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
+    ``attrs`` are the attributes by name: the default, REQUIRED, or what ``at_least`` and ``choice`` declare.
     ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
     of a compute that is made and not written.
     """
@@ -111,23 +137,30 @@ def operator(
         arguments = list(inspect.signature(compute).parameters.values())[1:]
         variadic = any(p.kind is p.VAR_POSITIONAL for p in arguments)
         names = tuple(p.name for p in arguments)
-        order = tuple(parameters) or (*names, *(attrs or {}))
-        assert sorted(order) == sorted((*names, *(attrs or {}))), f"{name}: parameters are {order}"
+        declared = {
+            key: value if isinstance(value, Attribute) else Attribute(value)
+            for key, value in (attrs or {}).items()
+        }
+        order = tuple(parameters) or (*names, *declared)
+        assert sorted(order) == sorted((*names, *declared)), f"{name}: parameters are {order}"
         OPERATORS[name] = Operator(
             name,
             infer,
             compute,
             reference,
             fuse,
-            MappingProxyType(dict(attrs or {})),
+            MappingProxyType({key: one.default for key, one in declared.items()}),
             schedule,
             None if variadic else len(arguments),
             names,
             order,
             field,
-            tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
+            tuple((key, declared[key].default, declared[key].kind(key)) for key in sorted(declared)),
             open_attrs,
             view,
+            rounding,
+            may_stop,
+            evaluated,
         )
         return compute
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -35,8 +37,8 @@ from tvmlite.te import expr as te
 __all__ = [
     "Binding", "Dim", "FuncType", "Shape", "TensorType", "TupleType", "Type", "bind_dims",
     "broadcast_shapes", "dim", "dims_of", "evaluate_attrs", "evaluate_dim", "evaluate_shape",
-    "is_symbolic", "normal_dim", "num_elements", "same_dim", "same_shape", "same_type", "show_dim",
-    "show_shape", "show_type", "tensor_type",
+    "is_symbolic", "map_dims", "normal_dim", "num_elements", "same_dim", "same_shape", "same_type",
+    "show_dim", "show_shape", "show_type", "tensor_type",
 ]  # fmt: skip
 
 
@@ -180,6 +182,23 @@ def dims_of(item: Any) -> list[te.SizeVar]:
             case FuncType(params=params, result=result):
                 stack.extend((result, *reversed(params)))
     return list(found)
+
+
+def map_dims(item: Any, rule: Callable[[te.Expr], Dim]) -> Any:
+    """A dimension, shape, type or attribute with ``rule`` applied to each expression in it; the same object
+    if nothing changed."""
+    match item:
+        case te.Expr():
+            return rule(item)
+        case tuple():
+            made = tuple([map_dims(one, rule) for one in item])
+            return item if all(map(is_, made, item)) else made
+        case TensorType() | TupleType() | FuncType():
+            fields = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+            changed = {name: map_dims(value, rule) for name, value in fields.items()}
+            same = all(changed[name] is value for name, value in fields.items())
+            return item if same else type(item)(**changed)
+    return item
 
 
 def show_type(type_: Type) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
-from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly, same_as_first
+from tvmlite.relay.ir.op import choice
+from tvmlite.relay.ops.common import FLOAT, data_type, horner, intrinsic, quietly
 from tvmlite.relay.ops.conv import sum_dtype
+from tvmlite.relay.ops.elementwise import erf_numpy, wide_numpy
+from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
@@ -37,17 +38,8 @@ TAIL_ENDS = 10.25
 some processors take ten times as long."""
 
 
-def _float(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if not dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected a float")
-    return checked
-
-
-def _gelu_type(call: Call, data: Type) -> TensorType:
-    if call["approximate"] not in ("none", "tanh"):
-        raise fault(call, f"approximate is {call['approximate']!r}, expected 'none' or 'tanh'")
-    return _float(call, data)
+def _wide(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return quietly(wide_numpy(function))
 
 
 def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -56,87 +48,58 @@ def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         if call["approximate"] == "tanh":
             curve = np.tanh(math.sqrt(2 / math.pi) * (x + CUBE * x**3))
         else:
-            curve = np.vectorize(math.erf, otypes=[np.float64])(x * math.sqrt(0.5))
+            curve = erf_numpy(x * math.sqrt(0.5))
         return (0.5 * x * (1 + curve)).astype(data.dtype)
 
 
-@operator(
-    "nn.gelu",
-    infer=_gelu_type,
-    reference=_gelu_numpy,
-    fuse=Fuse.ELEMWISE,
-    attrs={"approximate": "none"},
-)
-def gelu(call: Call, data: Tensor) -> Tensor:
+def _smooth(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> Callable[..., Any]:
+    """Register a formula ``(call, x)`` of floats; ``x`` has the dtype that sums of the data's have."""
+
+    def register(formula: Callable[[Call, e.Expr], e.Expr]) -> None:
+        @elemwise(name, infer=data_type(FLOAT), reference=reference, doc=formula.__doc__, **columns)
+        def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
+            return e.cast(data.dtype, formula(call, e.cast(sum_dtype(data.dtype), data[i])))
+
+    return register
+
+
+@_smooth("nn.gelu", _gelu_numpy, attrs={"approximate": choice("none", "tanh")})
+def _gelu(call: Call, x: e.Expr) -> e.Expr:
     """``x`` times the normal distribution up to it: exact, or approximately by ``tanh``.
 
     In float32 by one exponential, ``max(x, 0) - a erfc(a / sqrt 2) / 2`` with ``a = |x|``: within 2.5 ULP
     from -1 on, within 9e-8 of ``|x|`` below. That takes less time than ``erf``, where ``1 + erf`` besides
     loses what is left of the negative tail. Else by ``erf``.
     """
-
-    def exact(x: e.Expr) -> e.Expr:
-        if x.dtype != "float32":
-            return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
-        a = e.Min(intrinsic("fabs", x), e.const(TAIL_ENDS, x.dtype))
-        return e.Max(x, e.const(0, x.dtype)) - a * 0.5 * intrinsic("exp", a * horner(a, LOG_TAIL))
-
-    def approximate(x: e.Expr) -> e.Expr:
+    if call["approximate"] == "tanh":
         inner = x * (x * x * (CUBE * math.sqrt(2 / math.pi)) + math.sqrt(2 / math.pi))
         return x * 0.5 * (intrinsic("tanh", inner) + 1.0)
-
-    return _wide(data, approximate if call["approximate"] == "tanh" else exact, "gelu")
-
-
-def _wide(data: Tensor, formula: Callable[[e.Expr], e.Expr], name: str) -> Tensor:
-    """``formula`` in the dtype that sums of the data's have."""
-    work = sum_dtype(data.dtype)
-    return elementwise(data, lambda x: e.cast(data.dtype, formula(e.cast(work, x))), name)
+    if x.dtype != "float32":
+        return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
+    a = e.Min(intrinsic("fabs", x), e.const(TAIL_ENDS, x.dtype))
+    return e.Max(x, e.const(0, x.dtype)) - a * 0.5 * intrinsic("exp", a * horner(a, LOG_TAIL))
 
 
-def _silu_numpy(x: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float64)
-    return wide / (1 + np.exp(-wide))
-
-
-@operator("nn.silu", infer=_float, reference=quietly(_silu_numpy), fuse=Fuse.ELEMWISE)
-def silu(call: Call, data: Tensor) -> Tensor:
+@_smooth("nn.silu", _wide(lambda x: x / (1 + np.exp(-x))))
+def _silu(call: Call, x: e.Expr) -> e.Expr:
     """``x * sigmoid(x)``, also known as swish."""
-    return _wide(data, lambda x: x * intrinsic("sigmoid", x), "silu")
+    return x * intrinsic("sigmoid", x)
 
 
-def _hard_swish_numpy(x: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float64)
-    return wide * np.clip(wide / 6 + 0.5, 0, 1)
-
-
-@operator("nn.hard_swish", infer=_float, reference=quietly(_hard_swish_numpy), fuse=Fuse.ELEMWISE)
-def hard_swish(call: Call, data: Tensor) -> Tensor:
+@_smooth("nn.hard_swish", _wide(lambda x: x * np.clip(x / 6 + 0.5, 0, 1)))
+def _hard_swish(call: Call, x: e.Expr) -> e.Expr:
     """``x * clip(x / 6 + 1 / 2, 0, 1)``."""
-
-    def formula(x: e.Expr) -> e.Expr:
-        line = x * (1 / 6) + 0.5
-        return x * e.Min(e.Max(line, e.const(0, line.dtype)), e.const(1, line.dtype))
-
-    return _wide(data, formula, "hard_swish")
+    line = x * (1 / 6) + 0.5
+    return x * e.Min(e.Max(line, e.const(0, line.dtype)), e.const(1, line.dtype))
 
 
-def _mish_numpy(x: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float64)
-    return wide * np.tanh(np.logaddexp(0, wide))
-
-
-@operator("nn.mish", infer=_float, reference=quietly(_mish_numpy), fuse=Fuse.ELEMWISE)
-def mish(call: Call, data: Tensor) -> Tensor:
+@_smooth("nn.mish", _wide(lambda x: x * np.tanh(np.logaddexp(0, x))))
+def _mish(call: Call, x: e.Expr) -> e.Expr:
     """``x * tanh(log(1 + exp(x)))``, by way of one exponential.
 
     ``tanh(log(1 + u))`` is ``w / (w + 2)`` with ``w = u * (u + 2)``. From 20 on the factor is 1, to float64's
     last digits.
     """
-
-    def formula(x: e.Expr) -> e.Expr:
-        powers = intrinsic("exp", e.Min(x, e.const(20, x.dtype)))
-        grown = powers * (powers + 2.0)
-        return x * (grown / (grown + 2.0))
-
-    return _wide(data, formula, "mish")
+    powers = intrinsic("exp", e.Min(x, e.const(20, x.dtype)))
+    grown = powers * (powers + 2.0)
+    return x * (grown / (grown + 2.0))

@@ -10,14 +10,13 @@ import numpy as np
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
-from tvmlite.relay.ops.common import axis_of, fault, tensors
+from tvmlite.relay.ir.op import REQUIRED, Rounding
+from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_dim, show_shape
+from tvmlite.relay.ops.common import axis_of, fault
+from tvmlite.relay.ops.register import Indices, elemwise, statement
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
-from tvmlite.te.templates import anchors
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -30,16 +29,14 @@ def _message(have: Any, want: Any) -> str:
     return f"the extents {show_dim(have)} and {show_dim(want)} must be equal"
 
 
-def _assume_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _assume_type(call: Call, data: TensorType) -> TensorType:
     wanted = _wanted(call)
     clash = any(
-        isinstance(a, int) and isinstance(b, int) and a != b
-        for a, b in zip(checked.shape, wanted, strict=False)
+        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(data.shape, wanted, strict=False)
     )
-    if len(wanted) != checked.ndim or clash:
-        raise fault(call, f"data is {show_shape(checked.shape)}, newshape is {show_shape(wanted)}")
-    return TensorType(wanted, checked.dtype)
+    if len(wanted) != data.ndim or clash:
+        raise fault(call, f"data is {show_shape(data.shape)}, newshape is {show_shape(wanted)}")
+    return TensorType(wanted, data.dtype)
 
 
 def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -49,28 +46,28 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@elemwise(
     "assume_shape",
+    rounding=Rounding.ONCE,
+    may_stop=True,
     infer=_assume_type,
     reference=_assume_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"newshape": REQUIRED},
     open_attrs=("newshape",),
 )
-def assume_shape(call: Call, data: Tensor) -> Tensor:
+def assume_shape(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data`` itself, of the shape ``newshape`` that it is not known to have: else the run stops."""
-    return compute(_wanted(call), lambda *i: data[i], name="assume_shape", tag="elemwise")
+    return data[i]
 
 
 # --- conditions on dimensions -----------------------------------------------------------------------
 
 
-def _assumed_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _assumed_type(call: Call, data: TensorType) -> TensorType:
     for one in call["conditions"]:
         if not isinstance(one, bool) and not (isinstance(one, e.Expr) and one.dtype == "bool"):
             raise fault(call, f"conditions has {one}, expected bools over dimensions")
-    return checked
+    return data
 
 
 def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -79,20 +76,21 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@elemwise(
     "assume",
+    rounding=Rounding.ONCE,
+    may_stop=True,
     infer=_assumed_type,
     reference=_assumed_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
     open_attrs=("conditions",),
 )
-def assume(call: Call, data: Tensor) -> Tensor:
+def assume(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
 
     Nothing is right about no elements, and nothing wrong, unless the conditions must hold ``always``.
     """
-    return compute(data.shape, lambda *i: data[i], name="assume", tag="elemwise")
+    return data[i]
 
 
 # --- where they are checked -------------------------------------------------------------------------
@@ -121,18 +119,17 @@ def _index_message(extent: Any) -> str:
     return f"an index is outside [-{end}, {extent - 1 if isinstance(extent, int) else f'{end} - 1'}]"
 
 
-def _indices_type(call: Call, indices: Type) -> TensorType:
-    (checked,) = tensors(call, indices)
-    if checked.dtype not in ("int32", "int64", "uint32", "uint64"):
-        raise fault(call, f"indices are {checked.dtype}, expected integers of 32 or 64 bits")
+def _indices_type(call: Call, indices: TensorType) -> TensorType:
+    if indices.dtype not in ("int32", "int64", "uint32", "uint64"):
+        raise fault(call, f"indices are {indices.dtype}, expected integers of 32 or 64 bits")
     axis, extents = call["axis"], call["extents"]
     if axis is None:
         fits = len(extents) == 1
     else:
-        fits = same_dim(checked.shape[axis_of(call, axis, checked.ndim)], len(extents))
+        fits = same_dim(indices.shape[axis_of(call, axis, indices.ndim)], len(extents))
     if not fits:
-        raise fault(call, f"indices are {show_shape(checked.shape)}, axis is {axis}, extents are {extents}")
-    return checked
+        raise fault(call, f"indices are {show_shape(indices.shape)}, axis is {axis}, extents are {extents}")
+    return indices
 
 
 def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
@@ -145,12 +142,11 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     return np.moveaxis(made, 0, call["axis"]) if call["axis"] is not None else made.reshape(indices.shape)
 
 
-@operator(
+@statement(
     "assume_indices",
+    may_stop=True,
     infer=_indices_type,
     reference=_indices_numpy,
-    fuse=Fuse.OPAQUE,
-    schedule=anchors.STATEMENT,
     attrs={"extents": REQUIRED, "axis": None},
     open_attrs=("extents",),
 )

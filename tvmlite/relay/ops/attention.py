@@ -18,7 +18,6 @@ from tvmlite.relay.ops.common import (
     intrinsic,
     is_one,
     one_dtype,
-    tensors,
 )
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.matmul import PANEL, packed_panels
@@ -43,7 +42,6 @@ def _attention_type(
 
     The mask may also be of the dtype that sums are computed in.
     """
-    query, key, value, mask = tensors(call, query, key, value, mask)
     dtype = one_dtype(call, query, key, value)
     if not dtypes.is_float(dtype):
         raise fault(call, f"data is {dtype}, expected a float")

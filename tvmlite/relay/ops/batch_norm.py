@@ -10,8 +10,9 @@ from tvmlite import te
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, TupleType
-from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, same_as_first
+from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -19,14 +20,13 @@ from tvmlite.te.tensor import reducers
 
 def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> TupleType:
     """The normalised data, and the moving mean and variance as they were."""
-    checked = same_as_first(call, data)
     one_dtype(call, data, *parameters)
-    extent = checked.shape[axis_of(call, call["axis"], checked.ndim)]
+    extent = data.shape[axis_of(call, call["axis"], data.ndim)]
     for name, given in zip(("gamma", "beta", "moving_mean", "moving_var"), parameters, strict=True):
         if given.ndim != 1:
             raise fault(call, f"{name} has {given.ndim} axes, expected one")
         agree(call, f"the extent of {name}", given.shape[0], extent)
-    return TupleType((checked, parameters[2], parameters[3]))
+    return TupleType((data, parameters[2], parameters[3]))
 
 
 def batch_norm_numpy(
@@ -85,8 +85,7 @@ def _copied(data: te.Tensor, name: str) -> te.Tensor:
 
 def dropout_type(call: Call, data: TensorType) -> TupleType:
     """The data and the mask, of one type."""
-    checked = same_as_first(call, data)
-    return TupleType((checked, checked))
+    return TupleType((data, data))
 
 
 def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,12 +93,7 @@ def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 @operator(
-    "nn.dropout",
-    infer=dropout_type,
-    reference=dropout_numpy,
-    fuse=Fuse.TUPLE,
-    attrs={"rate": 0.5},
-    field=0,
+    "nn.dropout", infer=dropout_type, reference=dropout_numpy, fuse=Fuse.TUPLE, attrs={"rate": 0.5}, field=0
 )
 def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
     """The data as it is, as always when a model is run and not trained; and a mask of ones.
@@ -112,11 +106,10 @@ def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
 
 def lrn_type(call: Call, data: TensorType) -> TensorType:
     """The type of the data."""
-    checked = same_as_first(call, data)
-    axis_of(call, call["axis"], checked.ndim)
+    axis_of(call, call["axis"], data.ndim)
     if not isinstance(call["size"], int) or call["size"] < 1:
         raise fault(call, f"size is {call['size']}, expected at least 1")
-    return checked
+    return data
 
 
 def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -130,11 +123,10 @@ def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return (wide / (call["bias"] + call["alpha"] / size * total) ** call["beta"]).astype(data.dtype)
 
 
-@operator(
+@anchored(
     "nn.lrn",
     infer=lrn_type,
     reference=lrn_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"size": 5, "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
     schedule=anchors.POOL,
 )

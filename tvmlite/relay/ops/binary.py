@@ -1,4 +1,4 @@
-"""Element-wise operators of two tensors that broadcast as in numpy: arithmetic, bits, bias."""
+"""Element-wise operators of several tensors that broadcast as in numpy: arithmetic, bits, comparisons."""
 
 from __future__ import annotations
 
@@ -9,79 +9,71 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes, same_shape
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
+from tvmlite.relay.ir.types import TensorType, broadcast_shapes, same_shape
 from tvmlite.relay.ops import common
 from tvmlite.relay.ops.common import (
+    ANY,
+    INTEGERS,
+    NO_FLOATS,
+    NUMBERS,
+    Dtypes,
     along_axis_type,
-    fault,
+    as_bool,
+    broadcast_indices,
+    expect,
     intrinsic,
     one_dtype,
     quietly,
-    tensors,
 )
+from tvmlite.relay.ops.register import Indices, broadcast
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
-
-def broadcast_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
-    """Two tensors of one dtype broadcast together."""
-    left, right = tensors(call, lhs, rhs)
-    dtype = one_dtype(call, left, right)
-    return TensorType(broadcast_shapes(left.shape, right.shape, str(call.op), call.span), dtype)
+Formula = Callable[[Any, Any], Any]
 
 
-def numbers_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
-    """``broadcast_type`` of numbers: bools have no arithmetic."""
-    result = broadcast_type(call, lhs, rhs)
-    if result.dtype == "bool":
-        raise fault(call, "dtypes are bool, expected numbers")
-    return result
-
-
-def _bits_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
-    result = broadcast_type(call, lhs, rhs)
-    if dtypes.is_float(result.dtype):
-        raise fault(call, f"dtypes are {result.dtype}, expected integers or bools")
-    return result
-
-
-def _shift_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
-    result = broadcast_type(call, lhs, rhs)
-    if not dtypes.is_int(result.dtype):
-        raise fault(call, f"dtypes are {result.dtype}, expected integers")
-    return result
-
-
-def binary(lhs: Tensor, rhs: Tensor, formula: Callable[[Any, Any], Any], name: str) -> Tensor:
-    """``formula`` of the elements of two tensors broadcast together."""
-    shape = broadcast_shapes(lhs.shape, rhs.shape, name)
-
-    def element(*i: e.Expr) -> Any:
-        left = lhs[common.broadcast_indices(lhs.shape, shape, i)]
-        right = rhs[common.broadcast_indices(rhs.shape, shape, i)]
-        return formula(left, right)
-
-    tag = "elemwise" if same_shape(lhs.shape, rhs.shape) else "broadcast"
-    return compute(shape, element, name=name, tag=tag)
-
-
-def register_binary(
+def _register(
     name: str,
-    formula: Callable[[Any, Any], Any],
-    reference: Callable[..., Any],
-    infer: Callable[..., TensorType] = numbers_type,
-    doc: str | None = None,
+    doc: str,
+    formula: Formula,
+    function: Callable[..., Any],
+    rounding: Rounding = Rounding.MANY,
+    wanted: Dtypes = NUMBERS,
+    is_bool: bool = False,
 ) -> None:
-    """The operator ``name``: ``formula`` in te, ``reference`` in numpy, of one element of each side."""
+    """The operator ``name`` of two tensors of one dtype, which is one of ``wanted``.
 
-    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST, doc=doc)
+    ``formula`` in te, ``function`` in numpy; the result has the dtype of the arguments unless it ``is_bool``.
+    """
+
+    def infer(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
+        dtype = one_dtype(call, lhs, rhs)
+        shape = broadcast_shapes(lhs.shape, rhs.shape, str(call.op), call.span)
+        expect(call, "dtypes are", dtype, wanted)
+        return TensorType(shape, "bool" if is_bool else dtype)
+
+    def answer(call: Call, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+        return np.asarray(function(lhs, rhs))
+
+    reference = answer if is_bool else quietly(function)
+
+    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST, doc=doc, rounding=rounding)
     def apply(call: Call, lhs: Tensor, rhs: Tensor) -> Tensor:
-        return binary(lhs, rhs, formula, name)
+        shape = broadcast_shapes(lhs.shape, rhs.shape, name)
+
+        def element(*i: e.Expr) -> Any:
+            return formula(*(one[broadcast_indices(one.shape, shape, i)] for one in (lhs, rhs)))
+
+        tag = "elemwise" if same_shape(lhs.shape, rhs.shape) else "broadcast"
+        return compute(shape, element, name=name, tag=tag)
 
 
-def _by_kind(ints: Callable[..., Any], floats: Callable[..., Any]) -> Callable[..., Any]:
+# --- arithmetic -------------------------------------------------------------------------------------
+
+
+def _by_kind(ints: Formula, floats: Formula) -> Formula:
     """A formula, or a function of arrays, that differs between integers and floats."""
 
     def choose(a: Any, b: Any) -> Any:
@@ -90,31 +82,65 @@ def _by_kind(ints: Callable[..., Any], floats: Callable[..., Any]) -> Callable[.
     return choose
 
 
-def _floor_quotient(a: e.Expr, b: e.Expr) -> e.Expr:
-    return intrinsic("floor", e.Div(a, b))
-
-
 def _float_floor_mod(a: e.Expr, b: e.Expr) -> e.Expr:
     remainder, zero = e.TruncMod(a, b), e.const(0, a.dtype)
     opposite = e.NotEqual(e.Less(remainder, zero), e.Less(b, zero))
     return e.Select(e.And(e.NotEqual(remainder, zero), opposite), remainder + b, remainder)
 
 
-def _power(a: e.Expr, b: e.Expr) -> e.Expr:
-    """Of integers, by way of float64: exact below 2**53 in magnitude, saturating beyond the type."""
-    if dtypes.is_float(a.dtype):
-        return intrinsic("pow", a, b)
-    wide = e.Call("pow", (e.cast("float64", a), e.cast("float64", b)), "float64")
-    return e.cast(a.dtype, wide)
+def _integer_power(a: e.Expr, b: e.Expr) -> e.Expr:
+    """By way of float64: exact below 2**53 in magnitude, saturating beyond the type."""
+    return e.cast(a.dtype, e.Call("pow", (e.cast("float64", a), e.cast("float64", b)), "float64"))
 
 
 def _integer_power_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return common.convert_numpy(np.power(a.astype(np.float64), b.astype(np.float64)), dtypes.check(a.dtype))
 
 
-def _shift(name: str) -> Callable[[e.Expr, e.Expr], e.Expr]:
+for _name, _row in {
+    "add": ("``lhs + rhs``.", lambda a, b: a + b, np.add, Rounding.ONCE),
+    "subtract": ("``lhs - rhs``.", lambda a, b: a - b, np.subtract, Rounding.ONCE),
+    "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply, Rounding.ONCE),
+    "divide": (
+        "``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
+        _by_kind(e.TruncDiv, e.Div),
+        _by_kind(common.truncating_divide, np.divide),
+        Rounding.ONCE,
+    ),
+    "floor_divide": (
+        "``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
+        _by_kind(e.FloorDiv, lambda a, b: intrinsic("floor", e.Div(a, b))),
+        _by_kind(common.floor_divide, lambda a, b: np.floor(np.divide(a, b))),
+    ),
+    "mod": (
+        "The remainder of ``divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
+        e.TruncMod,
+        _by_kind(common.truncating_mod, np.fmod),
+    ),
+    "floor_mod": (
+        "The remainder of ``floor_divide``, with the sign of ``rhs``; of integers by 0 it is 0.",
+        _by_kind(e.FloorMod, _float_floor_mod),
+        _by_kind(common.floor_mod, np.mod),
+    ),
+    "power": (
+        "``lhs`` to the power of ``rhs``; of integers exact below 2**53, and at most the greatest there is.",
+        _by_kind(_integer_power, lambda a, b: intrinsic("pow", a, b)),
+        _by_kind(_integer_power_numpy, np.power),
+    ),
+    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, Rounding.ONCE, ANY),
+    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, Rounding.ONCE, ANY),
+}.items():
+    _register(_name, *_row)
+
+
+# --- bits -------------------------------------------------------------------------------------------
+
+
+def _called(name: str, of_bools: Formula | None = None) -> Formula:
+    """The intrinsic ``name``; of bools, another formula."""
+
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
-        return e.Call(name, (a, b), a.dtype)
+        return of_bools(a, b) if of_bools and a.dtype == "bool" else e.Call(name, (a, b), a.dtype)
 
     return formula
 
@@ -130,110 +156,85 @@ def _right_shift_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(b >= width, most, np.right_shift(a, np.where(b >= width, 0, b).astype(b.dtype)))
 
 
-def _bitwise(name: str, of_bools: Callable[..., e.Expr]) -> Callable[[e.Expr, e.Expr], e.Expr]:
+for _name, _doc, _truths, _function in (
+    ("bitwise_and", "The bits that both have.", e.And, np.bitwise_and),
+    ("bitwise_or", "The bits that either has.", e.Or, np.bitwise_or),
+    ("bitwise_xor", "The bits that one has and the other has not.", e.NotEqual, np.bitwise_xor),
+):
+    _register(_name, _doc, _called(_name, _truths), _function, wanted=NO_FLOATS)
+
+_left, _right = "``lhs * 2**rhs``: bits beyond the width are lost.", "``lhs / 2**rhs`` rounded downwards."
+_register("left_shift", _left, _called("shift_left"), _left_shift_numpy, wanted=INTEGERS)
+_register("right_shift", _right, _called("shift_right"), _right_shift_numpy, wanted=INTEGERS)
+
+
+# --- comparisons, and logic of bools ----------------------------------------------------------------
+
+
+def _compared(make: type[e.Compare], swapped: bool = False) -> Formula:
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
-        return of_bools(a, b) if a.dtype == "bool" else e.Call(name, (a, b), a.dtype)
+        if a.dtype == "bool":
+            a, b = e.cast("int32", a), e.cast("int32", b)
+        return make(b, a) if swapped else make(a, b)
 
     return formula
 
 
-_divide = _by_kind(common.truncating_divide, np.divide)
-_floor_divide = _by_kind(common.floor_divide, lambda a, b: np.floor(np.divide(a, b)))
-_mod = _by_kind(common.truncating_mod, np.fmod)
-_floor_mod = _by_kind(common.floor_mod, np.mod)
+def _of_bools(make: Formula) -> Formula:
+    return lambda a, b: make(as_bool(a), as_bool(b))
 
-register_binary("add", lambda a, b: a + b, quietly(np.add), doc="``lhs + rhs``.")
-register_binary("subtract", lambda a, b: a - b, quietly(np.subtract), doc="``lhs - rhs``.")
-register_binary("multiply", lambda a, b: a * b, quietly(np.multiply), doc="``lhs * rhs``.")
-register_binary(
-    "divide",
-    _by_kind(e.TruncDiv, e.Div),
-    quietly(_divide),
-    doc="``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
-)
-register_binary(
-    "floor_divide",
-    _by_kind(e.FloorDiv, _floor_quotient),
-    quietly(_floor_divide),
-    doc="``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
-)
-register_binary(
-    "mod",
-    e.TruncMod,
-    quietly(_mod),
-    doc="The remainder of ``divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
-)
-register_binary(
-    "floor_mod",
-    _by_kind(e.FloorMod, _float_floor_mod),
-    quietly(_floor_mod),
-    doc="The remainder of ``floor_divide``, with the sign of ``rhs``; of integers by 0 it is 0.",
-)
-register_binary(
-    "power",
-    _power,
-    quietly(_by_kind(_integer_power_numpy, np.power)),
-    doc="``lhs`` to the power of ``rhs``; of integers exact below 2**53, and at most the greatest there is.",
-)
-register_binary(
-    "maximum", e.Max, quietly(np.maximum), broadcast_type, doc="The greater of both; NaN if one is."
-)
-register_binary(
-    "minimum", e.Min, quietly(np.minimum), broadcast_type, doc="The lesser of both; NaN if one is."
-)
-register_binary(
-    "bitwise_and",
-    _bitwise("bitwise_and", e.And),
-    quietly(np.bitwise_and),
-    _bits_type,
-    doc="The bits that both have.",
-)
-register_binary(
-    "bitwise_or",
-    _bitwise("bitwise_or", e.Or),
-    quietly(np.bitwise_or),
-    _bits_type,
-    doc="The bits that either has.",
-)
-register_binary(
-    "bitwise_xor",
-    _bitwise("bitwise_xor", e.NotEqual),
-    quietly(np.bitwise_xor),
-    _bits_type,
-    doc="The bits that one has and the other has not.",
-)
-register_binary(
-    "left_shift",
-    _shift("shift_left"),
-    quietly(_left_shift_numpy),
-    _shift_type,
-    doc="``lhs * 2**rhs``: bits beyond the width are lost.",
-)
-register_binary(
-    "right_shift",
-    _shift("shift_right"),
-    quietly(_right_shift_numpy),
-    _shift_type,
-    doc="``lhs / 2**rhs`` rounded downwards.",
-)
+
+for _name, _doc, _formula, _function in (
+    ("equal", "Whether both are equal (NaN never is).", _compared(e.Equal), np.equal),
+    ("not_equal", "Whether both differ.", _compared(e.NotEqual), np.not_equal),
+    ("less", "Whether ``lhs`` is below ``rhs``.", _compared(e.Less), np.less),
+    ("less_equal", "Whether ``lhs`` is not above ``rhs``.", _compared(e.LessEqual), np.less_equal),
+    ("greater", "Whether ``lhs`` is above ``rhs``.", _compared(e.Less, True), np.greater),
+    (
+        "greater_equal",
+        "Whether ``lhs`` is not below ``rhs``.",
+        _compared(e.LessEqual, True),
+        np.greater_equal,
+    ),
+    ("logical_and", "Whether both are not 0.", _of_bools(e.And), np.logical_and),
+    ("logical_or", "Whether one is not 0.", _of_bools(e.Or), np.logical_or),
+    ("logical_xor", "Whether just one is not 0.", _of_bools(e.NotEqual), np.logical_xor),
+):
+    _register(_name, _doc, _formula, _function, wanted=ANY, is_bool=True)
+
+
+def _where_type(call: Call, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
+    shape = broadcast_shapes(x.shape, y.shape, str(call.op), call.span)
+    whole = broadcast_shapes(condition.shape, shape, str(call.op), call.span)
+    return TensorType(whole, one_dtype(call, x, y))
+
+
+def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(condition != 0, x, y)
+
+
+@broadcast("where", rounding=Rounding.ONCE, infer=_where_type, reference=_where_numpy)
+def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
+    """``x`` where ``condition`` is true (or not zero), else ``y``, broadcast together."""
+    shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
+    asked, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
+    return e.Select(as_bool(asked), a, b)
+
+
+# --- a vector along an axis -------------------------------------------------------------------------
 
 
 def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return data + common.along_axis(bias, call["axis"], data.ndim)
 
 
-@operator(
+@broadcast(
     "nn.bias_add",
+    rounding=Rounding.ONCE,
     infer=along_axis_type("bias"),
     reference=_bias_numpy,
-    fuse=Fuse.BROADCAST,
     attrs={"axis": 1},
 )
-def bias_add(call: Call, data: Tensor, bias: Tensor) -> Tensor:
+def bias_add(call: Call, i: Indices, data: Tensor, bias: Tensor) -> e.Expr:
     """``x + bias[c]``, ``c`` the index along ``axis``."""
-    axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[i] + bias[i[axis]]
-
-    return compute(data.shape, element, name="bias_add", tag="broadcast")
+    return data[i] + bias[i[call["axis"] % data.ndim]]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -20,43 +18,32 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
-def _geometry(call: Call) -> tuple[Any, ...]:
-    """Image, kernel, strides, dilation, begins of the padding, and how many windows lie along each axis."""
-    image, rank = call["image_shape"], len(call["image_shape"])
-    kernel, strides = windows.spatial(call, "kernel_size", rank), windows.spatial(call, "strides", rank)
-    dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    blocks = tuple(
-        windows.window_extent(size, k, s, d, b, f)
-        for size, k, s, d, b, f in zip(image, kernel, strides, dilation, begins, ends, strict=True)
-    )
-    return image, kernel, strides, dilation, begins, blocks
+def _geometry(call: Call) -> tuple[windows.Geometry, Shape]:
+    """The windows on the image, and how many lie along each axis."""
+    geometry = windows.geometry(call, "kernel_size", len(call["image_shape"]))
+    return geometry, geometry.extents(call["image_shape"])
 
 
 def _infer(call: Call, data: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 3)
-    image, kernel, _, _, _, blocks = _geometry(call)
-    taps, rows = math.prod(kernel), data.shape[1]
+    geometry, blocks = _geometry(call)
+    taps, rows = math.prod(geometry.kernel), data.shape[1]
     if isinstance(rows, int) and isinstance(taps, int) and rows % taps:
         raise fault(call, f"data has {rows} rows, expected a multiple of the {taps} elements of a window")
     agree(call, "the number of windows", data.shape[2], num_elements(blocks))
-    return TensorType((data.shape[0], rows // taps, *image), data.dtype)
+    return TensorType((data.shape[0], rows // taps, *call["image_shape"]), data.dtype)
 
 
 def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    image, kernel, strides, dilation, begins, blocks = _geometry(call)
-    work = np.dtype(sum_dtype(data.dtype.name))
+    geometry, blocks = _geometry(call)
+    image, begins, kernel = call["image_shape"], geometry.begins, windows.known(geometry.kernel)
     n, channels = data.shape[0], data.shape[1] // math.prod(kernel)
-    rows = data.reshape(n, channels, *kernel, *blocks).astype(work)
-    reach = [
-        max(b + size, (m - 1) * s + (k - 1) * d + 1)
-        for size, k, s, d, b, m in zip(image, kernel, strides, dilation, begins, blocks, strict=True)
-    ]
-    canvas = np.zeros((n, channels, *reach), work)
-    for tap in product(*(range(k) for k in kernel)):
-        position = [k * d for k, d in zip(tap, dilation, strict=True)]
-        windows.strided_windows(canvas, position, blocks, strides)[...] += rows[
-            (slice(None), slice(None), *tap)
-        ]
+    rows = data.reshape(n, channels, *kernel, *windows.known(blocks)).astype(sum_dtype(data.dtype.name))
+    reach = zip(begins, image, geometry.reach(blocks), strict=True)
+    canvas = np.zeros((n, channels, *(max(b + size, end) for b, size, end in reach)), rows.dtype)
+    for tap, position in geometry.taps():
+        view = windows.strided_windows(canvas, position, windows.known(blocks), geometry.strides)
+        view += rows[(slice(None), slice(None), *tap)]
     crop = tuple(slice(b, b + size) for b, size in zip(begins, image, strict=True))
     return canvas[(slice(None), slice(None), *crop)].astype(data.dtype)
 
@@ -72,26 +59,26 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
 )
 def col2im(call: Call, data: te.Tensor) -> te.Tensor:
     """``(n, c * taps, windows)`` to ``(n, c, *image_shape)``: each element is the sum of its copies."""
-    image, kernel, strides, dilation, begins, blocks = _geometry(call)
-    taps, work = math.prod(kernel), sum_dtype(data.dtype)
-    over = [te.reduce_axis(k, name=f"k{i}") for i, k in enumerate(kernel)]
+    geometry, blocks = _geometry(call)
+    taps, work = math.prod(geometry.kernel), sum_dtype(data.dtype)
+    over = [te.reduce_axis(k, name=f"k{i}") for i, k in enumerate(geometry.kernel)]
+    axes = tuple(zip(over, geometry.strides, geometry.dilation, geometry.begins, blocks, strict=True))
 
     def element(n: e.Expr, c: e.Expr, *at: e.Expr) -> e.Expr:
         inside: list[e.Expr] = []
         window: list[e.Expr] = []
-        for y, k, s, d, b, m in zip(at, over, strides, dilation, begins, blocks, strict=True):
+        for y, (k, s, d, b, m) in zip(at, axes, strict=True):
             start = y + b - k.var * d
             window.append(start // s)
             inside += [start >= 0, e.Less(*e.match(start // s, m)), e.Equal(*e.match(start % s, 0))]
-        row = c * taps + ravelled([k.var for k in over], kernel)
-        read = e.cast(work, data[n, row, ravelled(window, _shape(blocks))])
+        row = c * taps + ravelled([k.var for k in over], geometry.kernel)
+        read = e.cast(work, data[n, row, ravelled(window, blocks)])
         return reducers.sum(e.Call("if_then_else", (e.all_of(inside), read, e.const(0, work)), work), over)
 
     total = te.compute(
-        (data.shape[0], data.shape[1] // taps, *image), element, name="col2im", tag="comm_reduce"
+        (data.shape[0], data.shape[1] // taps, *call["image_shape"]),
+        element,
+        name="col2im",
+        tag="comm_reduce",
     )
     return converted(total, data.dtype)
-
-
-def _shape(blocks: tuple[Any, ...]) -> Shape:
-    return tuple(blocks)

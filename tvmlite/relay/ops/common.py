@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, same_dim, show_type
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop.scalars import to_narrow
@@ -25,22 +25,46 @@ def fault(call: Call, message: str) -> TypeInferError:
     return TypeInferError(f"{call.op}: {message}", call.span)
 
 
-def tensors(call: Call, *types: Type) -> tuple[TensorType, ...]:
-    """``types``, all of which must be tensors."""
-    for position, given in enumerate(types):
-        if not isinstance(given, TensorType):
-            raise fault(call, f"argument {position} is {show_type(given)}, expected a tensor")
-    return types  # type: ignore[return-value]
+Dtypes = tuple[str, Callable[[str], bool]]
+"""A set of dtypes: what errors call it, and whether a dtype is in it."""
+
+ANY: Dtypes = "any dtype", lambda dtype: True
+FLOAT: Dtypes = "a float", dtypes.is_float
+NUMBERS: Dtypes = "numbers", lambda dtype: dtype != "bool"
+INTEGERS: Dtypes = "integers", dtypes.is_int
+NO_FLOATS: Dtypes = "integers or bools", lambda dtype: not dtypes.is_float(dtype)
 
 
-def same_as_first(call: Call, data: Type, *others: Type) -> TensorType:
+def expect(call: Call, given: str, dtype: str, wanted: Dtypes) -> None:
+    """Refuse a ``dtype`` that is not one of ``wanted``; ``given`` begins the message: "data is"."""
+    name, holds = wanted
+    if not holds(dtype):
+        raise fault(call, f"{given} {dtype}, expected {name}")
+
+
+def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorType:
     """The type of the first argument."""
-    return tensors(call, data, *others)[0]
+    return data
 
 
-def one_dtype(call: Call, *types: Type) -> str:
+def data_type(wanted: Dtypes, has_axis: bool = False, dtype: str = "") -> Callable[..., TensorType]:
+    """The type relation of results that have the type of the data, but for a ``dtype`` if there is one.
+
+    The data must be one of ``wanted``, and, if it ``has_axis``, have the axis or axes of that attribute.
+    """
+
+    def infer(call: Call, data: TensorType) -> TensorType:
+        expect(call, "data is", data.dtype, wanted)
+        if has_axis:
+            axes_of(call, call["axis"], data.ndim)
+        return TensorType(data.shape, dtype or data.dtype)
+
+    return infer
+
+
+def one_dtype(call: Call, *types: TensorType) -> str:
     """The dtype that all of ``types`` share."""
-    given = [t.dtype for t in tensors(call, *types)]
+    given = [t.dtype for t in types]
     if len(set(given)) > 1:
         raise fault(call, f"dtypes are {' and '.join(given)}, expected one dtype")
     return given[0]
@@ -64,16 +88,14 @@ def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, 
     return tuple(found)
 
 
-def expect_integers(call: Call, what: str, given: Type) -> None:
-    """Refuse an argument whose elements are not integers."""
-    (checked,) = tensors(call, given)
-    if not dtypes.is_int(checked.dtype):
-        raise fault(call, f"{what} are {checked.dtype}, expected integers")
-
-
 def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
     """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
     return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
+
+
+def replaced(at: Sequence[Any], axis: int, *values: Any) -> tuple[Any, ...]:
+    """``at``, indices or extents, with ``values`` in place of the one of ``axis``."""
+    return (*at[:axis], *values, *at[axis + 1 :])
 
 
 def is_one(extent: Dim) -> bool:
@@ -156,11 +178,10 @@ def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
         raise fault(call, f"{what} is {given}, expected {expected}")
 
 
-def along_axis_type(what: str) -> Callable[[Call, Type, Type], TensorType]:
+def along_axis_type(what: str) -> Callable[[Call, TensorType, TensorType], TensorType]:
     """The type of data with a vector along the call's ``axis``: the data's. Errors call that ``what``."""
 
-    def infer(call: Call, data: Type, vector: Type) -> TensorType:
-        data, vector = tensors(call, data, vector)
+    def infer(call: Call, data: TensorType, vector: TensorType) -> TensorType:
         axis = axis_of(call, call["axis"], data.ndim)
         one_dtype(call, data, vector)
         if vector.ndim != 1:
@@ -201,12 +222,13 @@ def unravelled(flat: Any, extents: Shape) -> list[Any]:
 # --- the edges of te's arithmetic (``te/expr``), in numpy ----------------------------------------
 
 
-def quietly(function: Callable[..., Any]) -> Reference:
-    """``function`` of the arrays of a call, without numpy's warnings, in the dtype of the first."""
+def quietly(function: Callable[..., Any], *attributes: str) -> Reference:
+    """``function`` of the arrays of a call and of these ``attributes``, in the dtype of the first array."""
 
     def reference(call: Call, data: np.ndarray, *others: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return np.asarray(function(data, *others)).astype(data.dtype, copy=False)
+            made = function(data, *others, *(call[name] for name in attributes))
+            return np.asarray(made).astype(data.dtype, copy=False)
 
     return reference
 

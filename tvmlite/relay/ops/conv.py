@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import product
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
+from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -55,31 +55,28 @@ def conv_type(rank: int) -> Callable[..., TensorType]:
     """The type relation of convolutions of ``rank`` spatial axes."""
 
     def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-        windows.check_layout(call, "data_layout", rank)
-        if call["kernel_layout"] != WEIGHT_LAYOUTS[rank]:
-            raise UnsupportedError(
-                f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported is "
-                f"{WEIGHT_LAYOUTS[rank]!r}",
-                call.span,
-            )
-        windows.check_rank(call, "data", data, rank + 2)
-        windows.check_rank(call, "weight", weight, rank + 2)
+        check_operands(call, data, weight, WEIGHT_LAYOUTS[rank], rank)
         channels = _check_channels(call, data, weight)
         kernel = weight.shape[2:]
         check_kernel_size(call, kernel, rank)
-        strides = windows.spatial(call, "strides", rank)
-        dilation = windows.spatial(call, "dilation", rank)
-        begins, ends = windows.padding_of(call, rank)
-        shape = tuple(
-            windows.window_extent(size, k, s, d, b, f)
-            for size, k, s, d, b, f in zip(
-                data.shape[2:], kernel, strides, dilation, begins, ends, strict=True
-            )
-        )
+        shape = windows.geometry(call, kernel, rank).extents(data.shape[2:])
         windows.check_extents(call, shape, data)
         return TensorType((data.shape[0], channels, *shape), result_dtype(call, data.dtype))
 
     return infer
+
+
+def check_operands(call: Call, data: TensorType, weight: TensorType, kernel_layout: str, rank: int) -> None:
+    """Refuse layouts but channels-first and ``kernel_layout``, and tensors that have not their axes."""
+    windows.check_layout(call, "data_layout", rank)
+    if call["kernel_layout"] != kernel_layout:
+        raise UnsupportedError(
+            f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported is "
+            f"{kernel_layout!r}",
+            call.span,
+        )
+    windows.check_rank(call, "data", data, rank + 2)
+    windows.check_rank(call, "weight", weight, rank + 2)
 
 
 def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
@@ -88,9 +85,7 @@ def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
         return
     stated = windows.spatial(call, "kernel_size", rank)
     if any(not same_dim(a, b) for a, b in zip(stated, kernel, strict=True)):
-        raise TypeInferError(
-            f"{call.op}: kernel_size is {stated}, the weight's is {show_shape(kernel)}", call.span
-        )
+        raise fault(call, f"kernel_size is {stated}, the weight's is {show_shape(kernel)}")
 
 
 def _check_channels(call: Call, data: TensorType, weight: TensorType) -> Dim:
@@ -98,37 +93,31 @@ def _check_channels(call: Call, data: TensorType, weight: TensorType) -> Dim:
     groups, stated = call["groups"], call["channels"]
     channels = weight.shape[0] if stated is None else stated
     if not same_dim(channels, weight.shape[0]):
-        raise TypeInferError(
-            f"{call.op}: channels is {channels}, weight is {show_shape(weight.shape)}", call.span
-        )
-    if not isinstance(groups, int) or groups < 1 or (isinstance(channels, int) and channels % groups):
-        raise TypeInferError(f"{call.op}: groups is {groups}, output channels are {channels}", call.span)
+        raise fault(call, f"channels is {channels}, weight is {show_shape(weight.shape)}")
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise fault(call, f"groups is {groups}, output channels are {channels}")
     if not same_dim(data.shape[1], weight.shape[1] * groups):
-        raise TypeInferError(
-            f"{call.op}: data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, "
-            f"groups is {groups}: the channels do not fit",
-            call.span,
-        )
+        raise channels_mismatch(call, data, weight)
     return channels
+
+
+def channels_mismatch(call: Call, data: TensorType, weight: TensorType) -> TypeInferError:
+    """The error of a weight that has not the channels of the data."""
+    shapes = f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}"
+    return fault(call, f"{shapes}, groups is {call['groups']}: the channels do not fit")
 
 
 def conv_compute(rank: int) -> Callable[..., te.Tensor]:
     """The tensor expression of convolutions of ``rank`` spatial axes."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-        dtype = result_dtype(call, data.dtype)
-        begins, ends = windows.padding_of(call, rank)
-        source = windows.padded(data, begins, ends, 0)
-        strides = windows.spatial(call, "strides", rank)
-        dilation = windows.spatial(call, "dilation", rank)
-        shape = tuple(
-            windows.window_extent(size, k, s, d, 0, 0)
-            for size, k, s, d in zip(source.shape[2:], weight.shape[2:], strides, dilation, strict=True)
-        )
-        if rank > 1 and source is data and all(is_one(n) for n in (*weight.shape[2:], *strides)):
+        dtype, kernel = result_dtype(call, data.dtype), weight.shape[2:]
+        geometry = windows.geometry(call, kernel, rank)
+        source = windows.padded(data, geometry.begins, geometry.ends, 0)
+        if rank > 1 and source is data and all(is_one(n) for n in (*kernel, *geometry.strides)):
             result = _pointwise(data, weight, call["groups"], sum_dtype(dtype))
         else:
-            result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
+            result = _plain(source, weight, geometry, call["groups"], sum_dtype(dtype))
         return converted(result, dtype)
 
     return compute
@@ -142,37 +131,30 @@ def converted(value: te.Tensor, dtype: str) -> te.Tensor:
 
 
 def _plain(
-    data: te.Tensor,
-    weight: te.Tensor,
-    shape: Shape,
-    strides: tuple[int, ...],
-    dilation: tuple[int, ...],
-    groups: int,
-    dtype: str,
+    data: te.Tensor, weight: te.Tensor, geometry: windows.Geometry, groups: int, dtype: str
 ) -> te.Tensor:
-    """``conv[n, o, y..] = sum(i, k..) data[n, group(o) * I + i, y * s + k * d..] * weight[o, i, k..]``"""
+    """``conv[n, o, y..] = sum(i, k..) data[n, group(o) * I + i, y * s + k * d..] * weight[o, i, k..]``, of
+    ``data`` that is padded already."""
     inputs = weight.shape[1]
     per_group = weight.shape[0] // groups
     channel = te.reduce_axis(inputs, name="ic")
-    taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(weight.shape[2:])]
+    taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(geometry.kernel)]
+    none = (0,) * len(taps)
 
     def element(n: Any, o: Any, *at: Any) -> e.Expr:
-        places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
         read = o if per_group == 1 and inputs == 1 else o // per_group * inputs + channel
         if groups == 1:
             read = channel
-        return reducers.sum(
-            data[(n, read, *places)].astype(dtype) * weight[(o, channel, *taps)].astype(dtype),
-            [channel, *taps],
-        )
+        value = data[(n, read, *geometry.places(at, taps))].astype(dtype)
+        return reducers.sum(value * weight[(o, channel, *taps)].astype(dtype), [channel, *taps])
 
     depthwise = groups > 1 and is_one(inputs)
     return te.compute(
-        (data.shape[0], weight.shape[0], *shape),
+        (data.shape[0], weight.shape[0], *replace(geometry, begins=none, ends=none).extents(data.shape[2:])),
         element,
         name="conv",
         tag="depthwise_conv2d" if depthwise else "conv2d",
-        attrs={"strides": strides, "dilation": dilation, "groups": groups},
+        attrs={"strides": geometry.strides, "dilation": geometry.dilation, "groups": groups},
     )
 
 
@@ -214,22 +196,14 @@ def conv_numpy(rank: int) -> Callable[..., np.ndarray]:
 def convolved_numpy(call: Call, data: np.ndarray, weight: np.ndarray, groups: int, rank: int) -> np.ndarray:
     """What ``call`` describes, of channels-first ``data`` and a plain ``weight`` in ``groups``."""
     dtype = result_dtype(call, data.dtype.name)
-    begins, ends = windows.padding_of(call, rank)
-    strides = windows.spatial(call, "strides", rank)
-    dilation = windows.spatial(call, "dilation", rank)
-    source = windows.padded_numpy(data, begins, ends, 0)
-    kernel = weight.shape[2:]
-    shape = [
-        (n - (k - 1) * d - 1) // s + 1
-        for n, k, s, d in zip(source.shape[2:], kernel, strides, dilation, strict=True)
-    ]
-    work = np.dtype(sum_dtype(dtype))
+    work, geometry = np.dtype(sum_dtype(dtype)), windows.geometry(call, weight.shape[2:], rank)
+    shape = windows.known(geometry.extents(data.shape[2:]))
+    source = windows.padded_numpy(data, geometry.begins, geometry.ends, 0)
     source = source.reshape(data.shape[0], groups, -1, *source.shape[2:]).astype(work)
     filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
     total = np.zeros((data.shape[0], groups, filters.shape[1], math.prod(shape)), work)
-    for tap in product(*(range(k) for k in kernel)):
-        position = [k * d for k, d in zip(tap, dilation, strict=True)]
-        view = windows.strided_windows(source, position, shape, strides)
+    for tap, position in geometry.taps():
+        view = windows.strided_windows(source, position, shape, geometry.strides)
         total += filters[(..., *tap)] @ view.reshape(*view.shape[:3], -1)
     return total.reshape(data.shape[0], -1, *shape).astype(dtypes.numpy_of(dtype))
 

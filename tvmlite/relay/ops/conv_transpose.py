@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
+from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.conv import (
+    channels_mismatch,
+    check_operands,
+    conv_attrs,
+    converted,
+    result_dtype,
+    sum_dtype,
+)
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -29,15 +36,7 @@ def transposed_type(rank: int) -> Callable[..., TensorType]:
     """The type relation: ``(size - 1) * stride - padding + (kernel - 1) * dilation + 1 + output_padding``."""
 
     def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-        windows.check_layout(call, "data_layout", rank)
-        if call["kernel_layout"] != WEIGHT_LAYOUTS[rank]:
-            raise UnsupportedError(
-                f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; "
-                f"supported is {WEIGHT_LAYOUTS[rank]!r}",
-                call.span,
-            )
-        windows.check_rank(call, "data", data, rank + 2)
-        windows.check_rank(call, "weight", weight, rank + 2)
+        check_operands(call, data, weight, WEIGHT_LAYOUTS[rank], rank)
         if any(not isinstance(k, int) for k in weight.shape[2:]):
             raise UnsupportedError(
                 f"{call.op}: weight is {show_shape(weight.shape)}: its kernel must be numbers", call.span
@@ -45,15 +44,9 @@ def transposed_type(rank: int) -> Callable[..., TensorType]:
         groups, channels = call["groups"], weight.shape[1] * call["groups"]
         fits = same_dim(data.shape[1], weight.shape[0]) and groups >= 1
         if not fits or (isinstance(data.shape[1], int) and data.shape[1] % groups):
-            raise TypeInferError(
-                f"{call.op}: data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, "
-                f"groups is {groups}: the channels do not fit",
-                call.span,
-            )
+            raise channels_mismatch(call, data, weight)
         if call["channels"] is not None and not same_dim(call["channels"], channels):
-            raise TypeInferError(
-                f"{call.op}: channels is {call['channels']}, weight is {show_shape(weight.shape)}", call.span
-            )
+            raise fault(call, f"channels is {call['channels']}, weight is {show_shape(weight.shape)}")
         shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
         windows.check_extents(call, shape, data)
         return TensorType((data.shape[0], channels, *shape), result_dtype(call, data.dtype))
@@ -62,13 +55,18 @@ def transposed_type(rank: int) -> Callable[..., TensorType]:
 
 
 def _extents(call: Call, sizes: Any, kernel: Any, rank: int) -> tuple[Any, ...]:
-    strides = windows.spatial(call, "strides", rank)
-    dilation = windows.spatial(call, "dilation", rank)
-    begins, ends = windows.padding_of(call, rank)
+    geometry = windows.geometry(call, kernel, rank)
     return tuple(
         (size - 1) * s + (1 + more - b - f) + (k - 1) * d
         for size, k, s, d, b, f, more in zip(
-            sizes, kernel, strides, dilation, begins, ends, _output_padding(call, rank), strict=True
+            sizes,
+            kernel,
+            geometry.strides,
+            geometry.dilation,
+            geometry.begins,
+            geometry.ends,
+            _output_padding(call, rank),
+            strict=True,
         )
     )
 
@@ -78,7 +76,7 @@ def _output_padding(call: Call, rank: int) -> tuple[int, ...]:
     values = value if isinstance(value, tuple) else (value,) * rank
     values = values * rank if len(values) == 1 else values
     if len(values) != rank:
-        raise TypeInferError(f"{call.op}: output_padding is {value}, expected {rank} values", call.span)
+        raise fault(call, f"output_padding is {value}, expected {rank} values")
     return values
 
 
@@ -200,26 +198,19 @@ def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
     """Each input spread over the outputs it touches, one kernel position at a time."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        dtype = result_dtype(call, data.dtype.name)
-        work, groups = np.dtype(sum_dtype(dtype)), call["groups"]
-        strides = windows.spatial(call, "strides", rank)
-        dilation = windows.spatial(call, "dilation", rank)
-        begins, _ = windows.padding_of(call, rank)
-        shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
-        sizes, kernel = data.shape[2:], weight.shape[2:]
-        whole = [
-            max((n - 1) * s + (k - 1) * d + 1, b + y)
-            for n, k, s, d, b, y in zip(sizes, kernel, strides, dilation, begins, shape, strict=True)
-        ]
+        dtype, groups = result_dtype(call, data.dtype.name), call["groups"]
+        work, geometry = np.dtype(sum_dtype(dtype)), windows.geometry(call, weight.shape[2:], rank)
+        sizes, begins = data.shape[2:], geometry.begins
+        shape = _extents(call, sizes, weight.shape[2:], rank)
+        reach = zip(geometry.reach(sizes), begins, shape, strict=True)
         source = data.reshape(data.shape[0], groups, -1, math.prod(sizes)).astype(work)
         filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
+        whole = (max(n, b + y) for n, b, y in reach)
         total = np.zeros((data.shape[0], groups, weight.shape[1], *whole), work)
-        for tap in product(*(range(k) for k in kernel)):
-            position = [k * d for k, d in zip(tap, dilation, strict=True)]
+        for tap, position in geometry.taps():
             part = np.swapaxes(filters[(..., *tap)], 1, 2) @ source
-            windows.strided_windows(total, position, sizes, strides)[...] += part.reshape(
-                *part.shape[:3], *sizes
-            )
+            view = windows.strided_windows(total, position, sizes, geometry.strides)
+            view += part.reshape(view.shape)
         crop = tuple(slice(b, b + y) for b, y in zip(begins, shape, strict=True))
         total = total[(..., *crop)].reshape(data.shape[0], -1, *shape)
         return total.astype(dtypes.numpy_of(dtype))

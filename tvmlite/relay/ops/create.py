@@ -10,33 +10,32 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, at_least, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
+    INTEGERS,
+    along_axis,
     axis_of,
-    expect_integers,
+    expect,
     fault,
     one_dtype,
+    replaced,
     scalar_of,
-    tensors,
 )
+from tvmlite.relay.ops.register import Indices, broadcast, elemwise, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
 def _shape_of(call: Call) -> Shape:
-    shape = tuple(normal_dim(extent) for extent in call["shape"])
-    if any(isinstance(extent, int) and extent < 0 for extent in shape):
-        raise fault(call, f"shape is {show_shape(shape)}, expected extents of at least 0")
-    return shape
+    return tuple(normal_dim(extent) for extent in call["shape"])
 
 
-def _full_type(call: Call, fill_value: Type) -> TensorType:
-    (fill,) = tensors(call, fill_value)
-    if fill.ndim:
-        raise fault(call, f"fill_value has the shape {show_shape(fill.shape)}, expected a scalar")
-    return TensorType(_shape_of(call), dtypes.check(call["dtype"] or fill.dtype))
+def _full_type(call: Call, fill_value: TensorType) -> TensorType:
+    if fill_value.ndim:
+        raise fault(call, f"fill_value has the shape {show_shape(fill_value.shape)}, expected a scalar")
+    return TensorType(_shape_of(call), dtypes.check(call["dtype"] or fill_value.dtype))
 
 
 def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
@@ -44,22 +43,18 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
     return np.full(call["shape"], fill_value.astype(dtypes.numpy_of(dtype)))
 
 
-@operator(
+@elemwise(
     "full",
+    rounding=Rounding.ONCE,
     infer=_full_type,
     reference=_full_numpy,
-    fuse=Fuse.ELEMWISE,
-    attrs={"shape": (), "dtype": None},
+    attrs={"shape": at_least(0, ()), "dtype": None},
     open_attrs=("shape",),
 )
-def full(call: Call, fill_value: Tensor) -> Tensor:
+def full(call: Call, i: Indices, fill_value: Tensor) -> e.Expr:
     """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
     dtype = dtypes.check(call["dtype"] or fill_value.dtype)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return e.cast(dtype, fill_value[()])
-
-    return compute(_shape_of(call), element, name="full", tag="elemwise")
+    return e.cast(dtype, fill_value[()])
 
 
 def _register_filled(name: str, value: int) -> None:
@@ -69,18 +64,12 @@ def _register_filled(name: str, value: int) -> None:
     def reference(call: Call) -> np.ndarray:
         return np.full(call["shape"], value, dtypes.numpy_of(call["dtype"]))
 
-    @operator(
-        name,
-        infer=infer,
-        reference=reference,
-        fuse=Fuse.ELEMWISE,
-        attrs={"shape": REQUIRED, "dtype": "float32"},
-        doc=f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}.",
-        open_attrs=("shape",),
-    )
-    def filled(call: Call) -> Tensor:
-        constant = e.const(value, dtypes.check(call["dtype"]))
-        return compute(_shape_of(call), lambda *i: constant, name=name, tag="elemwise")
+    doc = f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}."
+    attrs = {"shape": at_least(0), "dtype": "float32"}
+
+    @elemwise(name, infer=infer, reference=reference, attrs=attrs, doc=doc, open_attrs=("shape",))
+    def filled(call: Call, i: Indices) -> e.Expr:
+        return e.const(value, dtypes.check(call["dtype"]))
 
 
 _register_filled("zeros", 0)
@@ -89,12 +78,8 @@ _register_filled("ones", 1)
 
 def _arange_limits(call: Call) -> tuple[Any, Any, Any]:
     """Start, stop and step; a start alone is the stop."""
-    start, stop, step = call["start"], call["stop"], call["step"]
-    return (
-        (0, start, 1 if step is None else step)
-        if stop is None
-        else (start, stop, 1 if step is None else step)
-    )
+    start, stop, step = call["start"], call["stop"], 1 if call["step"] is None else call["step"]
+    return (0, start, step) if stop is None else (start, stop, step)
 
 
 def _arange_length(call: Call) -> Dim:
@@ -122,15 +107,15 @@ def _arange_numpy(call: Call) -> np.ndarray:
     return (start + np.arange(count) * step).astype(dtypes.numpy_of(call["dtype"]))
 
 
-@operator(
+@injective(
     "arange",
+    rounding=Rounding.MANY,
     infer=_arange_type,
     reference=_arange_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"start": 0, "stop": None, "step": None, "dtype": "float32"},
     open_attrs=("start", "stop"),
 )
-def arange(call: Call) -> Tensor:
+def arange(call: Call, i: Indices) -> e.Expr:
     """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
 
     Without a ``stop``, ``start`` is the stop, and it starts at 0. The limits are known when the model is
@@ -140,12 +125,8 @@ def arange(call: Call) -> Tensor:
     """
     (start, _, step), dtype = _arange_limits(call), dtypes.check(call["dtype"])
     inner = "float64" if isinstance(start, float) or isinstance(step, float) else "int64"
-
-    def element(i: e.Expr) -> e.Expr:
-        value = scalar_of(start, inner) + e.cast(inner, i) * scalar_of(step, inner)
-        return e.cast(dtype, value)
-
-    return compute((_arange_length(call),), element, name="arange", tag="injective")
+    value = scalar_of(start, inner) + e.cast(inner, i[0]) * scalar_of(step, inner)
+    return e.cast(dtype, value)
 
 
 # --- shapes as values -------------------------------------------------------------------------------
@@ -165,9 +146,8 @@ def vector_of(values: Sequence[Any], dtype: str, name: str) -> Tensor:
     return compute((len(values),), element, name=name, tag="injective")
 
 
-def _shape_of_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType((checked.ndim,), dtypes.check(call["dtype"]))
+def _shape_of_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType((data.ndim,), dtypes.check(call["dtype"]))
 
 
 def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -175,11 +155,7 @@ def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 @operator(
-    "shape_of",
-    infer=_shape_of_type,
-    reference=_shape_of_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"dtype": "int32"},
+    "shape_of", infer=_shape_of_type, reference=_shape_of_numpy, fuse=Fuse.INJECTIVE, attrs={"dtype": "int32"}
 )
 def shape_of(call: Call, data: Tensor) -> Tensor:
     """The extents of the data as a vector; its elements are not read."""
@@ -187,10 +163,7 @@ def shape_of(call: Call, data: Tensor) -> Tensor:
 
 
 def _shape_value_type(call: Call) -> TensorType:
-    values = call["values"]
-    if not isinstance(values, tuple) or any(not isinstance(v, (int, e.Expr)) for v in values):
-        raise fault(call, f"values are {values}, expected whole numbers and dimensions")
-    return TensorType((len(values),), dtypes.check(call["dtype"]))
+    return TensorType((len(call["values"]),), dtypes.check(call["dtype"]))
 
 
 def _shape_value_numpy(call: Call) -> np.ndarray:
@@ -213,45 +186,36 @@ def shape_value(call: Call) -> Tensor:
 # --- one_hot ----------------------------------------------------------------------------------------
 
 
-def _one_hot_type(call: Call, indices: Type, on_value: Type, off_value: Type) -> TensorType:
-    where, on, off = tensors(call, indices, on_value, off_value)
-    expect_integers(call, "indices", where)
-    one_dtype(call, on, off)
-    dtype = dtypes.check(call["dtype"] or on.dtype)
-    if on.ndim or off.ndim or on.dtype != dtype:
-        raise fault(call, f"on_value and off_value are {on} and {off}, expected scalars of {dtype}")
-    axis = axis_of(call, call["axis"], where.ndim + 1)
+def _one_hot_type(call: Call, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:
+    expect(call, "indices are", indices.dtype, INTEGERS)
+    one_dtype(call, on_value, off_value)
+    dtype = dtypes.check(call["dtype"] or on_value.dtype)
+    if on_value.ndim or off_value.ndim or on_value.dtype != dtype:
+        raise fault(
+            call, f"on_value and off_value are {on_value} and {off_value}, expected scalars of {dtype}"
+        )
+    axis = axis_of(call, call["axis"], indices.ndim + 1)
     depth = normal_dim(call["depth"])
-    if isinstance(depth, int) and depth < 0:
-        raise fault(call, f"depth is {depth}, expected at least 0")
-    return TensorType((*where.shape[:axis], depth, *where.shape[axis:]), dtype)
+    return TensorType((*indices.shape[:axis], depth, *indices.shape[axis:]), dtype)
 
 
 def _one_hot_numpy(
     call: Call, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray
 ) -> np.ndarray:
-    axis = call["axis"] % (indices.ndim + 1)
-    extents = [1] * (indices.ndim + 1)
-    extents[axis] = -1
-    hot = np.expand_dims(indices, axis) == np.arange(call["depth"]).reshape(extents)
+    axis, rank = call["axis"], indices.ndim + 1
+    hot = np.expand_dims(indices, axis) == along_axis(np.arange(call["depth"]), axis, rank)
     return np.where(hot, on_value, off_value)
 
 
-@operator(
+@broadcast(
     "one_hot",
     infer=_one_hot_type,
     reference=_one_hot_numpy,
-    fuse=Fuse.BROADCAST,
-    attrs={"depth": REQUIRED, "axis": -1, "dtype": None},
+    attrs={"depth": at_least(0), "axis": -1, "dtype": None},
     open_attrs=("depth",),
 )
-def one_hot(call: Call, indices: Tensor, on_value: Tensor, off_value: Tensor) -> Tensor:
+def one_hot(call: Call, i: Indices, indices: Tensor, on_value: Tensor, off_value: Tensor) -> e.Expr:
     """``on_value`` where the index along a new axis is the element, else ``off_value``."""
     axis = call["axis"] % (indices.ndim + 1)
-
-    def element(*i: e.Expr) -> e.Expr:
-        chosen = indices[(*i[:axis], *i[axis + 1 :])]
-        return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])
-
-    shape = (*indices.shape[:axis], normal_dim(call["depth"]), *indices.shape[axis:])
-    return compute(shape, element, name="one_hot", tag="broadcast")
+    chosen = indices[replaced(i, axis)]
+    return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])

@@ -11,13 +11,13 @@ import numpy as np
 
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, normal_dim
+from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.types import TensorType, normal_dim
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import as_bool, tensors
+from tvmlite.relay.ops.common import as_bool
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -28,8 +28,7 @@ def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:
     return found
 
 
-def _count_type(call: Call, data: Type) -> TensorType:
-    tensors(call, data)
+def _count_type(call: Call, data: TensorType) -> TensorType:
     return TensorType((1,), "int64")
 
 
@@ -37,9 +36,7 @@ def _count_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(data)], np.int64)
 
 
-@operator(
-    "count_nonzero", infer=_count_type, reference=_count_numpy, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT
-)
+@statement("count_nonzero", infer=_count_type, reference=_count_numpy)
 def count_nonzero(call: Call, data: Tensor) -> Tensor:
     """The number of elements that are not zero (NaN is not), a vector of one."""
 
@@ -52,9 +49,8 @@ def count_nonzero(call: Call, data: Tensor) -> Tensor:
     return loops.extern("count_nonzero", [data], [((1,), "int64")], body)[0]
 
 
-def _argwhere_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType((normal_dim(call["count"]), checked.ndim), "int64")
+def _argwhere_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType((normal_dim(call["count"]), data.ndim), "int64")
 
 
 def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -62,13 +58,11 @@ def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return counted(call, call["count"], found)
 
 
-@operator(
+@statement(
     "argwhere",
     infer=_argwhere_type,
     reference=_argwhere_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={"count": REQUIRED},
-    schedule=anchors.STATEMENT,
     open_attrs=("count",),
 )
 def argwhere(call: Call, condition: Tensor) -> Tensor:

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Shape, TensorType
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import sampling, windows
-from tvmlite.relay.ops.common import agree, fault, one_dtype
+from tvmlite.relay.ops.common import FLOAT, agree, expect, fault, one_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
-
-
-def _extents(call: Call, sizes: Shape) -> Shape:
-    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
-    dilation, (begins, ends) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
-    return tuple(
-        windows.window_extent(size, k, s, d, b, f)
-        for size, k, s, d, b, f in zip(sizes, kernel, strides, dilation, begins, ends, strict=True)
-    )
 
 
 def _infer(call: Call, data: TensorType, offset: TensorType, mask: TensorType) -> TensorType:
     for name, given in (("data", data), ("offset", offset), ("mask", mask)):
         windows.check_rank(call, name, given, 4)
     dtype = one_dtype(call, data, offset, mask)
-    if not dtypes.is_float(dtype):
-        raise fault(call, f"data is {dtype}, expected a float")
-    kernel, groups = windows.spatial(call, "kernel_size", 2), call["deformable_groups"]
-    channels, taps = data.shape[1], kernel[0] * kernel[1]
-    if not isinstance(groups, int) or groups < 1 or (isinstance(channels, int) and channels % groups):
+    expect(call, "data is", dtype, FLOAT)
+    geometry, groups, channels = (
+        windows.geometry(call, "kernel_size", 2),
+        call["deformable_groups"],
+        data.shape[1],
+    )
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
         raise fault(call, f"deformable_groups is {groups}, channels are {channels}")
-    shape = _extents(call, data.shape[2:])
+    shape, taps = geometry.extents(data.shape[2:]), math.prod(geometry.kernel)
     windows.check_extents(call, shape, data)
     for name, given, count in (("offset", offset, 2 * groups * taps), ("mask", mask, groups * taps)):
         agree(call, f"the batch of {name}", given.shape[0], data.shape[0])
@@ -47,18 +40,16 @@ def _infer(call: Call, data: TensorType, offset: TensorType, mask: TensorType) -
 
 
 def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
-    dilation, (begins, _) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
-    n, c, _, _ = data.shape
-    shape = windows.known(_extents(call, data.shape[2:]))
+    geometry, (n, c, _, _) = windows.geometry(call, "kernel_size", 2), data.shape
+    shape = windows.known(geometry.extents(data.shape[2:]))
     work = np.float64 if data.dtype == np.float64 else np.float32
-    groups, taps = call["deformable_groups"], kernel[0] * kernel[1]
+    groups, taps = call["deformable_groups"], math.prod(geometry.kernel)
     moved = offset.reshape(n, groups, taps, 2, *shape).repeat(c // groups, axis=1).astype(work)
     factor = mask.reshape(n, groups, taps, *shape).repeat(c // groups, axis=1).astype(work)
-    grid = np.indices((kernel[0], kernel[1], *shape)).reshape(4, taps, *shape)
+    grid = np.indices((*geometry.kernel, *shape)).reshape(4, taps, *shape)
     found = []
-    for axis in (0, 1):
-        start = grid[2 + axis] * strides[axis] - begins[axis] + grid[axis] * dilation[axis]
+    for axis, place in enumerate(geometry.places(grid[2:], grid[:2])):
+        start = place - geometry.begins[axis]
         found.append(sampling.linear_taps_numpy(start.astype(work) + moved[:, :, :, axis]))
     lead = (np.arange(n).reshape(-1, 1, 1, 1, 1), np.arange(c).reshape(1, -1, 1, 1, 1))
     result = sampling.weighted_numpy(data.astype(work), lead, found, zeros=True) * factor
@@ -84,16 +75,21 @@ def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) ->
     ``offset`` is ``(n, groups * taps * 2, y, x)``, rows before columns; ``mask`` is
     ``(n, groups * taps, y, x)``. Places between pixels are interpolated; outside the data is 0.
     """
-    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
-    dilation, (begins, _) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
-    shape, taps = _extents(call, data.shape[2:]), kernel[0] * kernel[1]
+    geometry = windows.geometry(call, "kernel_size", 2)
+    (_, columns), strides, dilation, begins = (
+        geometry.kernel,
+        geometry.strides,
+        geometry.dilation,
+        geometry.begins,
+    )
+    shape, taps = geometry.extents(data.shape[2:]), math.prod(geometry.kernel)
     per_group = data.shape[1] // call["deformable_groups"]
     work = "float64" if data.dtype == "float64" else "float32"
 
     def element(n: e.Expr, c: e.Expr, tap: e.Expr, *at: e.Expr) -> e.Expr:
         number = c // per_group * taps + tap
         found: list[Any] = []
-        for axis, step in enumerate((tap // kernel[1], tap % kernel[1])):
+        for axis, step in enumerate((tap // columns, tap % columns)):
             start = at[axis] * strides[axis] - begins[axis] + step * dilation[axis]
             x = e.cast(work, start) + e.cast(work, offset[(n, number * 2 + axis, *at)])
             found.append(sampling.linear_taps(sampling.near(x, data.shape[2 + axis])))

@@ -6,13 +6,12 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -29,7 +28,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.det(data.astype(work))).astype(data.dtype)
 
 
-@operator("linalg.det", infer=_infer, reference=_numpy, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)
+@statement("linalg.det", infer=_infer, reference=_numpy)
 def det(call: Call, data: Tensor) -> Tensor:
     """The determinant of each matrix of the last two axes: elimination with the greatest pivots."""
     work = "float64" if data.dtype == "float64" else "float32"

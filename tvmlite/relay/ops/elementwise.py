@@ -10,79 +10,58 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
+from tvmlite.relay.ir.op import REQUIRED, Rounding
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
+    FLOAT,
+    NO_FLOATS,
+    NUMBERS,
+    Dtypes,
     along_axis,
     along_axis_type,
     as_bool,
     convert_numpy,
-    elementwise,
+    data_type,
     fault,
     intrinsic,
     quietly,
     same_as_first,
-    short_name,
 )
+from tvmlite.relay.ops.register import Indices, broadcast, elemwise
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _floats_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if not dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected a float")
-    return checked
+def _bools(call: Call, data: TensorType) -> TensorType:
+    return TensorType(data.shape, "bool")
 
 
-def _numbers_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if checked.dtype == "bool":
-        raise fault(call, "data is bool, expected numbers")
-    return checked
+def _register_function(
+    name: str, reference: Callable[..., Any], doc: str, wanted: Dtypes, rounding: Rounding
+) -> None:
+    """The intrinsic of the operator's own name; integers, where it takes any, are round already."""
+
+    @elemwise(name, infer=data_type(wanted), reference=quietly(reference), doc=doc, rounding=rounding)
+    def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
+        return intrinsic(name, data[i]) if dtypes.is_float(data.dtype) else data[i]
 
 
-def _whole_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected integers or bools")
-    return checked
+def wide_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of arrays in float64."""
+    return lambda *arrays: function(*(one.astype(np.float64) for one in arrays))
 
 
-def _bools(call: Call, data: Type) -> TensorType:
-    return TensorType(same_as_first(call, data).shape, "bool")
-
-
-def _register_float(name: str, reference: Callable[..., Any], doc: str) -> None:
-    """An operator of floats that is the intrinsic of its own name."""
-
-    @operator(name, infer=_floats_only, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
-    def apply(call: Call, data: Tensor) -> Tensor:
-        return elementwise(data, lambda x: intrinsic(name, x), name)
-
-
-def _sigmoid_numpy(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x.astype(np.float64)))
-
-
-def _rsqrt_numpy(x: np.ndarray) -> np.ndarray:
-    return 1 / np.sqrt(x.astype(np.float64))
-
-
-def _erf_numpy(x: np.ndarray) -> np.ndarray:
-    return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64))
-
+erf_numpy = wide_numpy(np.vectorize(math.erf, otypes=[np.float64]))
 
 for _name, _row in {
     "exp": (np.exp, "``e`` to the power of each element."),
     "log": (np.log, "The natural logarithm of each element."),
     "log2": (np.log2, "The logarithm of each element to the base 2."),
     "sqrt": (np.sqrt, "The square root of each element."),
-    "rsqrt": (_rsqrt_numpy, "``1 / sqrt(x)``."),
-    "sigmoid": (_sigmoid_numpy, "``1 / (1 + exp(-x))``."),
+    "rsqrt": (wide_numpy(lambda x: 1 / np.sqrt(x)), "``1 / sqrt(x)``."),
+    "sigmoid": (wide_numpy(lambda x: 1 / (1 + np.exp(-x))), "``1 / (1 + exp(-x))``."),
     "tanh": (np.tanh, "The hyperbolic tangent of each element."),
-    "erf": (_erf_numpy, "The error function of each element."),
+    "erf": (erf_numpy, "The error function of each element."),
     "sin": (np.sin, "The sine of each element, in radians."),
     "cos": (np.cos, "The cosine of each element, in radians."),
     "tan": (np.tan, "The tangent of each element, in radians."),
@@ -95,18 +74,9 @@ for _name, _row in {
     "acosh": (np.arccosh, "What each element is the hyperbolic cosine of."),
     "atanh": (np.arctanh, "What each element is the hyperbolic tangent of."),
 }.items():
-    _register_float(_name, *_row)
-
-
-def _register_rounding(name: str, reference: Callable[..., Any], doc: str) -> None:
-    """A rounding of floats; integers are round already."""
-
-    @operator(name, infer=_numbers_only, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
-    def apply(call: Call, data: Tensor) -> Tensor:
-        if dtypes.is_float(data.dtype):
-            return elementwise(data, lambda x: intrinsic(name, x), name)
-        return elementwise(data, lambda x: x, name)
-
+    _register_function(
+        _name, *_row, wanted=FLOAT, rounding=Rounding.ONCE if _name == "sqrt" else Rounding.MANY
+    )
 
 for _name, _row in {
     "floor": (np.floor, "The greatest whole number that is not above each element."),
@@ -114,7 +84,7 @@ for _name, _row in {
     "round": (np.rint, "The nearest whole number; of two the even one (in TVM 0.11 that further from 0)."),
     "trunc": (np.trunc, "Each element without its fraction."),
 }.items():
-    _register_rounding(_name, *_row)
+    _register_function(_name, *_row, wanted=NUMBERS, rounding=Rounding.STEPS)
 
 
 def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
@@ -124,11 +94,9 @@ def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc:
         floats = dtypes.is_float(dtypes.check(data.dtype))
         return np.asarray(reference(data)) if floats else np.full(data.shape, of_ints)
 
-    @operator(name, infer=_bools, reference=answer, fuse=Fuse.ELEMWISE, doc=doc)
-    def apply(call: Call, data: Tensor) -> Tensor:
-        if not dtypes.is_float(data.dtype):
-            return elementwise(data, lambda x: e.const(of_ints), name)
-        return elementwise(data, lambda x: e.Call(name, (x,), "bool"), name)
+    @elemwise(name, infer=_bools, reference=answer, doc=doc)
+    def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
+        return e.Call(name, (data[i],), "bool") if dtypes.is_float(data.dtype) else e.const(of_ints)
 
 
 _register_test("isnan", np.isnan, False, "Whether each element is NaN.")
@@ -136,95 +104,87 @@ _register_test("isinf", np.isinf, False, "Whether each element is an infinity.")
 _register_test("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
 
 
-@operator("negative", infer=_numbers_only, reference=quietly(np.negative), fuse=Fuse.ELEMWISE)
-def negative(call: Call, data: Tensor) -> Tensor:
+@elemwise("negative", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.negative))
+def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``-x``; the zero's sign changes too."""
-    zero = e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype)
-    return elementwise(data, lambda x: e.Sub(zero, x), "negative")
+    return e.Sub(e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype), data[i])
 
 
-@operator("abs", infer=_numbers_only, reference=quietly(np.abs), fuse=Fuse.ELEMWISE)
-def absolute(call: Call, data: Tensor) -> Tensor:
+@elemwise("abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs))
+def absolute(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The magnitude; the least integer, which has none in its type, stays."""
-    if dtypes.is_unsigned(data.dtype):
-        return elementwise(data, lambda x: x, "abs")
-    return elementwise(data, lambda x: e.Call("abs", (x,), x.dtype), "abs")
+    return data[i] if dtypes.is_unsigned(data.dtype) else e.Call("abs", (data[i],), data.dtype)
 
 
-@operator("sign", infer=_numbers_only, reference=quietly(np.sign), fuse=Fuse.ELEMWISE)
-def sign(call: Call, data: Tensor) -> Tensor:
+@elemwise("sign", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.sign))
+def sign(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """-1, 0 or 1; NaN of NaN."""
-
-    def formula(x: e.Expr) -> e.Expr:
-        zero, one, minus = (e.const(v, x.dtype) for v in (0, 1, -1))
-        middle = e.Select(e.Equal(x, zero), zero, x) if dtypes.is_float(x.dtype) else zero
-        negative = middle if dtypes.is_unsigned(x.dtype) else e.Select(e.Less(x, zero), minus, middle)
-        return e.Select(e.Less(zero, x), one, negative)
-
-    return elementwise(data, formula, "sign")
+    x, dtype = data[i], data.dtype
+    zero, one, minus = (e.const(v, dtype) for v in (0, 1, -1))
+    middle = e.Select(e.Equal(x, zero), zero, x) if dtypes.is_float(dtype) else zero
+    below = middle if dtypes.is_unsigned(dtype) else e.Select(e.Less(x, zero), minus, middle)
+    return e.Select(e.Less(zero, x), one, below)
 
 
 def _logical_not_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.asarray(data == 0)
 
 
-@operator("logical_not", infer=_bools, reference=_logical_not_numpy, fuse=Fuse.ELEMWISE)
-def logical_not(call: Call, data: Tensor) -> Tensor:
+@elemwise("logical_not", infer=_bools, reference=_logical_not_numpy)
+def logical_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Whether ``x`` is zero or false."""
-    return elementwise(data, lambda x: e.Not(as_bool(x)), "logical_not")
+    return e.Not(as_bool(data[i]))
 
 
-@operator("bitwise_not", infer=_whole_only, reference=quietly(np.invert), fuse=Fuse.ELEMWISE)
-def bitwise_not(call: Call, data: Tensor) -> Tensor:
+@elemwise("bitwise_not", infer=data_type(NO_FLOATS), reference=quietly(np.invert))
+def bitwise_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Every bit the other way; of bools, the opposite."""
-    return elementwise(data, lambda x: e.Not(x) if x.dtype == "bool" else ~x, "bitwise_not")
+    return e.Not(data[i]) if data.dtype == "bool" else ~data[i]
 
 
-@operator("copy", infer=same_as_first, reference=quietly(np.copy), fuse=Fuse.ELEMWISE)
-def copy(call: Call, data: Tensor) -> Tensor:
+@elemwise("copy", rounding=Rounding.ONCE, infer=same_as_first, reference=quietly(np.copy))
+def copy(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The same elements."""
-    return elementwise(data, lambda x: x, "copy")
+    return data[i]
 
 
-def _cast_type(call: Call, data: Type) -> TensorType:
-    return TensorType(same_as_first(call, data).shape, dtypes.check(call["dtype"]))
+def _cast_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(data.shape, dtypes.check(call["dtype"]))
 
 
 def _cast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return convert_numpy(data, call["dtype"])
 
 
-@operator("cast", infer=_cast_type, reference=_cast_numpy, fuse=Fuse.ELEMWISE, attrs={"dtype": REQUIRED})
-def cast(call: Call, data: Tensor) -> Tensor:
+@elemwise("cast", rounding=Rounding.ONCE, infer=_cast_type, reference=_cast_numpy, attrs={"dtype": REQUIRED})
+def cast(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``x`` as ``dtype``: floats to ints truncate and saturate, NaN to 0; anything to bool is ``!= 0``."""
     dtype = dtypes.check(call["dtype"])
-    return elementwise(data, lambda x: as_bool(x) if dtype == "bool" else e.cast(dtype, x), "cast")
+    return as_bool(data[i]) if dtype == "bool" else e.cast(dtype, data[i])
 
 
-def _reinterpret_type(call: Call, data: Type) -> TensorType:
-    checked, dtype = same_as_first(call, data), dtypes.check(call["dtype"])
-    if "bool" in (checked.dtype, dtype) or dtypes.bits(checked.dtype) != dtypes.bits(dtype):
-        raise fault(call, f"data is {checked.dtype}, dtype is {dtype}, expected numbers of one width")
-    return TensorType(checked.shape, dtype)
+def _reinterpret_type(call: Call, data: TensorType) -> TensorType:
+    dtype = dtypes.check(call["dtype"])
+    if "bool" in (data.dtype, dtype) or dtypes.bits(data.dtype) != dtypes.bits(dtype):
+        raise fault(call, f"data is {data.dtype}, dtype is {dtype}, expected numbers of one width")
+    return TensorType(data.shape, dtype)
 
 
 def _reinterpret_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(data).view(dtypes.numpy_of(call["dtype"])).reshape(data.shape)
 
 
-@operator(
+@elemwise(
     "reinterpret",
+    rounding=Rounding.ONCE,
     infer=_reinterpret_type,
     reference=_reinterpret_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"dtype": REQUIRED},
 )
-def reinterpret(call: Call, data: Tensor) -> Tensor:
+def reinterpret(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The same bits read as ``dtype``, which is as wide."""
     dtype = dtypes.check(call["dtype"])
-    return elementwise(
-        data, lambda x: x if x.dtype == dtype else e.Call("reinterpret", (x,), dtype), "reinterpret"
-    )
+    return data[i] if data.dtype == dtype else e.Call("reinterpret", (data[i],), dtype)
 
 
 def _clip_limits(call: Call, dtype: str) -> tuple[int | float, int | float]:
@@ -237,11 +197,11 @@ def _clip_limits(call: Call, dtype: str) -> tuple[int | float, int | float]:
     return low, high
 
 
-def _clip_type(call: Call, data: Type) -> TensorType:
+def _clip_type(call: Call, data: TensorType) -> TensorType:
     for name in ("a_min", "a_max"):
-        if not isinstance(call[name], (int, float)) or math.isnan(call[name]):
+        if math.isnan(call[name]):
             raise fault(call, f"{name} is {call[name]}, expected a number")
-    return _numbers_only(call, data)
+    return data_type(NUMBERS)(call, data)
 
 
 def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -249,27 +209,27 @@ def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.minimum(np.maximum(data, np.array(low, data.dtype)), np.array(high, data.dtype))
 
 
-@operator(
+@elemwise(
     "clip",
+    rounding=Rounding.ONCE,
     infer=_clip_type,
     reference=_clip_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"a_min": REQUIRED, "a_max": REQUIRED},
 )
-def clip(call: Call, a: Tensor) -> Tensor:
+def clip(call: Call, i: Indices, a: Tensor) -> e.Expr:
     """``min(max(x, a_min), a_max)``; NaN stays. Of integers, the limits round inwards."""
     low, high = (e.const(v, a.dtype) for v in _clip_limits(call, a.dtype))
-    return elementwise(a, lambda x: e.Min(e.Max(x, low), high), "clip")
+    return e.Min(e.Max(a[i], low), high)
 
 
 def _relu_numpy(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, np.zeros((), x.dtype))
 
 
-@operator("nn.relu", infer=_numbers_only, reference=quietly(_relu_numpy), fuse=Fuse.ELEMWISE)
-def relu(call: Call, data: Tensor) -> Tensor:
+@elemwise("nn.relu", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(_relu_numpy))
+def relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``max(x, 0)``."""
-    return elementwise(data, lambda x: e.Max(x, e.const(0, x.dtype)), "relu")
+    return e.Max(data[i], e.const(0, data.dtype))
 
 
 def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -277,35 +237,30 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.where(data > 0, data, data * np.array(call["alpha"], data.dtype))
 
 
-@operator(
+@elemwise(
     "nn.leaky_relu",
-    infer=_floats_only,
+    rounding=Rounding.ONCE,
+    infer=data_type(FLOAT),
     reference=_leaky_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"alpha": 0.01},
 )
-def leaky_relu(call: Call, data: Tensor) -> Tensor:
+def leaky_relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha * x``."""
-    alpha = e.const(float(call["alpha"]), data.dtype)
-    return elementwise(data, lambda x: e.Select(x > 0, x, x * alpha), "leaky_relu")
+    x = data[i]
+    return e.Select(x > 0, x, x * e.const(float(call["alpha"]), data.dtype))
 
 
 def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return np.where(data > 0, data, data * along_axis(alpha, call["axis"], data.ndim))
 
 
-@operator(
+@broadcast(
     "nn.prelu",
+    rounding=Rounding.ONCE,
     infer=along_axis_type("alpha"),
     reference=_prelu_numpy,
-    fuse=Fuse.BROADCAST,
     attrs={"axis": 1},
 )
-def prelu(call: Call, data: Tensor, alpha: Tensor) -> Tensor:
+def prelu(call: Call, i: Indices, data: Tensor, alpha: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
-    axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return e.Select(data[i] > 0, data[i], data[i] * alpha[i[axis]])
-
-    return compute(data.shape, element, name=short_name(call), tag="broadcast")
+    return e.Select(data[i] > 0, data[i], data[i] * alpha[i[call["axis"] % data.ndim]])

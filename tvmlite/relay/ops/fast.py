@@ -11,11 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
-from tvmlite.relay.ops.common import elementwise, fault, horner, quietly, same_as_first
+from tvmlite.relay.ops.common import Dtypes, data_type, horner, quietly
+from tvmlite.relay.ops.elementwise import erf_numpy, wide_numpy
+from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
+
+FLOAT32: Dtypes = "float32", "float32".__eq__
 
 EXP_ERROR = 1e-5
 """The largest relative error of ``fast_exp`` between its limits."""
@@ -53,13 +55,6 @@ MAGIC = 1.5 * 2**23
 """Added to a float32 it rounds that to an integer, which then stands in the low bits."""
 
 
-def _float32(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if checked.dtype != "float32":
-        raise fault(call, f"data is {checked.dtype}, expected float32")
-    return checked
-
-
 def _limited(x: e.Expr, low: float, high: float) -> e.Expr:
     return e.Min(e.Max(x, e.const(low, x.dtype)), e.const(high, x.dtype))
 
@@ -86,22 +81,14 @@ def quick_erf(x: e.Expr) -> e.Expr:
     return near * horner(near * near, ERF)
 
 
-def _erf_numpy(x: np.ndarray) -> np.ndarray:
-    return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64))
-
-
-def _exp_numpy(x: np.ndarray) -> np.ndarray:
-    return np.exp(np.clip(x.astype(np.float64), *EXP_LIMITS))
-
-
 def _register(name: str, formula: Callable[[e.Expr], e.Expr], reference: Callable[..., np.ndarray]) -> None:
     doc = f"``{name.removeprefix('fast_')}``, quicker and less exact, of float32 only."
 
-    @operator(name, infer=_float32, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
-    def apply(call: Call, data: Tensor) -> Tensor:
-        return elementwise(data, formula, name)
+    @elemwise(name, infer=data_type(FLOAT32), reference=quietly(reference), doc=doc)
+    def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
+        return formula(data[i])
 
 
-_register("fast_exp", quick_exp, _exp_numpy)
+_register("fast_exp", quick_exp, wide_numpy(lambda x: np.exp(np.clip(x, *EXP_LIMITS))))
 _register("fast_tanh", quick_tanh, np.tanh)
-_register("fast_erf", quick_erf, _erf_numpy)
+_register("fast_erf", quick_erf, erf_numpy)

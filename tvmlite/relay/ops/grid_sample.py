@@ -8,16 +8,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, choice, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import sampling, windows
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
-
-METHODS = ("nearest", "bilinear", "bicubic")
-PADDINGS = ("zeros", "border", "reflection")
 
 
 def _infer(call: Call, data: TensorType, grid: TensorType) -> TensorType:
@@ -28,9 +25,6 @@ def _infer(call: Call, data: TensorType, grid: TensorType) -> TensorType:
     windows.check_rank(call, "grid", grid, rank + 2)
     agree(call, "the grid's batch", grid.shape[0], data.shape[0])
     agree(call, "the grid's second axis", grid.shape[1], rank)
-    for name, known in (("method", METHODS), ("padding_mode", PADDINGS)):
-        if call[name] not in known:
-            raise fault(call, f"{name} is {call[name]!r}, expected one of {', '.join(known)}")
     if not dtypes.is_float(grid.dtype):
         raise fault(call, f"the grid is {grid.dtype}, expected a float")
     if call["method"] != "nearest" and not dtypes.is_float(data.dtype):
@@ -82,9 +76,9 @@ def _reflected(x: e.Expr, low: Any, high: Any) -> e.Expr:
     span = e.Max(*e.match(e.convert(high - low, x.dtype), 1e-20))
 
     def thrown(beyond: e.Expr, near: Any, far: Any, inwards: float) -> e.Expr:
-        turns = e.Call("trunc", (beyond / span,), x.dtype)
-        rest = beyond - turns * span
-        half = turns * 0.5
+        times = e.Call("trunc", (beyond / span,), x.dtype)
+        rest = beyond - times * span
+        half = times * 0.5
         even = e.Equal(*e.match(half, e.Call("floor", (half,), x.dtype)))
         return e.Select(even, near + inwards * rest, far - inwards * rest)
 
@@ -158,7 +152,12 @@ def _taps_numpy(call: Call, x: np.ndarray, extent: int) -> list[tuple[np.ndarray
     infer=_infer,
     reference=_grid_numpy,
     fuse=Fuse.OPAQUE,
-    attrs={"method": "bilinear", "layout": "NCHW", "padding_mode": "zeros", "align_corners": True},
+    attrs={
+        "method": choice("bilinear", "nearest", "bicubic"),
+        "layout": "NCHW",
+        "padding_mode": choice("zeros", "border", "reflection"),
+        "align_corners": True,
+    },
 )
 def grid_sample(call: Call, data: Tensor, grid: Tensor) -> Tensor:
     """``data[n, c]`` read at ``grid[n, :, y...]``: the last axis first, the image in -1 ... 1."""

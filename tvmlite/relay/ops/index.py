@@ -11,23 +11,24 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
+from tvmlite.relay.ir.op import REQUIRED, choice
+from tvmlite.relay.ir.types import Dim, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
+    INTEGERS,
     agree,
     as_index,
     axis_of,
     clamp,
-    expect_integers,
+    expect,
     fault,
     from_end,
-    tensors,
+    replaced,
     unless_empty,
 )
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.relay.ops.reshape import reshaped_indices
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -51,35 +52,24 @@ def at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
 
 # --- take -------------------------------------------------------------------------------------------
 
-TAKE_MODES = ("clip", "wrap", "fast")
-
 
 def _take_axis(call: Call, rank: int) -> tuple[int, int]:
     axis, batch = axis_of(call, call["axis"], rank), call["batch_dims"]
-    if not isinstance(batch, int) or not 0 <= batch <= axis:
+    if not 0 <= batch <= axis:
         raise fault(call, f"batch_dims is {batch}, axis is {call['axis']}, expected at most the axis")
     return axis, batch
 
 
-def _take_shape(call: Call, shape: Shape, indices: Shape) -> Shape:
+def _take_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
+    expect(call, "indices are", indices.dtype, INTEGERS)
     if call["axis"] is None:
-        return indices
-    axis, batch = _take_axis(call, len(shape))
-    return (*shape[:axis], *indices[batch:], *shape[axis + 1 :])
-
-
-def _take_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
-    expect_integers(call, "indices", where)
-    if call["mode"] not in TAKE_MODES:
-        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(TAKE_MODES)}")
-    if call["axis"] is not None:
-        _, batch = _take_axis(call, source.ndim)
-        if batch > where.ndim:
-            raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
-        for k in range(batch):
-            agree(call, f"the indices' extent {k}", where.shape[k], source.shape[k])
-    return TensorType(_take_shape(call, source.shape, where.shape), source.dtype)
+        return TensorType(indices.shape, data.dtype)
+    axis, batch = _take_axis(call, data.ndim)
+    if batch > indices.ndim:
+        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
+    for k in range(batch):
+        agree(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+    return TensorType(replaced(data.shape, axis, *indices.shape[batch:]), data.dtype)
 
 
 def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -99,14 +89,13 @@ def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
     return np.clip(wide, 0, max(extent - 1, 0)) if mode == "clip" else np.where(wide < 0, wide + extent, wide)
 
 
-@operator(
+@injective(
     "take",
     infer=_take_type,
     reference=_take_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": None, "batch_dims": 0, "mode": "clip"},
+    attrs={"axis": None, "batch_dims": 0, "mode": choice("clip", "wrap", "fast")},
 )
-def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
 
     ``mode`` says what an index outside means: "clip" the nearest (so a negative one is the first), "wrap"
@@ -116,17 +105,13 @@ def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     axis, batch = (0, 0) if flat else _take_axis(call, data.ndim)
     extent = num_elements(data.shape) if flat else data.shape[axis]
     count = indices.ndim - batch
-
-    def element(*i: e.Expr) -> e.Expr:
-        index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
-        if call["mode"] == "fast":
-            index = from_end(index, extent)
-        else:
-            index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
-        at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
-        return unless_empty([extent], data[at if flat else (*i[:axis], index, *i[axis + count :])])
-
-    return compute(_take_shape(call, data.shape, indices.shape), element, name="take", tag="injective")
+    index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
+    if call["mode"] == "fast":
+        index = from_end(index, extent)
+    else:
+        index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
+    at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
+    return unless_empty([extent], data[at if flat else (*i[:axis], index, *i[axis + count :])])
 
 
 # --- gather -----------------------------------------------------------------------------------------
@@ -134,7 +119,7 @@ def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
 
 def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
     """The axis of a gather or scatter along it; the indices must fit into the data on every other axis."""
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     axis = axis_of(call, call["axis"], data.ndim)
     if indices.ndim != data.ndim:
         raise fault(
@@ -148,10 +133,9 @@ def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
     return axis
 
 
-def _gather_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
-    check_along(call, source, where)
-    return TensorType(where.shape, source.dtype)
+def _gather_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
+    check_along(call, data, indices)
+    return TensorType(indices.shape, data.dtype)
 
 
 def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -161,23 +145,18 @@ def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarr
     return data[tuple(at)]
 
 
-@operator(
+@injective(
     "gather",
     infer=_gather_type,
     reference=_gather_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"axis": REQUIRED},
     parameters=("data", "axis", "indices"),
 )
-def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        extent = data.shape[axis]
-        return unless_empty([extent], data[(*i[:axis], safe_index(indices[i], extent), *i[axis + 1 :])])
-
-    return compute(indices.shape, element, name="gather", tag="injective")
+    extent = data.shape[axis]
+    return unless_empty([extent], data[replaced(i, axis, safe_index(indices[i], extent))])
 
 
 # --- gather_nd --------------------------------------------------------------------------------------
@@ -185,7 +164,7 @@ def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
 
 def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> int:
     """How many axes each index of ``indices``, whose first axis holds its parts, names of ``rank``."""
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     length = indices.shape[0] if indices.ndim else None
     if not isinstance(length, int) or batch + length > rank:
         raise fault(
@@ -196,15 +175,14 @@ def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> 
     return length
 
 
-def _gather_nd_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
+def _gather_nd_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
     batch = call["batch_dims"]
-    if not isinstance(batch, int) or not 0 <= batch < max(where.ndim, 1):
-        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
-    length = index_length(call, where, source.ndim, batch)
+    if not 0 <= batch < max(indices.ndim, 1):
+        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
+    length = index_length(call, indices, data.ndim, batch)
     for k in range(batch):
-        agree(call, f"the indices' extent {k + 1}", where.shape[k + 1], source.shape[k])
-    return TensorType((*where.shape[1:], *source.shape[batch + length :]), source.dtype)
+        agree(call, f"the indices' extent {k + 1}", indices.shape[k + 1], data.shape[k])
+    return TensorType((*indices.shape[1:], *data.shape[batch + length :]), data.dtype)
 
 
 def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -214,61 +192,47 @@ def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.nd
     return np.array(data[(*grid, *parts)])
 
 
-@operator(
+@injective(
     "gather_nd",
     infer=_gather_nd_type,
     reference=_gather_nd_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"batch_dims": 0, "index_rank": None},
 )
-def gather_nd(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def gather_nd(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """The slices of ``data`` at ``indices[:, y...]``; the first ``batch_dims`` axes of both go together."""
     batch, length, rank = call["batch_dims"], indices.shape[0], indices.ndim - 1
     assert isinstance(length, int)
-
-    def element(*i: e.Expr) -> e.Expr:
-        extents = data.shape[batch : batch + length]
-        parts = [safe_index(indices[(k, *i[:rank])], extent) for k, extent in enumerate(extents)]
-        return unless_empty(extents, data[(*i[:batch], *parts, *i[rank:])])
-
-    shape = (*indices.shape[1:], *data.shape[batch + length :])
-    return compute(shape, element, name="gather_nd", tag="injective")
+    extents = data.shape[batch : batch + length]
+    parts = [safe_index(indices[(k, *i[:rank])], extent) for k, extent in enumerate(extents)]
+    return unless_empty(extents, data[(*i[:batch], *parts, *i[rank:])])
 
 
 # --- unravel_index ----------------------------------------------------------------------------------
 
 
-def _unravel_type(call: Call, indices: Type, shape: Type) -> TensorType:
-    where, extents = tensors(call, indices, shape)
-    expect_integers(call, "indices", where)
-    expect_integers(call, "extents", extents)
-    if extents.ndim != 1 or not isinstance(extents.shape[0], int):
-        raise fault(call, f"shape is {extents}, expected a vector of known length")
-    return TensorType((extents.shape[0], *where.shape), where.dtype)
+def _unravel_type(call: Call, indices: TensorType, shape: TensorType) -> TensorType:
+    expect(call, "indices are", indices.dtype, INTEGERS)
+    expect(call, "extents are", shape.dtype, INTEGERS)
+    if shape.ndim != 1 or not isinstance(shape.shape[0], int):
+        raise fault(call, f"shape is {shape}, expected a vector of known length")
+    return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
 
 def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    rest, parts = indices.astype(np.int64), []
-    for extent in shape[::-1]:
-        parts.append(rest % extent)
-        rest = rest // extent
-    return (
-        np.stack(parts[::-1]).astype(indices.dtype) if parts else np.zeros((0, *indices.shape), indices.dtype)
-    )
+    rest, result = indices.astype(np.int64), np.zeros((len(shape), *indices.shape), indices.dtype)
+    for k in reversed(range(len(shape))):
+        result[k], rest = rest % shape[k], rest // shape[k]
+    return result
 
 
-@operator("unravel_index", infer=_unravel_type, reference=_unravel_numpy, fuse=Fuse.INJECTIVE)
-def unravel_index(call: Call, indices: Tensor, shape: Tensor) -> Tensor:
+@injective("unravel_index", infer=_unravel_type, reference=_unravel_numpy)
+def unravel_index(call: Call, i: Indices, indices: Tensor, shape: Tensor) -> e.Expr:
     """The position, one row an axis, of each flat index into a tensor of ``shape``."""
     rank = shape.shape[0]
     assert isinstance(rank, int)
-
-    def element(axis: e.Expr, *i: e.Expr) -> e.Expr:
-        rest, result = e.cast("int64", indices[i]), e.const(0, "int64")
-        for k in reversed(range(rank)):
-            extent = e.cast("int64", shape[k])
-            result = e.Select(e.Equal(*e.match(axis, k)), rest % extent, result)
-            rest = rest // extent
-        return e.cast(indices.dtype, result)
-
-    return compute((rank, *indices.shape), element, name="unravel_index", tag="injective")
+    rest, result = e.cast("int64", indices[i[1:]]), e.const(0, "int64")
+    for k in reversed(range(rank)):
+        extent = e.cast("int64", shape[k])
+        result = e.Select(e.Equal(*e.match(i[0], k)), rest % extent, result)
+        rest = rest // extent
+    return e.cast(indices.dtype, result)

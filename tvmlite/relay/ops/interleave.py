@@ -9,13 +9,13 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, show_shape
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, show_shape
+from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.register import Indices, injective
 
 
-def _interleave_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _interleave_type(call: Call, data: TensorType) -> TensorType:
     strides, crop = call["strides"], call["crop"]
     if (
         not isinstance(strides, tuple)
@@ -25,12 +25,12 @@ def _interleave_type(call: Call, data: Type) -> TensorType:
         raise fault(call, f"strides is {strides}, expected at least one, of at least 1")
     if not _are_whole(crop, 0) or len(crop) != 2 * len(strides):
         raise fault(call, f"crop is {crop}, expected {2 * len(strides)} numbers, of at least 0")
-    channels, phases = checked.shape[1] if checked.ndim > 1 else None, math.prod(strides)
-    if checked.ndim - 2 - len(strides) not in (0, 1):
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected {len(strides)} spatial axes")
+    channels, phases = data.shape[1] if data.ndim > 1 else None, math.prod(strides)
+    if data.ndim - 2 - len(strides) not in (0, 1):
+        raise fault(call, f"data is {show_shape(data.shape)}, expected {len(strides)} spatial axes")
     if not isinstance(channels, int) or channels % phases:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected a multiple of {phases} channels")
-    return TensorType(_shape(call, checked.shape), checked.dtype)
+        raise fault(call, f"data is {show_shape(data.shape)}, expected a multiple of {phases} channels")
+    return TensorType(_shape(call, data.shape), data.dtype)
 
 
 def _are_whole(values: Any, least: int) -> bool:
@@ -64,26 +64,22 @@ def _interleave_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(whole[(slice(None), slice(None), *kept)])
 
 
-@operator(
+@injective(
     "nn.contrib_interleave",
     infer=_interleave_type,
     reference=_interleave_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"strides": REQUIRED, "crop": REQUIRED},
 )
-def interleave(call: Call, data: te.Tensor) -> te.Tensor:
+def interleave(call: Call, i: Indices, data: te.Tensor) -> Any:
     """``(n, s.. * c, q..)`` as ``(n, c, q * s..)``: the channels of phase ``r..`` are those of the places
     ``q * s + r..``, less the ``crop`` (begins, then ends). Channels in blocks, as
     ``(n, s.. * c / 16, q.., 16)``, stay in blocks."""
+    n, c, *rest = i
     strides, rank = call["strides"], len(call["strides"])
     shape = _shape(call, data.shape)
-
-    def element(n: Any, c: Any, *rest: Any) -> Any:
-        phase: Any = 0
-        places = []
-        for y, s, b in zip(rest[:rank], strides, call["crop"], strict=False):
-            phase = phase * s + (y + b) % s
-            places.append((y + b) // s)
-        return data[(n, phase * shape[1] + c, *places, *rest[rank:])]
-
-    return te.compute(shape, element, name="interleave", tag="injective")
+    phase: Any = 0
+    places = []
+    for y, s, b in zip(rest[:rank], strides, call["crop"], strict=False):
+        phase = phase * s + (y + b) % s
+        places.append((y + b) // s)
+    return data[(n, phase * shape[1] + c, *places, *rest[rank:])]

@@ -18,9 +18,10 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.relay.ops.windows import known
 from tvmlite.te import expr as e
 
@@ -129,33 +130,28 @@ def _parts(given: Layout, axis: str) -> list[str]:
     return [axis, axis.lower()] if given.factor(axis) else [axis]
 
 
-@operator(
+@injective(
     "layout_transform",
     infer=_transform_type,
     reference=_transform_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"src_layout": REQUIRED, "dst_layout": REQUIRED},
 )
-def layout_transform(call: Call, data: te.Tensor) -> te.Tensor:
+def layout_transform(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
     """``data`` in another layout of the same axes; blocks that it does not fill are filled up with zeros."""
     source, target = layout(call["src_layout"]), layout(call["dst_layout"])
     extents = source.extents(data.shape)
-
-    def element(*indices: e.Expr) -> e.Expr:
-        given = dict(zip(target.axes, indices, strict=True))
-        whole: dict[str, Any] = {}
-        inside: list[e.Expr] = []
-        for axis in target.whole:
-            factor = target.factor(axis)
-            whole[axis] = given[axis] * factor + given[axis.lower()] if factor else given[axis]
-            if factor and not _divides(factor, extents[axis]):
-                inside.append(whole[axis] < extents[axis])
-        read = data[source.indices(whole)]
-        if not inside:
-            return read
-        return e.Call("if_then_else", (e.all_of(inside), read, e.const(0, data.dtype)), data.dtype)
-
-    return te.compute(target.shape(extents), element, name="layout_transform", tag="injective")
+    given = dict(zip(target.axes, i, strict=True))
+    whole: dict[str, Any] = {}
+    inside: list[e.Expr] = []
+    for axis in target.whole:
+        factor = target.factor(axis)
+        whole[axis] = given[axis] * factor + given[axis.lower()] if factor else given[axis]
+        if factor and not _divides(factor, extents[axis]):
+            inside.append(whole[axis] < extents[axis])
+    read = data[source.indices(whole)]
+    if not inside:
+        return read
+    return e.Call("if_then_else", (e.all_of(inside), read, e.const(0, data.dtype)), data.dtype)
 
 
 def _divides(factor: int, extent: Dim) -> bool:

@@ -12,10 +12,10 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_shape
-from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
+from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -34,7 +34,6 @@ def _shape_mismatch(
 
 def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
-    data, weight = tensors(call, data, weight)
     if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
         raise _shape_mismatch(call, data, weight)
     if call["units"] is not None and not same_dim(call["units"], weight.shape[0]):
@@ -54,11 +53,10 @@ def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a.astype(work) @ b.astype(work)).astype(dtypes.numpy_of(dtype))
 
 
-@operator(
+@anchored(
     "nn.dense",
     infer=dense_type,
     reference=dense_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": ""},
     schedule=anchors.DENSE,
 )
@@ -87,7 +85,6 @@ def _packing(call: Call) -> tuple[int, int]:
 
 def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / c, n, c)``, gives ``(..., units)``."""
-    data, weight = tensors(call, data, weight)
     block, together = _packing(call)
     inside = (block, together) if together > 1 else (block,)
     if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
@@ -116,11 +113,10 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     return _product_numpy(call, data, plain[:, : call["units"]])
 
 
-@operator(
+@anchored(
     "nn.contrib_dense_pack",
     infer=dense_pack_type,
     reference=dense_pack_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"weight_layout": "NC16n", "units": None, "out_dtype": ""},
     schedule=anchors.DENSE,
 )
@@ -137,7 +133,6 @@ def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
 
 def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
-    a, b = tensors(call, a, b)
     if a.ndim != 2 or b.ndim != 2:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
@@ -157,11 +152,10 @@ def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _product_numpy(call, a, b)
 
 
-@operator(
+@anchored(
     "nn.matmul",
     infer=matmul_type,
     reference=matmul_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": "", "transpose_a": False, "transpose_b": False},
     schedule=anchors.DENSE,
 )
@@ -172,7 +166,6 @@ def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
 
 def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 meets every batch."""
-    a, b = tensors(call, a, b)
     if a.ndim != 3 or b.ndim != 3:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
@@ -183,11 +176,10 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     return TensorType((batch, m, n), result_dtype(call, a.dtype))
 
 
-@operator(
+@anchored(
     "nn.batch_matmul",
     infer=batch_matmul_type,
     reference=matmul_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"out_dtype": "", "transpose_a": False, "transpose_b": True},
     schedule=anchors.BATCH_MATMUL,
 )

@@ -10,7 +10,6 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops.common import (
     agree,
@@ -19,10 +18,10 @@ from tvmlite.relay.ops.common import (
     fault,
     intrinsic,
     one_dtype,
-    same_as_first,
     short_name,
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -30,10 +29,9 @@ from tvmlite.te.tensor import reducers
 
 def _over_axis(call: Call, data: TensorType) -> TensorType:
     """The type of the data, a float, whose ``axis`` must exist."""
-    checked = same_as_first(call, data)
-    _expect_float(call, checked)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
+    _expect_float(call, data)
+    axis_of(call, call["axis"], data.ndim)
+    return data
 
 
 def _expect_float(call: Call, data: TensorType) -> None:
@@ -96,13 +94,8 @@ def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return (moved - np.log(np.exp(moved).sum(axis=call["axis"], keepdims=True))).astype(data.dtype)
 
 
-@operator(
-    "nn.softmax",
-    infer=_over_axis,
-    reference=softmax_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
-    attrs={"axis": -1},
-    schedule=anchors.SOFTMAX,
+@anchored(
+    "nn.softmax", infer=_over_axis, reference=softmax_numpy, attrs={"axis": -1}, schedule=anchors.SOFTMAX
 )
 def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``exp(x - max) / sum(exp(x - max))`` along ``axis``."""
@@ -126,11 +119,10 @@ def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     return converted(result, data.dtype)
 
 
-@operator(
+@anchored(
     "nn.log_softmax",
     infer=_over_axis,
     reference=log_softmax_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"axis": -1},
     schedule=anchors.SOFTMAX,
 )
@@ -238,11 +230,10 @@ def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     )
 
 
-@operator(
+@anchored(
     "nn.layer_norm",
     infer=_along_axis,
     reference=layer_norm_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_CENTRED_ATTRS,
     schedule=anchors.NORMALIZATION,
 )
@@ -259,11 +250,10 @@ def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarra
     return (result * _spread(gamma, data.ndim, axis)).astype(data.dtype)
 
 
-@operator(
+@anchored(
     "nn.rms_norm",
     infer=_along_axis,
     reference=rms_norm_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"axis": -1, "epsilon": 1e-5},
     schedule=anchors.NORMALIZATION,
 )
@@ -307,11 +297,10 @@ def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: n
     return _centred_numpy(call, data, _instance_axes(call, data.ndim), *spread)
 
 
-@operator(
+@anchored(
     "nn.instance_norm",
     infer=_instance_type,
     reference=instance_norm_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={**_CENTRED_ATTRS, "axis": 1},
     schedule=anchors.NORMALIZATION,
 )
@@ -338,11 +327,10 @@ def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     return _centred_numpy(call, cut, tuple(range(2, rank + 1)), *spread).reshape(data.shape)
 
 
-@operator(
+@anchored(
     "nn.group_norm",
     infer=_group_type,
     reference=group_norm_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
     schedule=anchors.NORMALIZATION,
 )
@@ -367,10 +355,9 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
 
 
 def _norm_axes_type(call: Call, data: TensorType) -> TensorType:
-    checked = same_as_first(call, data)
-    _expect_float(call, checked)
-    axes_of(call, call["axis"], checked.ndim)
-    return checked
+    _expect_float(call, data)
+    axes_of(call, call["axis"], data.ndim)
+    return data
 
 
 def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -381,11 +368,10 @@ def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     )
 
 
-@operator(
+@anchored(
     "nn.l2_normalize",
     infer=_norm_axes_type,
     reference=l2_normalize_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"eps": 1e-12, "axis": None},
     schedule=anchors.NORMALIZATION,
 )

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors, unless_empty
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, choice, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
+from tvmlite.relay.ops.common import clamp, fault, scalar_of, unless_empty
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
-
-MODES = ("constant", "edge", "reflect", "wrap")
 
 
 def _widths(call: Call, shape: Shape) -> tuple[tuple[Dim, Dim], ...]:
@@ -32,21 +30,18 @@ def _padded_shape(call: Call, shape: Shape) -> Shape:
     return tuple(normal_dim(n + before + after) for n, (before, after) in zip(shape, widths, strict=True))
 
 
-def _pad_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if call["pad_mode"] not in MODES:
-        raise fault(call, f"pad_mode is {call['pad_mode']!r}, expected one of {', '.join(MODES)}")
-    shape = _padded_shape(call, checked.shape)
+def _pad_type(call: Call, data: TensorType) -> TensorType:
+    shape = _padded_shape(call, data.shape)
     if any(isinstance(n, int) and n < 0 for n in shape):
         raise fault(
             call,
-            f"data is {show_shape(checked.shape)}, pad_width is {call['pad_width']}, "
+            f"data is {show_shape(data.shape)}, pad_width is {call['pad_width']}, "
             "which crops more than there is",
         )
-    grows = [n for n, m in zip(checked.shape, shape, strict=True) if isinstance(n, int) and n == 0 != m]
+    grows = [n for n, m in zip(data.shape, shape, strict=True) if isinstance(n, int) and n == 0 != m]
     if call["pad_mode"] != "constant" and grows:
-        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to repeat on an axis of extent 0")
-    return TensorType(shape, checked.dtype)
+        raise fault(call, f"data is {show_shape(data.shape)}: nothing to repeat on an axis of extent 0")
+    return TensorType(shape, data.dtype)
 
 
 def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -61,10 +56,15 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @operator(
     "nn.pad",
+    rounding=Rounding.ONCE,
     infer=_pad_type,
     reference=_pad_numpy,
     fuse=Fuse.INJECTIVE,
-    attrs={"pad_width": REQUIRED, "pad_value": 0.0, "pad_mode": "constant"},
+    attrs={
+        "pad_width": REQUIRED,
+        "pad_value": 0.0,
+        "pad_mode": choice("constant", "edge", "reflect", "wrap"),
+    },
     open_attrs=("pad_width", "pad_value"),
 )
 def pad(call: Call, data: Tensor) -> Tensor:
@@ -120,5 +120,5 @@ def _source(mode: str, index: e.Expr, extent: Dim, before: Dim, after: Dim) -> e
     if mode == "wrap":
         return position % extent
     period = 2 * (extent - 1)
-    turned = position % period
-    return e.Min(*e.match(turned, period - turned))
+    phase = position % period
+    return e.Min(*e.match(phase, period - phase))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
 from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
@@ -48,27 +47,20 @@ def pool_type(rank: int) -> Callable[..., TensorType]:
 
 def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
     """The spatial extents of a pooling's output."""
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    count = windows.ceil_window_extent if call["ceil_mode"] else windows.window_extent
-    return tuple(
-        count(size, k, s, d, b, f)
-        for size, k, s, d, b, f in zip(sizes, kernel, strides, dilation, begins, ends, strict=True)
-    )
+    return windows.geometry(call, "pool_size", rank).extents(sizes, call["ceil_mode"])
 
 
-def _overhang(call: Call, sizes: Shape, shape: Shape, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Padding that covers every window, also those that hang over in ceil mode."""
-    begins, ends = windows.padding_of(call, rank)
+def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
+    """Padding behind the data that covers every window, also those that hang over in ceil mode."""
     if not call["ceil_mode"]:
-        return begins, ends
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation = windows.spatial(call, "dilation", rank)
+        return geometry.ends
     more = []
-    for size, n, k, s, d, b, f in zip(sizes, shape, kernel, strides, dilation, begins, ends, strict=True):
-        reach = (n - 1) * s + (k - 1) * d + 1 - b - size
+    for size, n, s, b, f in zip(
+        sizes, geometry.reach(shape), geometry.strides, geometry.begins, geometry.ends, strict=True
+    ):
+        reach = n - b - size
         more.append(max(f, reach) if isinstance(reach, int) else f + s - 1)
-    return begins, tuple(more)
+    return tuple(more)
 
 
 def _windows_of(
@@ -76,17 +68,15 @@ def _windows_of(
 ) -> tuple[Shape, list[te.IterVar], Callable[..., e.Expr]]:
     """The pooled shape, the reduce axes, and the element of the padded data at (n, c, window), a lane of a
     block of channels behind it where the layout has them."""
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation = windows.spatial(call, "dilation", rank)
+    geometry = windows.geometry(call, "pool_size", rank)
     sizes, lanes = data.shape[2 : 2 + rank], data.shape[2 + rank :]
     shape = pooled_extents(call, sizes, rank)
-    begins, ends = _overhang(call, sizes, shape, rank)
-    source = windows.padded(data, begins, ends, fill, trailing=len(lanes))
-    axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
+    more = _overhang(call, sizes, shape, geometry)
+    source = windows.padded(data, geometry.begins, more, fill, trailing=len(lanes))
+    axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(geometry.kernel)]
 
     def read(n: Any, c: Any, *at: Any) -> e.Expr:
-        places = [y * s + k * d for y, k, s, d in zip(at[:rank], axes, strides, dilation, strict=True)]
-        return source[(n, c, *places, *at[rank:])]
+        return source[(n, c, *geometry.places(at[:rank], axes), *at[rank:])]
 
     return (*data.shape[:2], *shape, *lanes), axes, read
 
@@ -149,19 +139,18 @@ def _divide(total: e.Expr, count: Any) -> e.Expr:
 
 def _count(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
     """How many elements of the window at ``at`` count: those inside the data, or the padded data."""
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    whole = call["count_include_pad"]
+    geometry = windows.geometry(call, "pool_size", rank)
+    whole, axes = (
+        call["count_include_pad"],
+        zip(geometry.kernel, geometry.strides, geometry.dilation, strict=True),
+    )
     count: Any = 1
-    for size, y, k, s, d, b, f in zip(sizes, at, kernel, strides, dilation, begins, ends, strict=True):
+    for size, y, (k, s, d), b, f in zip(sizes, at, axes, geometry.begins, geometry.ends, strict=True):
+        if not call["ceil_mode"] and (whole or b == f == 0):
+            count = count * k
+            continue
         start = y * s - b
-        if whole and not call["ceil_mode"]:
-            count = count * k
-            continue
         low, high = (-b, size + f) if whole else (0, size)
-        if not whole and b == 0 and f == 0 and not call["ceil_mode"]:
-            count = count * k
-            continue
         first = e.Max(*e.match((low - start + (d - 1)) // d, 0))
         last = e.Min(*e.match((high - 1 - start) // d, k - 1))
         count = count * e.Max(*e.match(last - first + 1, 1))
@@ -173,20 +162,24 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         sizes, trailing = data.shape[2 : 2 + rank], data.ndim - 2 - rank
-        shape = windows.known(pooled_extents(call, sizes, rank))
-        kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-        dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-        _, more = _overhang(call, sizes, tuple(shape), rank)
+        geometry, shape = (
+            windows.geometry(call, "pool_size", rank),
+            windows.known(pooled_extents(call, sizes, rank)),
+        )
+        more = _overhang(call, sizes, tuple(shape), geometry)
         work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
         fill = 0 if mean else reducers.min_value(data.dtype.name).value
-        source = windows.padded_numpy(data.astype(work), begins, more, fill, trailing)
-        whole = mean and call["count_include_pad"]
-        counted = _counted(source.shape[2 : 2 + rank], sizes, begins, ends, whole)
+        source = windows.padded_numpy(data.astype(work), geometry.begins, more, fill, trailing)
+        counted = np.zeros(source.shape[2 : 2 + rank], np.int64)
+        inside = zip(geometry.begins, sizes, geometry.ends, strict=True)
+        if mean and call["count_include_pad"]:
+            counted[tuple(slice(0, b + n + f) for b, n, f in inside)] = 1
+        else:
+            counted[tuple(slice(b, b + n) for b, n, _ in inside)] = 1
         result, count = None, np.zeros(shape, np.int64)
-        for tap in product(*(range(k) for k in kernel)):
-            position = [k * d for k, d in zip(tap, dilation, strict=True)]
-            view = windows.strided_windows(source, position, shape, strides, trailing)
-            count += windows.strided_windows(counted, position, shape, strides)
+        for _, position in geometry.taps():
+            view = windows.strided_windows(source, position, shape, geometry.strides, trailing)
+            count += windows.strided_windows(counted, position, shape, geometry.strides)
             if result is None:
                 result = view.copy()
             else:
@@ -205,20 +198,6 @@ def _mean_numpy(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.trunc(total / count).astype(total.dtype)
 
 
-def _counted(
-    canvas: Sequence[int], sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int], whole: bool
-) -> np.ndarray:
-    """1 where an element counts: inside the data, or (``whole``) inside the padded data; else 0."""
-    plane = np.zeros(canvas, np.int64)
-    plane[
-        tuple(
-            slice(0, b + n + f) if whole else slice(b, b + n)
-            for n, b, f in zip(sizes, begins, ends, strict=True)
-        )
-    ] = 1
-    return plane
-
-
 _POOLING = """The {} of each window along {} axes, channels first.
 
 ``strides``, ``dilation`` and ``padding`` are as a convolution's. In ``ceil_mode`` the last window may hang
@@ -234,6 +213,7 @@ for _rank in (1, 2, 3):
         attrs=pool_attrs(_rank, mean=False),
         schedule=anchors.POOL,
         doc=_POOLING.format("greatest element", _rank),
+        rounding=Rounding.ONCE,
         open_attrs=("pool_size",),
     )(max_pool_compute(_rank))
     operator(

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.common import fault, product_of
 from tvmlite.relay.ops.pool import pool_attrs, pooled_extents
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -41,13 +40,12 @@ def _flat(call: Call, at: Any, sizes: Any) -> Any:
 def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     rank, sizes = data.ndim - 2, data.shape[2:]
     shape = windows.known(pooled_extents(call, sizes, rank))
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation, (begins, _) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    starts = [y * s - b for y, s, b in zip(np.indices(shape), strides, begins, strict=True)]
+    geometry = windows.geometry(call, "pool_size", rank)
     best = np.zeros((*data.shape[:2], *shape), data.dtype)
     found = np.full(best.shape, -1, np.int64)
-    for tap in product(*(range(k) for k in kernel)):
-        at = [y + k * d for y, k, d in zip(starts, tap, dilation, strict=True)]
+    for tap, _ in geometry.taps():
+        places = geometry.places(np.indices(shape), tap)
+        at = [y - b for y, b in zip(places, geometry.begins, strict=True)]
         inside = np.logical_and.reduce([(y >= 0) & (y < n) for y, n in zip(at, sizes, strict=True)])
         safe = [np.clip(y, 0, n - 1) for y, n in zip(at, sizes, strict=True)]
         value = data[(slice(None), slice(None), *safe)]
@@ -57,26 +55,22 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return found + planes * int(np.prod(sizes, dtype=np.int64))
 
 
-@operator(
+@statement(
     "nn.max_pool_indices",
+    rounding=Rounding.ONCE,
     infer=_infer,
     reference=_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={
         **{k: v for k, v in pool_attrs(1, mean=False).items() if "layout" not in k},
         "column_major": False,
     },
-    schedule=anchors.STATEMENT,
 )
 def max_pool_indices(call: Call, data: Tensor) -> Tensor:
     """The number, in all of ``data``, of the first greatest element of each window; NaN is the greatest."""
     rank, sizes = data.ndim - 2, data.shape[2:]
     shape = (*data.shape[:2], *pooled_extents(call, sizes, rank))
-    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
-    dilation, (begins, _) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    plane: Any = 1
-    for size in sizes:
-        plane = plane * size
+    geometry, plane = windows.geometry(call, "pool_size", rank), product_of(sizes)
+    strides, dilation, begins = geometry.strides, geometry.dilation, geometry.begins
 
     def body(read: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
         def window(*index: e.Expr) -> loop.Stmt:
@@ -100,7 +94,9 @@ def max_pool_indices(call: Call, data: Tensor) -> Tensor:
 
             first = loop.sequence(best.set(e.const(0, data.dtype)), found.set(e.const(-1, loops.INT)))
             number = found.value + (n * loops.index(data.shape[1]) + c) * loops.index(plane)
-            steps = loop.sequence(first, loops.nest(kernel, tap, name="k"), loops.store(out, index, number))
+            steps = loop.sequence(
+                first, loops.nest(geometry.kernel, tap, name="k"), loops.store(out, index, number)
+            )
             return loops.allocated(steps, best, found)
 
         return loops.nest(shape, window, parallel=True)

@@ -11,10 +11,11 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -37,11 +38,11 @@ def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 _GLOBAL_ATTRS = {"layout": "NCHW", "out_layout": ""}
 
 
-@operator(
+@anchored(
     "nn.global_max_pool2d",
+    rounding=Rounding.ONCE,
     infer=global_type,
     reference=global_max_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_GLOBAL_ATTRS,
     schedule=anchors.PLANE_REDUCTION,
 )
@@ -56,11 +57,10 @@ def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     )
 
 
-@operator(
+@anchored(
     "nn.global_avg_pool2d",
     infer=global_type,
     reference=global_avg_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_GLOBAL_ATTRS,
     schedule=anchors.PLANE_REDUCTION,
 )
@@ -148,11 +148,11 @@ def adaptive_numpy(reduce: Callable[..., np.ndarray]) -> Callable[..., np.ndarra
 _ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
 
 
-@operator(
+@anchored(
     "nn.adaptive_max_pool2d",
+    rounding=Rounding.ONCE,
     infer=adaptive_type,
     reference=adaptive_numpy(np.max),
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
     schedule=anchors.PLANE_REDUCTION,
     open_attrs=("output_size",),
@@ -162,11 +162,10 @@ def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
 
 
-@operator(
+@anchored(
     "nn.adaptive_avg_pool2d",
     infer=adaptive_type,
     reference=adaptive_numpy(np.mean),
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
     schedule=anchors.PLANE_REDUCTION,
     open_attrs=("output_size",),

@@ -10,9 +10,10 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic, tensors
+from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic
+from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
 
@@ -27,7 +28,6 @@ def _check_parameter(call: Call, what: str, given: TensorType, data: TensorType)
 
 def quantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
     """The shape of ``data``, integers of ``out_dtype``."""
-    data, scale, zero_point = tensors(call, data, scale, zero_point)
     if not dtypes.is_float(data.dtype):
         raise fault(call, f"data is {data.dtype}, expected a float")
     dtype = dtypes.check(call["out_dtype"])
@@ -40,7 +40,6 @@ def quantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: T
 
 def dequantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
     """The shape of ``data``, floats of ``out_dtype``."""
-    data, scale, zero_point = tensors(call, data, scale, zero_point)
     if not dtypes.is_int(data.dtype):
         raise fault(call, f"data is {data.dtype}, expected integers")
     dtype = dtypes.check(call["out_dtype"])
@@ -76,23 +75,21 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
     return convert_numpy(moved, call["out_dtype"])
 
 
-@operator(
+@elemwise(
     "qnn.quantize",
+    rounding=Rounding.STEPS,
     infer=quantize_type,
     reference=quantize_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"axis": -1, "out_dtype": "int8"},
 )
-def quantize(call: Call, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor) -> te.Tensor:
+def quantize(
+    call: Call, i: Indices, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor
+) -> e.Expr:
     """``round(data / scale) + zero_point``, ties to even, saturated to ``out_dtype``; NaN gives 0."""
     work = "float64" if data.dtype == "float64" else "float32"
-
-    def element(*at: Any) -> e.Expr:
-        scale = _parameter(call, output_scale, data, at).astype(work)
-        zero_point = _parameter(call, output_zero_point, data, at).astype(work)
-        return e.cast(call["out_dtype"], intrinsic("round", data[at].astype(work) / scale) + zero_point)
-
-    return te.compute(data.shape, element, name="quantize", tag="elemwise")
+    scale = _parameter(call, output_scale, data, i).astype(work)
+    zero_point = _parameter(call, output_zero_point, data, i).astype(work)
+    return e.cast(call["out_dtype"], intrinsic("round", data[i].astype(work) / scale) + zero_point)
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
@@ -102,21 +99,17 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point
     return result.astype(dtypes.numpy_of(call["out_dtype"]))
 
 
-@operator(
+@elemwise(
     "qnn.dequantize",
+    rounding=Rounding.ONCE,
     infer=dequantize_type,
     reference=dequantize_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"axis": -1, "out_dtype": "float32"},
 )
-def dequantize(call: Call, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor) -> te.Tensor:
+def dequantize(
+    call: Call, i: Indices, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor
+) -> e.Expr:
     """``(data - zero_point) * scale``, the difference in int32."""
     work = "float64" if call["out_dtype"] == "float64" else "float32"
-
-    def element(*at: Any) -> e.Expr:
-        moved = data[at].astype("int32") - _parameter(call, input_zero_point, data, at).astype("int32")
-        return e.cast(
-            call["out_dtype"], moved.astype(work) * _parameter(call, input_scale, data, at).astype(work)
-        )
-
-    return te.compute(data.shape, element, name="dequantize", tag="elemwise")
+    moved = data[i].astype("int32") - _parameter(call, input_zero_point, data, i).astype("int32")
+    return e.cast(call["out_dtype"], moved.astype(work) * _parameter(call, input_scale, data, i).astype(work))

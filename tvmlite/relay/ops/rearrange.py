@@ -7,34 +7,24 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of, tensors
+from tvmlite.relay.ir.op import at_least, choice
+from tvmlite.relay.ir.types import Dim, TensorType, normal_dim, same_dim, show_shape
+from tvmlite.relay.ops.common import INTEGERS, agree, axis_of, expect, fault, replaced, scalar_of
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
-
-def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:
-    """The data and its extents (batch, channels, height, width), whatever the layout."""
-    (checked,) = tensors(call, data)
-    if call["layout"] not in ("NCHW", "NHWC"):
-        raise fault(call, f"layout is {call['layout']!r}, expected NCHW or NHWC")
-    if checked.ndim != 4:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected 4 axes")
-    block = call["block_size"]
-    if not isinstance(block, int) or block < 1:
-        raise fault(call, f"block_size is {block}, expected at least 1")
-    return checked, _undo_layout(call, checked.shape)
+_IMAGE: dict[str, Any] = {"block_size": at_least(1), "layout": choice("NCHW", "NHWC")}
 
 
-def _undo_layout(call: Call, shape: Any) -> Any:
-    """``shape`` (or indices) as batch, channels, height, width."""
-    batch, *rest = shape
-    return (batch, *rest) if call["layout"] == "NCHW" else (batch, rest[2], rest[0], rest[1])
+def _channels_first(call: Call, at: Any) -> tuple[Any, Any, Any, Any]:
+    """Four extents (or indices) of the call's layout as batch, channels, height, width."""
+    if len(at) != 4:
+        raise fault(call, f"data is {show_shape(at)}, expected 4 axes")
+    return tuple(at) if call["layout"] == "NCHW" else (at[0], at[3], at[1], at[2])
 
 
-def _laid(call: Call, batch: Any, channels: Any, height: Any, width: Any) -> tuple[Any, ...]:
+def _in_layout(call: Call, batch: Any, channels: Any, height: Any, width: Any) -> tuple[Any, ...]:
     """Four extents (or indices) in the call's layout."""
     if call["layout"] == "NCHW":
         return batch, channels, height, width
@@ -47,110 +37,77 @@ def _divided(call: Call, what: str, extent: Dim, by: int) -> Dim:
     return normal_dim(extent // by)
 
 
-def _depth_to_space_shape(call: Call, data: Type) -> tuple[TensorType, Shape]:
-    checked, (batch, channels, height, width) = _image(call, data)
-    if call["mode"] not in ("DCR", "CRD"):
-        raise fault(call, f"mode is {call['mode']!r}, expected DCR or CRD")
-    block = call["block_size"]
+def _depth_to_space_type(call: Call, data: TensorType) -> TensorType:
+    (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
     fewer = _divided(call, "number of channels", channels, block * block)
-    return checked, _laid(call, batch, fewer, normal_dim(height * block), normal_dim(width * block))
+    return TensorType(_in_layout(call, batch, fewer, height * block, width * block), data.dtype)
 
 
-def _depth_to_space_type(call: Call, data: Type) -> TensorType:
-    checked, shape = _depth_to_space_shape(call, data)
-    return TensorType(shape, checked.dtype)
-
-
-def _channels_first(call: Call, data: np.ndarray) -> np.ndarray:
-    return data if call["layout"] == "NCHW" else data.transpose(0, 3, 1, 2)
-
-
-def _as_laid(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(data if call["layout"] == "NCHW" else data.transpose(0, 2, 3, 1))
+def _by_blocks_numpy(call: Call, data: np.ndarray, cut: Any, order: Any, shape: Any) -> np.ndarray:
+    """Channels-first ``data``, cut up into ``cut`` and put together in ``order`` as ``shape``."""
+    made = data.reshape(cut).transpose(order).reshape(shape)
+    return np.ascontiguousarray(made if call["layout"] == "NCHW" else made.transpose(0, 2, 3, 1))
 
 
 def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    data, b = _channels_first(call, data), call["block_size"]
+    data, b = data if call["layout"] == "NCHW" else data.transpose(0, 3, 1, 2), call["block_size"]
     n, c, h, w = data.shape
-    if call["mode"] == "DCR":
-        blocks = data.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
-    else:
-        blocks = data.reshape(n, c // (b * b), b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return _as_laid(call, blocks.reshape(n, c // (b * b), h * b, w * b))
+    first = call["mode"] == "DCR"
+    cut = (n, b, b, c // (b * b), h, w) if first else (n, c // (b * b), b, b, h, w)
+    order = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
+    return _by_blocks_numpy(call, data, cut, order, (n, c // (b * b), h * b, w * b))
 
 
-@operator(
+@injective(
     "nn.depth_to_space",
     infer=_depth_to_space_type,
     reference=_depth_to_space_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"block_size": REQUIRED, "layout": "NCHW", "mode": "DCR"},
+    attrs={**_IMAGE, "mode": choice("DCR", "CRD")},
 )
-def depth_to_space(call: Call, data: Tensor) -> Tensor:
+def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Blocks of channels spread over ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
-    block = call["block_size"]
-    checked = TensorType(data.shape, data.dtype)
-    shape = _depth_to_space_shape(call, checked)[1]
-    fewer = _undo_layout(call, shape)[1]
-
-    def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _undo_layout(call, i)
-        within = y % block * block + x % block
-        channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
-        return data[_laid(call, n, channel, y // block, x // block)]
-
-    return compute(shape, element, name="depth_to_space", tag="injective")
+    block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
+    fewer = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
+    within = y % block * block + x % block
+    channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
+    return data[_in_layout(call, n, channel, y // block, x // block)]
 
 
-def _space_to_depth_type(call: Call, data: Type) -> TensorType:
-    checked, (batch, channels, height, width) = _image(call, data)
-    block = call["block_size"]
+def _space_to_depth_type(call: Call, data: TensorType) -> TensorType:
+    (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
     low, narrow = _divided(call, "height", height, block), _divided(call, "width", width, block)
-    return TensorType(_laid(call, batch, normal_dim(channels * block * block), low, narrow), checked.dtype)
+    return TensorType(_in_layout(call, batch, channels * block * block, low, narrow), data.dtype)
 
 
 def _space_to_depth_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    data, b = _channels_first(call, data), call["block_size"]
+    data, b = data if call["layout"] == "NCHW" else data.transpose(0, 3, 1, 2), call["block_size"]
     n, c, h, w = data.shape
-    blocks = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
-    return _as_laid(call, blocks.reshape(n, c * b * b, h // b, w // b))
+    cut, shape = (n, c, h // b, b, w // b, b), (n, c * b * b, h // b, w // b)
+    return _by_blocks_numpy(call, data, cut, (0, 3, 5, 1, 2, 4), shape)
 
 
-@operator(
-    "nn.space_to_depth",
-    infer=_space_to_depth_type,
-    reference=_space_to_depth_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"block_size": REQUIRED, "layout": "NCHW"},
-)
-def space_to_depth(call: Call, data: Tensor) -> Tensor:
+@injective("nn.space_to_depth", infer=_space_to_depth_type, reference=_space_to_depth_numpy, attrs=_IMAGE)
+def space_to_depth(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Each block of ``block_size`` x ``block_size`` pixels as channels, block before channel."""
-    block = call["block_size"]
-    shape = _space_to_depth_type(call, TensorType(data.shape, data.dtype)).shape
-    channels = _undo_layout(call, data.shape)[1]
-
-    def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _undo_layout(call, i)
-        within = c // channels
-        return data[_laid(call, n, c % channels, y * block + within // block, x * block + within % block)]
-
-    return compute(shape, element, name="space_to_depth", tag="injective")
+    block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
+    channels = _channels_first(call, data.shape)[1]
+    within = c // channels
+    return data[_in_layout(call, n, c % channels, y * block + within // block, x * block + within % block)]
 
 
 # --- sequences --------------------------------------------------------------------------------------
 
 
-def _reverse_type(call: Call, data: Type, seq_lengths: Type) -> TensorType:
-    checked, lengths = tensors(call, data, seq_lengths)
-    seq_axis = axis_of(call, call["seq_axis"], checked.ndim, "seq_axis")
-    batch_axis = axis_of(call, call["batch_axis"], checked.ndim, "batch_axis")
-    expect_integers(call, "seq_lengths", lengths)
+def _reverse_type(call: Call, data: TensorType, seq_lengths: TensorType) -> TensorType:
+    seq_axis = axis_of(call, call["seq_axis"], data.ndim, "seq_axis")
+    batch_axis = axis_of(call, call["batch_axis"], data.ndim, "batch_axis")
+    expect(call, "seq_lengths are", seq_lengths.dtype, INTEGERS)
     if seq_axis == batch_axis:
         raise fault(call, f"seq_axis and batch_axis are both {seq_axis}, expected two axes")
-    if lengths.ndim != 1:
-        raise fault(call, f"seq_lengths have the shape {show_shape(lengths.shape)}, expected one axis")
-    agree(call, "the number of seq_lengths", lengths.shape[0], checked.shape[batch_axis])
-    return checked
+    if seq_lengths.ndim != 1:
+        raise fault(call, f"seq_lengths have the shape {show_shape(seq_lengths.shape)}, expected one axis")
+    agree(call, "the number of seq_lengths", seq_lengths.shape[0], data.shape[batch_axis])
+    return data
 
 
 def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.ndarray:
@@ -162,96 +119,70 @@ def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.
     return result
 
 
-@operator(
+@injective(
     "reverse_sequence",
     infer=_reverse_type,
     reference=_reverse_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"seq_axis": 1, "batch_axis": 0},
 )
-def reverse_sequence(call: Call, data: Tensor, seq_lengths: Tensor) -> Tensor:
+def reverse_sequence(call: Call, i: Indices, data: Tensor, seq_lengths: Tensor) -> e.Expr:
     """The first ``seq_lengths[b]`` elements along ``seq_axis`` in reverse, the others as they are."""
     seq_axis, batch_axis = call["seq_axis"] % data.ndim, call["batch_axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
-        position = e.cast("int64", i[seq_axis])
-        source = e.Select(position < length, length - 1 - position, position)
-        return data[(*i[:seq_axis], source, *i[seq_axis + 1 :])]
-
-    return compute(data.shape, element, name="reverse_sequence", tag="injective")
+    length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
+    position = e.cast("int64", i[seq_axis])
+    return data[replaced(i, seq_axis, e.Select(position < length, length - 1 - position, position))]
 
 
-def _mask_type(call: Call, data: Type, valid_length: Type) -> TensorType:
-    checked, lengths = tensors(call, data, valid_length)
-    if checked.ndim < 2 or call["axis"] not in (0, 1):
+def _mask_type(call: Call, data: TensorType, valid_length: TensorType) -> TensorType:
+    if data.ndim < 2 or call["axis"] not in (0, 1):
         raise fault(
-            call, f"data is {show_shape(checked.shape)}, axis is {call['axis']}, expected 0 or 1 of two axes"
+            call, f"data is {show_shape(data.shape)}, axis is {call['axis']}, expected 0 or 1 of two axes"
         )
-    if lengths.ndim != 1:
-        raise fault(call, f"valid_length has the shape {show_shape(lengths.shape)}, expected one axis")
-    agree(call, "the number of lengths", lengths.shape[0], checked.shape[1 - call["axis"]])
-    return checked
+    if valid_length.ndim != 1:
+        raise fault(call, f"valid_length has the shape {show_shape(valid_length.shape)}, expected one axis")
+    agree(call, "the number of valid_length", valid_length.shape[0], data.shape[1 - call["axis"]])
+    return data
 
 
 def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.ndarray:
     steps = np.arange(data.shape[call["axis"]])
-    inside = steps[:, None] < valid_length[None] if call["axis"] == 0 else steps[None] < valid_length[:, None]
+    inside = np.expand_dims(steps, 1 - call["axis"]) < np.expand_dims(valid_length, call["axis"])
     inside = inside.reshape(inside.shape + (1,) * (data.ndim - 2))
     return np.where(inside, data, np.array(call["mask_value"]).astype(data.dtype))
 
 
-@operator(
-    "sequence_mask",
-    infer=_mask_type,
-    reference=_mask_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"mask_value": 0.0, "axis": 0},
-)
-def sequence_mask(call: Call, data: Tensor, valid_length: Tensor) -> Tensor:
+@injective("sequence_mask", infer=_mask_type, reference=_mask_numpy, attrs={"mask_value": 0.0, "axis": 0})
+def sequence_mask(call: Call, i: Indices, data: Tensor, valid_length: Tensor) -> e.Expr:
     """``mask_value`` from ``valid_length[b]`` on along ``axis``; the batch is the other of the first two."""
-    axis = call["axis"]
-    value = scalar_of(call["mask_value"], data.dtype)
-
-    def element(*i: e.Expr) -> e.Expr:
-        inside = e.Less(*e.match(i[axis], valid_length[i[1 - axis]]))
-        return e.Select(inside, data[i], value)
-
-    return compute(data.shape, element, name="sequence_mask", tag="injective")
+    inside = e.Less(*e.match(i[call["axis"]], valid_length[i[1 - call["axis"]]]))
+    return e.Select(inside, data[i], scalar_of(call["mask_value"], data.dtype))
 
 
 # --- triangles --------------------------------------------------------------------------------------
 
 
-def _trilu_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if checked.ndim < 2:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected at least 2 axes")
-    return checked
+def _trilu_type(call: Call, data: TensorType) -> TensorType:
+    if data.ndim < 2:
+        raise fault(call, f"data is {show_shape(data.shape)}, expected at least 2 axes")
+    return data
 
 
 def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.triu(data, call["k"]) if call["upper"] else np.tril(data, call["k"])
+    return (np.triu if call["upper"] else np.tril)(data, call["k"])
 
 
-@operator(
+@injective(
     "trilu",
     infer=_trilu_type,
     reference=_trilu_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"k": 0, "upper": True},
     open_attrs=("k",),
 )
-def trilu(call: Call, data: Tensor) -> Tensor:
+def trilu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.
 
     ``k`` is known when the model is compiled; in TVM it may be an expression.
     """
-    zero, k = e.const(0, data.dtype), call["k"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        row, column = e.cast("int64", i[-2]), e.cast("int64", i[-1])
-        kept = column - row >= k if call["upper"] else column - row <= k
-        return e.Select(kept, data[i], zero)
-
-    return compute(data.shape, element, name="trilu", tag="injective")
+    distance = e.cast("int64", i[-1]) - e.cast("int64", i[-2])
+    kept = distance >= call["k"] if call["upper"] else distance <= call["k"]
+    return e.Select(kept, data[i], e.const(0, data.dtype))

@@ -16,14 +16,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, fault, one_dtype
+from tvmlite.relay.ops.common import INTEGERS, agree, convert_numpy, expect, fault, one_dtype
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
@@ -71,7 +70,7 @@ def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[Tensor
     for state in vectors:
         agree(call, "the states' batch", state.shape[0], data.shape[1])
         agree(call, "the states' size", state.shape[1], hidden)
-    expect_integers(call, "lengths", lengths)
+    expect(call, "lengths are", lengths.dtype, INTEGERS)
     agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
     state_type = TensorType((data.shape[1], hidden), data.dtype)
     whole: Type = TensorType((*data.shape[:2], hidden), data.dtype)
@@ -204,14 +203,7 @@ def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
     return line if name == "affine" else e.Min(e.Max(line, zero), one)
 
 
-@operator(
-    "nn.rnn_scan",
-    infer=_scan_type(1, 1, 0, 1),
-    reference=_scan_numpy(_rnn_numpy, 1),
-    fuse=Fuse.OPAQUE,
-    attrs=ATTRS,
-    schedule=anchors.STATEMENT,
-)
+@statement("nn.rnn_scan", infer=_scan_type(1, 1, 0, 1), reference=_scan_numpy(_rnn_numpy, 1), attrs=ATTRS)
 def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengths: Tensor) -> list[Tensor]:
     """``h = f(data[t] + h @ recurrence)`` for each step: all of ``h``, and the last."""
     steps = Steps(call, data, recurrence)
@@ -226,13 +218,11 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
     return steps.tensors("rnn_scan", [data, recurrence, hidden, lengths], [], [], step)
 
 
-@operator(
+@statement(
     "nn.gru_scan",
     infer=_scan_type(3, 1, 3, 2),
     reference=_scan_numpy(_gru_numpy, 1),
-    fuse=Fuse.OPAQUE,
     attrs={**ATTRS, "linear_before_reset": False},
-    schedule=anchors.STATEMENT,
 )
 def gru_scan(
     call: Call, data: Tensor, recurrence: Tensor, bias: Tensor, hidden: Tensor, lengths: Tensor
@@ -277,13 +267,8 @@ def gru_scan(
 LSTM_ATTRS: dict[str, Any] = {**ATTRS, "with_peephole": False, "input_forget": False}
 
 
-@operator(
-    "nn.lstm_scan",
-    infer=_scan_type(4, 2, 3, 3),
-    reference=_scan_numpy(_lstm_numpy, 2),
-    fuse=Fuse.OPAQUE,
-    attrs=LSTM_ATTRS,
-    schedule=anchors.STATEMENT,
+@statement(
+    "nn.lstm_scan", infer=_scan_type(4, 2, 3, 3), reference=_scan_numpy(_lstm_numpy, 2), attrs=LSTM_ATTRS
 )
 def lstm_scan(
     call: Call,

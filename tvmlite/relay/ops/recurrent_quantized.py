@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
@@ -27,10 +26,10 @@ from tvmlite.relay.ops.recurrent import (
     states_type,
 )
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, Work
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.x86 import QUAD, quad_products
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 GATES = 4
@@ -93,13 +92,8 @@ def _quantized_numpy(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return codes.astype(np.int32), scale, zero.astype(np.int32)
 
 
-@operator(
-    "nn.quantized_lstm_scan",
-    infer=quantized_lstm_type,
-    reference=quantized_lstm_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs=LSTM_ATTRS,
-    schedule=anchors.STATEMENT,
+@statement(
+    "nn.quantized_lstm_scan", infer=quantized_lstm_type, reference=quantized_lstm_numpy, attrs=LSTM_ATTRS
 )
 def quantized_lstm_scan(
     call: Call,

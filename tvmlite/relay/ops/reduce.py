@@ -10,11 +10,11 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
-from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
+from tvmlite.relay.ir.op import Rounding
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
+from tvmlite.relay.ops.common import axes_of, elementwise, fault, truncating_divide
+from tvmlite.relay.ops.register import reduction
 from tvmlite.te import expr as e
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -41,19 +41,17 @@ def reduced_shape(call: Call, shape: Shape) -> Shape:
     return tuple(extent for k, extent in enumerate(kept) if call["keepdims"] or k not in axes)
 
 
-def _numbers(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if checked.dtype == "bool":
+def _numbers(call: Call, data: TensorType) -> TensorType:
+    if data.dtype == "bool":
         raise fault(call, "data is bool, expected numbers")
-    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+    return TensorType(reduced_shape(call, data.shape), data.dtype)
 
 
-def _anything(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+def _anything(call: Call, data: TensorType) -> TensorType:
+    return TensorType(reduced_shape(call, data.shape), data.dtype)
 
 
-def _bools(call: Call, data: Type) -> TensorType:
+def _bools(call: Call, data: TensorType) -> TensorType:
     result = _anything(call, data)
     if result.dtype != "bool":
         raise fault(call, f"data is {result.dtype}, expected bool")
@@ -108,27 +106,13 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
     return reference
 
 
-@operator(
-    "sum",
-    infer=_numbers,
-    reference=_numpy(np.sum, wide=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("sum", infer=_numbers, reference=_numpy(np.sum, wide=True), attrs=AXES)
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
 
 
-@operator(
-    "prod",
-    infer=_numbers,
-    reference=_numpy(np.prod, wide=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("prod", infer=_numbers, reference=_numpy(np.prod, wide=True), attrs=AXES)
 def prod(call: Call, data: Tensor) -> Tensor:
     """The product, in the data's dtype; 16-bit floats multiply in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.prod, "prod"), data.dtype)
@@ -143,26 +127,24 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     return reference
 
 
-@operator(
+@reduction(
     "max",
+    rounding=Rounding.ONCE,
     infer=_anything,
     reference=_extreme_numpy(np.max, greatest=True),
-    fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule=anchors.REDUCTION,
 )
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
-@operator(
+@reduction(
     "min",
+    rounding=Rounding.ONCE,
     infer=_anything,
     reference=_extreme_numpy(np.min, greatest=False),
-    fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule=anchors.REDUCTION,
 )
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
@@ -179,14 +161,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(total / np.float64(count)).astype(data.dtype)
 
 
-@operator(
-    "mean",
-    infer=_numbers,
-    reference=_mean_numpy,
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("mean", infer=_numbers, reference=_mean_numpy, attrs=AXES)
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
@@ -199,27 +174,13 @@ def mean(call: Call, data: Tensor) -> Tensor:
     return elementwise(total, quotient, "mean")
 
 
-@operator(
-    "all",
-    infer=_bools,
-    reference=_numpy(np.all),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("all", infer=_bools, reference=_numpy(np.all), attrs=AXES)
 def all_(call: Call, data: Tensor) -> Tensor:
     """Whether every bool is true."""
     return reduce_tensor(call, data, _all, "all")
 
 
-@operator(
-    "any",
-    infer=_bools,
-    reference=_numpy(np.any),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("any", infer=_bools, reference=_numpy(np.any), attrs=AXES)
 def any_(call: Call, data: Tensor) -> Tensor:
     """Whether some bool is true."""
     return reduce_tensor(call, data, _any, "any")
@@ -228,10 +189,9 @@ def any_(call: Call, data: Tensor) -> Tensor:
 # --- the index of the extreme -----------------------------------------------------------------------
 
 
-def _arg_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if any(same_dim(checked.shape[k], 0) for k in reduced_axes(call, checked.ndim)):
-        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to choose from")
+def _arg_type(call: Call, data: TensorType) -> TensorType:
+    if any(same_dim(data.shape[k], 0) for k in reduced_axes(call, data.ndim)):
+        raise fault(call, f"data is {show_shape(data.shape)}: nothing to choose from")
     return TensorType(_anything(call, data).shape, "int32")
 
 
@@ -289,26 +249,19 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
     return reference
 
 
-@operator(
-    "argmax",
-    infer=_arg_type,
-    reference=_arg_numpy(greatest=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs={**AXES, "select_last_index": False},
-    schedule=anchors.REDUCTION,
+@reduction(
+    "argmax", infer=_arg_type, reference=_arg_numpy(greatest=True), attrs={**AXES, "select_last_index": False}
 )
 def argmax(call: Call, data: Tensor) -> Tensor:
     """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
     return _arg_tensor(call, data, True, "argmax")
 
 
-@operator(
+@reduction(
     "argmin",
     infer=_arg_type,
     reference=_arg_numpy(greatest=False),
-    fuse=Fuse.COMM_REDUCE,
     attrs={**AXES, "select_last_index": False},
-    schedule=anchors.REDUCTION,
 )
 def argmin(call: Call, data: Tensor) -> Tensor:
     """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""

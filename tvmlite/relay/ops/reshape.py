@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Attrs, Call, canonical
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import (
     Dim,
     Shape,
     TensorType,
-    Type,
     normal_dim,
     num_elements,
     same_dim,
     show_shape,
 )
-from tvmlite.relay.ops.common import fault, is_one, tensors
+from tvmlite.relay.ops.common import fault, is_one
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -169,9 +169,8 @@ def reshaped(data: Tensor, shape: Shape, name: str) -> Tensor:
     return compute(shape, element, name=name, tag="injective")
 
 
-def _reshape_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(resolve_shape(call, checked.shape, call["newshape"]), checked.dtype)
+def _reshape_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(resolve_shape(call, data.shape, call["newshape"]), data.dtype)
 
 
 def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -181,15 +180,25 @@ def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.reshape(wanted)
 
 
-@operator(
+def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Attrs:
+    """``attrs`` of a reshape of ``shape`` whose zeros are extents: written as a number, 0 copies the extent
+    there, but an expression that comes to 0 does not."""
+    newshape = list(attrs["newshape"])
+    for k, given in enumerate(call["newshape"]):
+        if isinstance(given, int) and given == 0 and not call["allowzero"]:
+            newshape[k] = shape[k]
+    return canonical(attrs | {"newshape": tuple(newshape), "allowzero": True})
+
+
+@injective(
     "reshape",
     infer=_reshape_type,
     reference=_reshape_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"newshape": REQUIRED, "allowzero": False},
     open_attrs=("newshape",),
     view=True,
+    evaluated=_evaluated,
 )
-def reshape(call: Call, data: Tensor) -> Tensor:
+def reshape(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The elements, in row-major order, in the shape ``newshape``; 0 and -1 are codes (``resolve_shape``)."""
-    return reshaped(data, resolve_shape(call, data.shape, call["newshape"]), "reshape")
+    return data[reshaped_indices(data.shape, resolve_shape(call, data.shape, call["newshape"]), i)]

@@ -10,17 +10,14 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED, choice
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
-
-MODES = ("avg", "max", "weighted_max")
-"""The mean of the samples, the greatest of them, and the greatest pixel of any, times its weight in it."""
 
 
 def _infer(call: Call, data: TensorType, rois: TensorType) -> TensorType:
@@ -31,8 +28,6 @@ def _infer(call: Call, data: TensorType, rois: TensorType) -> TensorType:
     dtype = one_dtype(call, data, rois)
     if not dtypes.is_float(dtype):
         raise fault(call, f"data is {dtype}, expected a float")
-    if call["mode"] not in MODES:
-        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(MODES)}")
     return TensorType((rois.shape[0], data.shape[1], *windows.spatial(call, "pooled_size", 2)), dtype)
 
 
@@ -92,20 +87,18 @@ def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
 # --- in loops ---------------------------------------------------------------------------------------
 
 
-@operator(
+@statement(
     "vision.roi_align",
     infer=_infer,
     reference=_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={
         "pooled_size": REQUIRED,
         "spatial_scale": REQUIRED,
         "sample_ratio": -1,
         "layout": "NCHW",
-        "mode": "avg",
+        "mode": choice("avg", "max", "weighted_max"),
         "aligned": False,
     },
-    schedule=anchors.STATEMENT,
 )
 def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
     """Each region ``(batch, x0, y0, x1, y1)`` in ``pooled_size`` bins: the mean of samples between pixels.

@@ -9,28 +9,26 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, num_elements
+from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import axis_of, convert_numpy, fault, tensors
+from tvmlite.relay.ops.common import axis_of, convert_numpy, fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.relay.ops.reshape import reshaped
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 ATTRS: dict[str, Any] = {"axis": None, "dtype": None, "exclusive": False, "reverse": False}
 
 
-def _infer(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    dtype = dtypes.check(call["dtype"] or checked.dtype)
+def _infer(call: Call, data: TensorType) -> TensorType:
+    dtype = dtypes.check(call["dtype"] or data.dtype)
     if dtype == "bool":
         raise fault(call, "the result would be bool, expected a dtype of numbers")
     if call["axis"] is None:
-        return TensorType((num_elements(checked.shape),), dtype)
-    axis_of(call, call["axis"], checked.ndim)
-    return TensorType(checked.shape, dtype)
+        return TensorType((num_elements(data.shape),), dtype)
+    axis_of(call, call["axis"], data.ndim)
+    return TensorType(data.shape, dtype)
 
 
 def _total_dtype(dtype: str) -> str:
@@ -84,27 +82,13 @@ def _numpy(ufunc: np.ufunc, start: int) -> Callable[..., np.ndarray]:
     return reference
 
 
-@operator(
-    "cumsum",
-    infer=_infer,
-    reference=_numpy(np.add, 0),
-    fuse=Fuse.OPAQUE,
-    attrs=ATTRS,
-    schedule=anchors.STATEMENT,
-)
+@statement("cumsum", infer=_infer, reference=_numpy(np.add, 0), attrs=ATTRS)
 def cumsum(call: Call, data: Tensor) -> Tensor:
     """Sums of the elements up to each along ``axis``; ``exclusive`` without it, ``reverse`` from the end."""
     return _scan(call, data, lambda total, x: total + x, 0, "cumsum")
 
 
-@operator(
-    "cumprod",
-    infer=_infer,
-    reference=_numpy(np.multiply, 1),
-    fuse=Fuse.OPAQUE,
-    attrs=ATTRS,
-    schedule=anchors.STATEMENT,
-)
+@statement("cumprod", infer=_infer, reference=_numpy(np.multiply, 1), attrs=ATTRS)
 def cumprod(call: Call, data: Tensor) -> Tensor:
     """Products of the elements up to each one along ``axis``; attributes as ``cumsum``'s."""
     return _scan(call, data, lambda total, x: total * x, 1, "cumprod")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import Dim, TensorType, Type, same_shape, show_shape
+from tvmlite.relay.ir.op import choice
+from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
+from tvmlite.relay.ops.common import fault, from_end, one_dtype
 from tvmlite.relay.ops.index import check_along, index_length
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
@@ -29,12 +29,10 @@ COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "min": (e.Min, np.minimum),
     "max": (e.Max, np.maximum),
 }
-"""How an update meets what is there: in te, and as a numpy ufunc."""
+"""How an update combines with what is there: in te, and as a numpy ufunc."""
 
 
 def _check_mode(call: Call, attribute: str, dtype: str) -> None:
-    if call[attribute] not in COMBINE:
-        raise fault(call, f"{attribute} is {call[attribute]!r}, expected one of {', '.join(COMBINE)}")
     if dtype == "bool" and call[attribute] in ("add", "mul"):
         raise fault(call, f"{attribute} is {call[attribute]!r}, data is bool, expected numbers")
 
@@ -64,20 +62,20 @@ def _guarded(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.
     return loop.If(e.all_of(inside), write(*found)) if inside else write()
 
 
-def _meet(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
+def _combined(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
     return loops.store(target, at, COMBINE[mode][0](loops.load(target, *at), update))
 
 
-def _elements_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
-    target, where, new = tensors(call, data, indices, updates)
-    check_along(call, target, where)
-    _check_mode(call, "reduction", one_dtype(call, target, new))
-    if not same_shape(where.shape, new.shape):
+def _elements_type(call: Call, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    check_along(call, data, indices)
+    _check_mode(call, "reduction", one_dtype(call, data, updates))
+    if not same_shape(indices.shape, updates.shape):
         raise fault(
             call,
-            f"indices are {show_shape(where.shape)}, updates are {show_shape(new.shape)}, expected one shape",
+            f"indices are {show_shape(indices.shape)}, updates are {show_shape(updates.shape)}, "
+            "expected one shape",
         )
-    return target
+    return data
 
 
 def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -89,13 +87,11 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     return result
 
 
-@operator(
+@statement(
     "scatter_elements",
     infer=_elements_type,
     reference=_elements_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"axis": 0, "reduction": "update"},
-    schedule=anchors.STATEMENT,
+    attrs={"axis": 0, "reduction": choice(*COMBINE)},
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
@@ -110,7 +106,7 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
 
                 def write(place: e.Expr) -> loop.Stmt:
                     target = (*others[:axis], place, *others[axis:])
-                    return _meet(call["reduction"], out, target, loops.load(new, *at))
+                    return _combined(call["reduction"], out, target, loops.load(new, *at))
 
                 return _guarded([loops.load(where, *at)], [extent], write)
 
@@ -121,14 +117,13 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
     return loops.extern("scatter_elements", [data, indices, updates], [(data.shape, data.dtype)], body)[0]
 
 
-def _nd_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
-    target, where, new = tensors(call, data, indices, updates)
-    length = index_length(call, where, target.ndim)
-    _check_mode(call, "mode", one_dtype(call, target, new))
-    expected = (*where.shape[1:], *target.shape[length:])
-    if not same_shape(new.shape, expected):
-        raise fault(call, f"updates are {show_shape(new.shape)}, expected {show_shape(expected)}")
-    return target
+def _nd_type(call: Call, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    length = index_length(call, indices, data.ndim)
+    _check_mode(call, "mode", one_dtype(call, data, updates))
+    expected = (*indices.shape[1:], *data.shape[length:])
+    if not same_shape(updates.shape, expected):
+        raise fault(call, f"updates are {show_shape(updates.shape)}, expected {show_shape(expected)}")
+    return data
 
 
 def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -141,14 +136,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
     return result
 
 
-@operator(
-    "scatter_nd",
-    infer=_nd_type,
-    reference=_nd_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"mode": "update"},
-    schedule=anchors.STATEMENT,
-)
+@statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": choice(*COMBINE)})
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
     length = indices.shape[0]
@@ -160,7 +148,7 @@ def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Te
             def write(*place: e.Expr) -> loop.Stmt:
                 return loops.nest(
                     tail,
-                    lambda *x: _meet(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
+                    lambda *x: _combined(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
                     name="x",
                 )
 

@@ -8,69 +8,51 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import (
-    Shape,
-    TensorType,
-    Type,
-    broadcast_shapes,
-    normal_dim,
-    same_shape,
-    show_shape,
-)
+from tvmlite.relay.ir.op import REQUIRED, Rounding, at_least
+from tvmlite.relay.ir.types import Shape, TensorType, broadcast_shapes, normal_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import (
+    ANY,
     axes_of,
     axis_of,
     broadcast_indices,
+    data_type,
     fault,
     is_one,
-    same_as_first,
-    tensors,
+    quietly,
+    replaced,
 )
+from tvmlite.relay.ops.register import Indices, broadcast, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 MOST_AXES = 64
 """How many axes numpy's arrays may have."""
 
 
-def _expanded(call: Call, shape: Shape) -> tuple[int, Shape]:
-    """Where the new axes go, and the shape with them."""
+def _expand_type(call: Call, data: TensorType) -> TensorType:
     count = call["num_newaxis"]
     if not 0 <= count <= MOST_AXES:
         raise fault(call, f"num_newaxis is {count}, expected 0 to {MOST_AXES}")
-    axis = axis_of(call, call["axis"], len(shape) + 1)
-    return axis, (*shape[:axis], *(1,) * count, *shape[axis:])
+    axis = axis_of(call, call["axis"], data.ndim + 1)
+    return TensorType((*data.shape[:axis], *(1,) * count, *data.shape[axis:]), data.dtype)
 
 
-def _expand_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(_expanded(call, checked.shape)[1], checked.dtype)
+def _expand_numpy(data: np.ndarray, axis: int, count: int) -> np.ndarray:
+    axis %= data.ndim + 1
+    return data.reshape((*data.shape[:axis], *(1,) * count, *data.shape[axis:]))
 
 
-def _expand_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    axis = call["axis"] % (data.ndim + 1)
-    return data.reshape((*data.shape[:axis], *(1,) * call["num_newaxis"], *data.shape[axis:]))
-
-
-@operator(
+@injective(
     "expand_dims",
     infer=_expand_type,
-    reference=_expand_numpy,
-    fuse=Fuse.INJECTIVE,
+    reference=quietly(_expand_numpy, "axis", "num_newaxis"),
     attrs={"axis": REQUIRED, "num_newaxis": 1},
     view=True,
 )
-def expand_dims(call: Call, data: Tensor) -> Tensor:
+def expand_dims(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``num_newaxis`` axes of extent 1 put in at ``axis`` (counted in the result's axes of one more)."""
-    axis, shape = _expanded(call, data.shape)
-    skip = axis + call["num_newaxis"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], *i[skip:])]
-
-    return compute(shape, element, name="expand_dims", tag="injective")
+    axis = call["axis"] % (data.ndim + 1)
+    return data[(*i[:axis], *i[axis + call["num_newaxis"] :])]
 
 
 def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
@@ -78,40 +60,23 @@ def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
     if call["axis"] is None:
         return tuple(k for k, extent in enumerate(shape) if is_one(extent))
     axes = axes_of(call, call["axis"], len(shape))
-    for k in axes:
-        if not is_one(shape[k]):
-            raise fault(call, f"axis is {call['axis']}, data is {show_shape(shape)}, expected extents of 1")
+    if not all(is_one(shape[k]) for k in axes):
+        raise fault(call, f"axis is {call['axis']}, data is {show_shape(shape)}, expected extents of 1")
     return axes
 
 
-def _squeeze_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    gone = _squeezed(call, checked.shape)
-    return TensorType(tuple(n for k, n in enumerate(checked.shape) if k not in gone), checked.dtype)
-
-
-def _squeeze_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.squeeze(data, call["axis"])
-
-
-@operator(
-    "squeeze",
-    infer=_squeeze_type,
-    reference=_squeeze_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": None},
-    view=True,
-)
-def squeeze(call: Call, data: Tensor) -> Tensor:
-    """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""
+def _squeeze_type(call: Call, data: TensorType) -> TensorType:
     gone = _squeezed(call, data.shape)
+    return TensorType(tuple(n for k, n in enumerate(data.shape) if k not in gone), data.dtype)
 
-    def element(*i: e.Expr) -> e.Expr:
-        kept = iter(i)
-        return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
 
-    shape = tuple(n for k, n in enumerate(data.shape) if k not in gone)
-    return compute(shape, element, name="squeeze", tag="injective")
+@injective(
+    "squeeze", infer=_squeeze_type, reference=quietly(np.squeeze, "axis"), attrs={"axis": None}, view=True
+)
+def squeeze(call: Call, i: Indices, data: Tensor) -> e.Expr:
+    """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""
+    gone, kept = _squeezed(call, data.shape), iter(i)
+    return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
 
 
 def _permutation(call: Call, rank: int) -> tuple[int, ...]:
@@ -124,159 +89,101 @@ def _permutation(call: Call, rank: int) -> tuple[int, ...]:
     return order
 
 
-def _transpose_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    order = _permutation(call, checked.ndim)
-    return TensorType(tuple(checked.shape[k] for k in order), checked.dtype)
+def _transpose_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(tuple(data.shape[k] for k in _permutation(call, data.ndim)), data.dtype)
 
 
 def _transpose_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.transpose(data, call["axes"] or None)
 
 
-@operator(
-    "transpose",
-    infer=_transpose_type,
-    reference=_transpose_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axes": None},
-)
-def transpose(call: Call, data: Tensor) -> Tensor:
+@injective("transpose", infer=_transpose_type, reference=_transpose_numpy, attrs={"axes": None})
+def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Axis ``k`` of the result is axis ``axes[k]`` of the data; without ``axes``, all in reverse."""
     order = _permutation(call, data.ndim)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[tuple(i[order.index(k)] for k in range(data.ndim))]
-
-    return compute(tuple(data.shape[k] for k in order), element, name="transpose", tag="injective")
+    return data[tuple(i[order.index(k)] for k in range(data.ndim))]
 
 
-def _reverse_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
-
-
-def _reverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.flip(data, call["axis"])
-
-
-@operator(
-    "reverse", infer=_reverse_type, reference=_reverse_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": REQUIRED}
+@injective(
+    "reverse",
+    infer=data_type(ANY, has_axis=True),
+    reference=quietly(np.flip, "axis"),
+    attrs={"axis": REQUIRED},
 )
-def reverse(call: Call, data: Tensor) -> Tensor:
+def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The last first, along ``axis``."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
-
-    return compute(data.shape, element, name="reverse", tag="injective")
+    return data[replaced(i, axis, data.shape[axis] - 1 - i[axis])]
 
 
-def _broadcast_type(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
+def _broadcast_type(call: Call, data: TensorType) -> TensorType:
     shape = tuple(normal_dim(extent) for extent in call["shape"])
-    if not same_shape(broadcast_shapes(checked.shape, shape, str(call.op), call.span), shape):
+    if not same_shape(broadcast_shapes(data.shape, shape, str(call.op), call.span), shape):
         raise fault(
-            call, f"data is {show_shape(checked.shape)}, which does not broadcast to {show_shape(shape)}"
+            call, f"data is {show_shape(data.shape)}, which does not broadcast to {show_shape(shape)}"
         )
-    return TensorType(shape, checked.dtype)
+    return TensorType(shape, data.dtype)
 
 
 def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.broadcast_to(data, call["shape"]).copy()
 
 
-@operator(
+@broadcast(
     "broadcast_to",
+    rounding=Rounding.ONCE,
     infer=_broadcast_type,
     reference=_broadcast_numpy,
-    fuse=Fuse.BROADCAST,
     attrs={"shape": REQUIRED},
     open_attrs=("shape",),
 )
-def broadcast_to(call: Call, data: Tensor) -> Tensor:
+def broadcast_to(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The data repeated along new axes and axes of extent 1 until it has ``shape``."""
-    shape = tuple(normal_dim(extent) for extent in call["shape"])
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[broadcast_indices(data.shape, shape, i)]
-
-    return compute(shape, element, name="broadcast_to", tag="broadcast")
+    return data[broadcast_indices(data.shape, tuple(normal_dim(extent) for extent in call["shape"]), i)]
 
 
 def _tiled(call: Call, shape: Sequence[Any]) -> tuple[Shape, Shape]:
     """Shape and repetitions, both with the longer one's rank."""
     reps = call["reps"] if isinstance(call["reps"], tuple) else (call["reps"],)
-    if any(isinstance(r, int) and r < 0 for r in reps):
-        raise fault(call, f"reps are {reps}, expected at least 0")
     rank = max(len(shape), len(reps))
     return (1,) * (rank - len(shape)) + tuple(shape), (1,) * (rank - len(reps)) + reps
 
 
-def _tile_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    shape, reps = _tiled(call, checked.shape)
-    return TensorType(tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True)), checked.dtype)
+def _tile_type(call: Call, data: TensorType) -> TensorType:
+    shape, reps = _tiled(call, data.shape)
+    return TensorType(tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True)), data.dtype)
 
 
-def _tile_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.tile(data, call["reps"])
-
-
-@operator(
+@injective(
     "tile",
     infer=_tile_type,
-    reference=_tile_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"reps": REQUIRED},
+    reference=quietly(np.tile, "reps"),
+    attrs={"reps": at_least(0)},
     open_attrs=("reps",),
 )
-def tile(call: Call, data: Tensor) -> Tensor:
+def tile(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The data laid out ``reps`` times along each axis, as ``numpy.tile``."""
     shape, reps = _tiled(call, data.shape)
-    skip = len(shape) - data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = [
-            0 if is_one(n) else index if is_one(r) else index % n
-            for index, n, r in zip(i, shape, reps, strict=True)
-        ]
-        return data[tuple(at[skip:])]
-
-    result = tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True))
-    return compute(result, element, name="tile", tag="injective")
+    at = [
+        0 if is_one(n) else index if is_one(r) else index % n
+        for index, n, r in zip(i, shape, reps, strict=True)
+    ]
+    return data[tuple(at[len(shape) - data.ndim :])]
 
 
-def _repeat_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis, repeats = axis_of(call, call["axis"], checked.ndim), call["repeats"]
-    if isinstance(repeats, int) and repeats < 0:
-        raise fault(call, f"repeats is {repeats}, expected at least 0")
-    longer = normal_dim(checked.shape[axis] * repeats)
-    return TensorType((*checked.shape[:axis], longer, *checked.shape[axis + 1 :]), checked.dtype)
+def _repeat_type(call: Call, data: TensorType) -> TensorType:
+    axis = axis_of(call, call["axis"], data.ndim)
+    return TensorType(replaced(data.shape, axis, normal_dim(data.shape[axis] * call["repeats"])), data.dtype)
 
 
-def _repeat_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.repeat(data, call["repeats"], call["axis"])
-
-
-@operator(
+@injective(
     "repeat",
     infer=_repeat_type,
-    reference=_repeat_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"repeats": REQUIRED, "axis": REQUIRED},
+    reference=quietly(np.repeat, "repeats", "axis"),
+    attrs={"repeats": at_least(0), "axis": REQUIRED},
     open_attrs=("repeats",),
 )
-def repeat(call: Call, data: Tensor) -> Tensor:
+def repeat(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Each slice along ``axis`` ``repeats`` times in a row."""
-    axis, repeats = call["axis"] % data.ndim, call["repeats"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], i[axis] // repeats, *i[axis + 1 :])]
-
-    longer = normal_dim(data.shape[axis] * repeats)
-    shape = (*data.shape[:axis], longer, *data.shape[axis + 1 :])
-    return compute(shape, element, name="repeat", tag="injective")
+    axis = call["axis"] % data.ndim
+    return data[replaced(i, axis, i[axis] // call["repeats"])]

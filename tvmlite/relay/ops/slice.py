@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, choice, operator
 from tvmlite.relay.ir.types import (
     Dim,
     Shape,
     TensorType,
     TupleType,
-    Type,
     normal_dim,
     same_dim,
     same_shape,
     show_dim,
     show_shape,
 )
-from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
+from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, replaced
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -88,86 +88,83 @@ def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
     return values * count if count is not None and len(values) == 1 else values
 
 
-def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
-    """Start, stride and count on each axis of ``shape``."""
+def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Axes, begins, ends and strides, one of each for each axis that is cut."""
     begin, end = _several(call["begin"]), _several(call["end"])
     strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
-    if not len(begin) == len(end) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
+    axes = tuple(range(len(begin))) if call["axes"] is None else call["axes"]
+    if call["slice_mode"] == "size":
+        pairs = zip(begin, end, strict=False)
+        end = tuple(None if isinstance(n, int) and n < 0 else first + n for first, n in pairs)
+    return axes, begin, end, strides
+
+
+def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
+    """Start, stride and count on each axis of ``shape``."""
+    axes, begin, end, strides = _given(call)
+    if not len(begin) == len(_several(call["end"])) == len(strides) or (
+        call["axes"] is None and len(begin) > len(shape)
+    ):
         raise fault(
             call,
             f"data is {show_shape(shape)}, begin is {show_shape(begin)}, end is {show_shape(end)}, "
             f"strides are {show_shape(strides)}, expected one of each an axis",
         )
-    if any(not isinstance(stride, int) or stride == 0 for stride in strides):
+    if 0 in strides:
         raise fault(call, f"strides are {show_shape(strides)}, expected numbers other than 0")
-    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
-    axes = [axis_of(call, axis, len(shape), "axes") for axis in axes]
-    axes_of(call, tuple(axes), len(shape), "axes")
+    axes_of(call, axes, len(shape), "axes")
     if len(axes) != len(begin):
         raise fault(call, f"axes are {show_shape(axes)}, begin is {show_shape(begin)}, expected as many")
     cuts: list[tuple[Dim, int, Dim]] = [(0, 1, extent) for extent in shape]
     for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
-        if call["slice_mode"] == "size":
-            last = None if isinstance(last, int) and last < 0 else first + last
         start, count = sliced_axis(first, last, stride, shape[axis])
         cuts[axis] = (start, stride, count)
     return cuts
 
 
-def _slice_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if call["slice_mode"] not in ("end", "size"):
-        raise fault(call, f"slice_mode is {call['slice_mode']!r}, expected 'end' or 'size'")
-    return TensorType(tuple(count for _, _, count in _cuts(call, checked.shape)), checked.dtype)
+def _slice_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(tuple(count for _, _, count in _cuts(call, data.shape)), data.dtype)
 
 
 def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    begin, end = _several(call["begin"]), _several(call["end"])
-    strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
-    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
     at = [slice(None)] * data.ndim
-    for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
-        if call["slice_mode"] == "size":
-            last = None if last < 0 else first + last
-        at[axis] = slice(first, last, stride)
+    for axis, *cut in zip(*_given(call), strict=True):
+        at[axis] = slice(*cut)
     return data[tuple(at)].copy()
 
 
-@operator(
+@injective(
     "strided_slice",
     infer=_slice_type,
     reference=_slice_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None, "axes": None, "slice_mode": "end"},
+    attrs={
+        **dict.fromkeys(("begin", "end"), REQUIRED),
+        **dict.fromkeys(("strides", "axes")),
+        "slice_mode": choice("end", "size"),
+    },
     open_attrs=("begin", "end"),
 )
-def strided_slice(call: Call, data: Tensor) -> Tensor:
+def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data[begin:end:strides]`` along ``axes`` (the first ones unless given), clamped as in numpy.
 
     With ``slice_mode`` "size", ``end`` is a number of elements, and a negative one means up to the end.
     """
     cuts = _cuts(call, data.shape)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
-
-    return compute(tuple(count for _, _, count in cuts), element, name="strided_slice", tag="injective")
+    return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
 
-# --- windows that a run tells ---
+# --- windows of places known at run time ------------------------------------------------------------
 
 
-def _window_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if not all(isinstance(call[name], tuple) for name in ("begin", "strides", "shape")):
-        raise fault(call, "begin, strides and shape are tuples, with one of each an axis")
-    if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == checked.ndim:
+def _window_type(call: Call, data: TensorType) -> TensorType:
+    given = [_several(call[name]) for name in ("begin", "strides", "shape")]
+    if any(len(one) != data.ndim for one in given):
         raise fault(
             call,
-            f"data is {show_shape(checked.shape)}, begin, strides and shape are {show_shape(call['begin'])}, "
-            f"{show_shape(call['strides'])}, {show_shape(call['shape'])}, expected one of each an axis",
+            f"data is {show_shape(data.shape)}, begin, strides and shape are "
+            f"{', '.join(show_shape(one) for one in given)}, expected one of each an axis",
         )
-    return TensorType(tuple(normal_dim(n) for n in call["shape"]), checked.dtype)
+    return TensorType(tuple(normal_dim(n) for n in call["shape"]), data.dtype)
 
 
 def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -178,25 +175,19 @@ def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@injective(
     "strided_window",
     infer=_window_type,
     reference=_window_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"begin": REQUIRED, "strides": REQUIRED, "shape": REQUIRED},
     open_attrs=("begin", "strides", "shape"),
 )
-def strided_window(call: Call, data: Tensor) -> Tensor:
+def strided_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Of each axis ``shape`` elements from ``begin`` on, ``strides`` apart: numbers and dimensions that a run
     computes, and that say no more than they do. An index outside is that of the nearest element.
     """
-    shape = tuple(normal_dim(n) for n in call["shape"])
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
-        return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
-
-    return compute(shape, element, name="strided_window", tag="injective")
+    at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
+    return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
 
 
 # --- split ------------------------------------------------------------------------------------------
@@ -223,15 +214,12 @@ def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
         return axis, [(normal_dim(each * k), each) for k in range(sections)]
     if not isinstance(sections, tuple):
         raise fault(call, f"indices_or_sections is {show_dim(sections)}, expected a number or a tuple")
-    bounds = [0, *sections, None]
-    return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise(bounds)]
+    return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise((0, *sections, None))]
 
 
-def _split_type(call: Call, data: Type) -> TupleType:
-    (checked,) = tensors(call, data)
-    axis, pieces = _pieces(call, checked.shape)
-    before, after = checked.shape[:axis], checked.shape[axis + 1 :]
-    return TupleType(tuple(TensorType((*before, n, *after), checked.dtype) for _, n in pieces))
+def _split_type(call: Call, data: TensorType) -> TupleType:
+    axis, pieces = _pieces(call, data.shape)
+    return TupleType(tuple(TensorType(replaced(data.shape, axis, n), data.dtype) for _, n in pieces))
 
 
 def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -242,6 +230,7 @@ def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @operator(
     "split",
+    rounding=Rounding.ONCE,
     infer=_split_type,
     reference=_split_numpy,
     fuse=Fuse.INJECTIVE,
@@ -256,31 +245,27 @@ def split(call: Call, data: Tensor) -> list[Tensor]:
 
 def _piece(data: Tensor, axis: int, start: Dim, extent: Dim) -> Tensor:
     def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], i[axis] + start, *i[axis + 1 :])]
+        return data[replaced(i, axis, i[axis] + start)]
 
-    shape = (*data.shape[:axis], extent, *data.shape[axis + 1 :])
-    return compute(shape, element, name="split", tag="injective")
+    return compute(replaced(data.shape, axis, extent), element, name="split", tag="injective")
 
 
 # --- concatenate and stack --------------------------------------------------------------------------
 
 
-def _concatenate_type(call: Call, *types: Type) -> TensorType:
-    fields = tensors(call, *types)
-    if not fields:
+def _concatenate_type(call: Call, *types: TensorType) -> TensorType:
+    if not types:
         raise fault(call, "nothing to join, expected at least one tensor")
-    dtype, axis = one_dtype(call, *fields), axis_of(call, call["axis"], fields[0].ndim)
-    first = fields[0].shape
-    for other in fields[1:]:
-        rest = other.shape[:axis] + other.shape[axis + 1 :]
-        if other.ndim != len(first) or not same_shape(rest, first[:axis] + first[axis + 1 :]):
-            raise fault(
-                call,
-                f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, "
-                f"expected them to differ on axis {axis} only",
-            )
-    total = _total([f.shape[axis] for f in fields])
-    return TensorType((*first[:axis], total, *first[axis + 1 :]), dtype)
+    dtype, axis = one_dtype(call, *types), axis_of(call, call["axis"], types[0].ndim)
+    first = types[0].shape
+    for other in types[1:]:
+        if other.ndim != len(first) or not same_shape(replaced(other.shape, axis), replaced(first, axis)):
+            raise fault(call, f"shapes are {_shapes(types)}, expected them to differ on axis {axis} only")
+    return TensorType(replaced(first, axis, _total([one.shape[axis] for one in types])), dtype)
+
+
+def _shapes(types: Sequence[TensorType]) -> str:
+    return " and ".join(show_shape(one.shape) for one in types)
 
 
 def _total(extents: Sequence[Dim]) -> Dim:
@@ -294,57 +279,38 @@ def _concatenate_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
     return np.concatenate(arrays, call["axis"])
 
 
-@operator(
-    "concatenate",
-    infer=_concatenate_type,
-    reference=_concatenate_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": 0},
-)
-def concatenate(call: Call, *data: Tensor) -> Tensor:
+@injective("concatenate", infer=_concatenate_type, reference=_concatenate_numpy, attrs={"axis": 0})
+def concatenate(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     """The tensors one after the other along ``axis``."""
     axis = call["axis"] % data[0].ndim
     starts = [_total([t.shape[axis] for t in data[:k]]) for k in range(len(data))]
-
-    def element(*i: e.Expr) -> e.Expr:
-        value = data[0][i]
-        for tensor, start in zip(data[1:], starts[1:], strict=True):
-            shifted = tensor[(*i[:axis], i[axis] - start, *i[axis + 1 :])]
-            value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
-        return value
-
-    shape = (*data[0].shape[:axis], _total([t.shape[axis] for t in data]), *data[0].shape[axis + 1 :])
-    return compute(shape, element, name="concatenate", tag="injective")
+    value = data[0][i]
+    for tensor, start in zip(data[1:], starts[1:], strict=True):
+        shifted = tensor[replaced(i, axis, i[axis] - start)]
+        value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
+    return value
 
 
-def _stack_type(call: Call, *types: Type) -> TensorType:
-    fields = tensors(call, *types)
-    if not fields:
+def _stack_type(call: Call, *types: TensorType) -> TensorType:
+    if not types:
         raise fault(call, "nothing to stack, expected at least one tensor")
-    dtype, first = one_dtype(call, *fields), fields[0].shape
-    if not all(same_shape(f.shape, first) for f in fields):
-        raise fault(
-            call, f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, expected one shape"
-        )
+    dtype, first = one_dtype(call, *types), types[0].shape
+    if not all(same_shape(f.shape, first) for f in types):
+        raise fault(call, f"shapes are {_shapes(types)}, expected one shape")
     axis = axis_of(call, call["axis"], len(first) + 1)
-    return TensorType((*first[:axis], len(fields), *first[axis:]), dtype)
+    return TensorType((*first[:axis], len(types), *first[axis:]), dtype)
 
 
 def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
     return np.stack(arrays, call["axis"])
 
 
-@operator("stack", infer=_stack_type, reference=_stack_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": 0})
-def stack(call: Call, *data: Tensor) -> Tensor:
+@injective("stack", infer=_stack_type, reference=_stack_numpy, attrs={"axis": 0})
+def stack(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     """The tensors, of one shape, along a new axis ``axis``."""
     axis = call["axis"] % (data[0].ndim + 1)
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = (*i[:axis], *i[axis + 1 :])
-        value = data[0][at]
-        for position, tensor in enumerate(data[1:], start=1):
-            value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)
-        return value
-
-    shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
-    return compute(shape, element, name="stack", tag="injective")
+    at = replaced(i, axis)
+    value = data[0][at]
+    for position, tensor in enumerate(data[1:], start=1):
+        value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)
+    return value

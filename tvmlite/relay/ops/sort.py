@@ -9,14 +9,14 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import at_least, choice
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import axis_of, fault, tensors
+from tvmlite.relay.ops.common import ANY, axis_of, data_type, fault, replaced
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -34,7 +34,7 @@ def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:
 class MergeSort:
     """The order of one row by a bottom-up merge sort of its indices.
 
-    ``order[side]`` holds sorted runs of ``width`` indices; a turn merges them in pairs into the other side.
+    ``order[side]`` holds sorted runs of ``width`` indices; an iteration merges pairs into the other side.
     """
 
     def __init__(self, key: Callable[[e.Expr], e.Expr], extent: Dim, ascending: bool) -> None:
@@ -46,9 +46,9 @@ class MergeSort:
     def then(self, use: Callable[[Callable[[e.Expr], e.Expr]], loop.Stmt]) -> loop.Stmt:
         """The sort, then ``use(place)``: ``place(k)`` is the index of the ``k``-th in order."""
         start = loops.over(self.extent, lambda k: loops.store(self.order, (0, k), k), "k")
-        turns = loop.While(self.width.value < self.extent, self._iteration())
+        merging = loop.While(self.width.value < self.extent, self._iteration())
         done = use(lambda k: loops.load(self.order, self.side.value, k))
-        body = loop.sequence(start, self.side.set(0), self.width.set(1), turns, done)
+        body = loop.sequence(start, self.side.set(0), self.width.set(1), merging, done)
         return loops.allocated(body, self.order, self.side, self.width, self.left, self.right)
 
     def _iteration(self) -> loop.Stmt:
@@ -137,24 +137,13 @@ def _order_numpy(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
 # --- sort and argsort -------------------------------------------------------------------------------
 
 
-def _sort_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
-
-
 def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     order = _order_numpy(data, call["axis"], call["is_ascend"])
     return np.take_along_axis(data, order, call["axis"])
 
 
-@operator(
-    "sort",
-    infer=_sort_type,
-    reference=_sort_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"axis": -1, "is_ascend": True},
-    schedule=anchors.STATEMENT,
+@statement(
+    "sort", infer=data_type(ANY, has_axis=True), reference=_sort_numpy, attrs={"axis": -1, "is_ascend": True}
 )
 def sort(call: Call, data: Tensor) -> Tensor:
     """The elements of each row along ``axis`` in order."""
@@ -176,21 +165,19 @@ def _index_dtype(call: Call) -> str:
     return dtype
 
 
-def _argsort_type(call: Call, data: Type) -> TensorType:
-    return TensorType(_sort_type(call, data).shape, _index_dtype(call))
+def _argsort_type(call: Call, data: TensorType) -> TensorType:
+    return data_type(ANY, has_axis=True, dtype=_index_dtype(call))(call, data)
 
 
 def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return _order_numpy(data, call["axis"], call["is_ascend"]).astype(dtypes.numpy_of(call["dtype"]))
 
 
-@operator(
+@statement(
     "argsort",
     infer=_argsort_type,
     reference=_argsort_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={"axis": -1, "is_ascend": True, "dtype": "int32"},
-    schedule=anchors.STATEMENT,
 )
 def argsort(call: Call, data: Tensor) -> Tensor:
     """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
@@ -205,25 +192,18 @@ def argsort(call: Call, data: Tensor) -> Tensor:
 
 # --- topk -------------------------------------------------------------------------------------------
 
-RESULTS = ("both", "values", "indices")
-
 
 def _topk_shape(call: Call, shape: Shape) -> Shape:
     axis, k = axis_of(call, call["axis"], len(shape)), normal_dim(call["k"])
-    if isinstance(k, int) and k < 0:
-        raise fault(call, f"k is {k}, expected at least 0")
     fits = k <= shape[axis]
     if not (fits if isinstance(fits, bool) else k is shape[axis] or arith.Analyzer().prove(fits)):
         raise fault(call, f"k is {k}, the data's extent is {shape[axis]}, expected k to be at most that")
-    return (*shape[:axis], k, *shape[axis + 1 :])
+    return replaced(shape, axis, k)
 
 
-def _topk_type(call: Call, data: Type) -> Type:
-    (checked,) = tensors(call, data)
-    shape = _topk_shape(call, checked.shape)
-    values, indices = TensorType(shape, checked.dtype), TensorType(shape, _index_dtype(call))
-    if call["ret_type"] not in RESULTS:
-        raise fault(call, f"ret_type is {call['ret_type']!r}, expected one of {', '.join(RESULTS)}")
+def _topk_type(call: Call, data: TensorType) -> Type:
+    shape = _topk_shape(call, data.shape)
+    values, indices = TensorType(shape, data.dtype), TensorType(shape, _index_dtype(call))
     return {"both": TupleType((values, indices)), "values": values, "indices": indices}[call["ret_type"]]
 
 
@@ -234,13 +214,17 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     return {"both": (values, indices), "values": values, "indices": indices}[call["ret_type"]]
 
 
-@operator(
+@statement(
     "topk",
     infer=_topk_type,
     reference=_topk_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"k": 1, "axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"},
-    schedule=anchors.STATEMENT,
+    attrs={
+        "k": at_least(0, 1),
+        "axis": -1,
+        "ret_type": choice("both", "values", "indices"),
+        "is_ascend": False,
+        "dtype": "int32",
+    },
     open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:
@@ -249,7 +233,7 @@ def topk(call: Call, data: Tensor) -> Any:
     ``ret_type`` says which of the two is given; of equals the one of the least index comes first.
     """
     axis, shape, kind = call["axis"] % data.ndim, _topk_shape(call, data.shape), call["ret_type"]
-    wanted = RESULTS[1:] if kind == "both" else (kind,)
+    wanted = ("values", "indices") if kind == "both" else (kind,)
     dtype_of = {"values": data.dtype, "indices": _index_dtype(call)}
 
     def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:

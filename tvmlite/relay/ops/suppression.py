@@ -7,19 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements, same_shape, show_shape
+from tvmlite.relay.ir.types import TensorType, TupleType, num_elements, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.relay.ops.sort import MergeSort
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _type(call: Call, *types: Type) -> TupleType:
-    boxes, scores, most, overlap, least = tensors(call, *types)
+def _type(call: Call, *types: TensorType) -> TupleType:
+    boxes, scores, most, overlap, least = types
     fits = boxes.ndim == scores.ndim == 3 and same_shape(
         (boxes.shape[0], boxes.shape[1], 4), (scores.shape[0], scores.shape[2], boxes.shape[2])
     )
@@ -72,13 +71,8 @@ def _numpy(call: Call, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarra
     return table, np.array([len(rows)], np.int64)
 
 
-@operator(
-    "vision.all_class_non_max_suppression",
-    infer=_type,
-    reference=_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"center_point_box": False},
-    schedule=anchors.STATEMENT,
+@statement(
+    "vision.all_class_non_max_suppression", infer=_type, reference=_numpy, attrs={"center_point_box": False}
 )
 def all_class_non_max_suppression(
     call: Call,

@@ -5,14 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
+from tvmlite.relay.ops.common import (
+    INTEGERS,
+    agree,
+    as_index,
+    axis_of,
+    clamp,
+    expect,
+    fault,
+    one_dtype,
+    replaced,
+)
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
-
-MODES = ("linear", "circular")
 
 
 def _infer(call: Call, cache: TensorType, update: TensorType, start: TensorType) -> TensorType:
@@ -20,9 +28,7 @@ def _infer(call: Call, cache: TensorType, update: TensorType, start: TensorType)
     axis = axis_of(call, call["axis"], cache.ndim)
     if axis == 0 or cache.ndim != update.ndim:
         raise fault(call, f"axis is {axis} of a cache of {cache.ndim} axes, the update has {update.ndim}")
-    if call["mode"] not in MODES:
-        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(MODES)}")
-    expect_integers(call, "the places", start)
+    expect(call, "the places are", start.dtype, INTEGERS)
     if start.ndim != 1:
         raise fault(call, f"the places have {start.ndim} axes, expected 1")
     agree(call, "the number of places", start.shape[0], cache.shape[0])
@@ -46,27 +52,19 @@ def _numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray)
     return result
 
 
-@operator(
-    "tensor_scatter",
-    infer=_infer,
-    reference=_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": -2, "mode": "linear"},
+@injective(
+    "tensor_scatter", infer=_infer, reference=_numpy, attrs={"axis": -2, "mode": choice("linear", "circular")}
 )
-def tensor_scatter(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:
+def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start: Tensor) -> e.Expr:
     """``cache`` with ``update[b]`` written from ``start[b]`` on along ``axis``.
 
-    What would lie outside is not written; ``circular`` begins anew at the end.
+    What would lie outside is not written; ``circular`` begins again at the start.
     """
     axis = call["axis"] % cache.ndim
     extent, count = cache.shape[axis], update.shape[axis]
-
-    def element(*i: e.Expr) -> e.Expr:
-        from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
-        if call["mode"] == "circular":
-            from_start = from_start % extent
-        inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
-        new = update[(*i[:axis], clamp(from_start, count), *i[axis + 1 :])]
-        return e.Select(inside, new, cache[i])
-
-    return compute(cache.shape, element, name="tensor_scatter", tag="injective")
+    from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
+    if call["mode"] == "circular":
+        from_start = from_start % extent
+    inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
+    new = update[replaced(i, axis, clamp(from_start, count))]
+    return e.Select(inside, new, cache[i])

@@ -7,13 +7,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, show_shape
+from tvmlite.relay.ir.op import choice
+from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
+from tvmlite.relay.ops.common import INTEGERS, agree, expect, fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 TOGETHER = 8
@@ -25,16 +25,16 @@ ROWS = 16
 _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
 
 
-def _type(call: Call, *types: Type) -> TensorType:
-    data, roots, nodes, thresholds, weights = given = tensors(call, *types)
-    if [one.ndim for one in given] != [2, 1, 2, 1, 2]:
+def _type(call: Call, *types: TensorType) -> TensorType:
+    data, roots, nodes, thresholds, weights = types
+    if [one.ndim for one in types] != [2, 1, 2, 1, 2]:
         raise fault(
             call,
-            f"arguments are {', '.join(show_shape(one.shape) for one in given)}, expected (rows, features), "
+            f"arguments are {', '.join(show_shape(one.shape) for one in types)}, expected (rows, features), "
             "(trees,), (nodes, 3), (nodes,) and (nodes, targets)",
         )
-    expect_integers(call, "roots", roots)
-    expect_integers(call, "nodes", nodes)
+    expect(call, "roots are", roots.dtype, INTEGERS)
+    expect(call, "nodes are", nodes.dtype, INTEGERS)
     if not dtypes.is_float(data.dtype) or {thresholds.dtype, weights.dtype} != {data.dtype}:
         raise fault(
             call,
@@ -44,8 +44,6 @@ def _type(call: Call, *types: Type) -> TensorType:
     agree(call, "the second extent of nodes", nodes.shape[1], 3)
     agree(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])
     agree(call, "the number of weights", weights.shape[0], nodes.shape[0])
-    if call["aggregate"] not in _START:
-        raise fault(call, f"aggregate is {call['aggregate']!r}, expected one of {', '.join(_START)}")
     return TensorType((data.shape[0], weights.shape[1]), data.dtype)
 
 
@@ -68,14 +66,7 @@ def _numpy(
     return result
 
 
-@operator(
-    "tree_ensemble",
-    infer=_type,
-    reference=_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"aggregate": "sum"},
-    schedule=anchors.STATEMENT,
-)
+@statement("tree_ensemble", infer=_type, reference=_numpy, attrs={"aggregate": choice(*_START)})
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from tvmlite import te
-from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim, show_shape
+from tvmlite.relay.ops.common import fault
 from tvmlite.te import expr as e
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -25,9 +28,9 @@ def spatial(call: Call, name: str, rank: int) -> tuple[Any, ...]:
     if len(values) == 1 and rank > 1:
         values = values * rank
     if len(values) != rank:
-        raise TypeInferError(f"{call.op}: {name} is {value}, expected {rank} values", call.span)
+        raise fault(call, f"{name} is {value}, expected {rank} values")
     if any(isinstance(v, int) and v < 1 for v in values):
-        raise TypeInferError(f"{call.op}: {name} is {value}, expected at least 1", call.span)
+        raise fault(call, f"{name} is {value}, expected at least 1")
     return values
 
 
@@ -40,8 +43,47 @@ def padding_of(call: Call, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]
     elif len(values) == rank:
         values = values * 2
     if len(values) != 2 * rank:
-        raise TypeInferError(f"{call.op}: padding is {value}, expected {2 * rank} values", call.span)
+        raise fault(call, f"padding is {value}, expected {2 * rank} values")
     return values[:rank], values[rank:]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How the windows of a call lie on its data: numbers an axis, the padding before and after."""
+
+    kernel: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    dilation: tuple[Any, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def extents(self, sizes: Sequence[Dim], ceil: bool = False) -> Shape:
+        """How many windows lie along axes of ``sizes``; ``ceil``: the last may hang over the end."""
+        extent = ceil_window_extent if ceil else window_extent
+        axes = zip(sizes, self.kernel, self.strides, self.dilation, self.begins, self.ends, strict=True)
+        return tuple(extent(*axis) for axis in axes)
+
+    def places(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
+        """Where the elements ``taps`` of the windows ``at`` are in the padded data."""
+        axes = zip(at, taps, self.strides, self.dilation, strict=True)
+        return [y * s + k * d for y, k, s, d in axes]
+
+    def taps(self) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+        """Each element of a window, and where it is from the window's beginning."""
+        for tap in product(*map(range, known(self.kernel))):
+            yield tap, [k * d for k, d in zip(tap, self.dilation, strict=True)]
+
+    def reach(self, count: Sequence[Any]) -> list[Any]:
+        """The extents that ``count`` windows cover."""
+        axes = zip(count, self.kernel, self.strides, self.dilation, strict=True)
+        return [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes]
+
+
+def geometry(call: Call, kernel: str | Sequence[Dim], rank: int) -> Geometry:
+    """The geometry of ``call`` on ``rank`` axes; ``kernel`` is given, or names the attribute that has it."""
+    extents = spatial(call, kernel, rank) if isinstance(kernel, str) else tuple(kernel)
+    strides, dilation = spatial(call, "strides", rank), spatial(call, "dilation", rank)
+    return Geometry(extents, strides, dilation, *padding_of(call, rank))
 
 
 def check_layout(call: Call, attribute: str, rank: int) -> None:
@@ -75,19 +117,18 @@ def check_data(call: Call, data: TensorType, attribute: str, rank: int) -> int:
     block = block_of(call, attribute, rank)
     check_rank(call, "data", data, rank + 2 + (block > 0))
     if block and not same_dim(data.shape[-1], block):
-        raise TypeInferError(
-            f"{call.op}: data is {show_shape(data.shape)}, {attribute} is {call[attribute]!r}: "
+        raise fault(
+            call,
+            f"data is {show_shape(data.shape)}, {attribute} is {call[attribute]!r}: "
             f"the last axis is not a block of {block}",
-            call.span,
         )
     return block
 
 
 def check_rank(call: Call, what: str, given: TensorType, rank: int) -> None:
     """Refuse an argument without exactly ``rank`` axes."""
-    if not isinstance(given, TensorType) or given.ndim != rank:
-        shape = show_shape(given.shape) if isinstance(given, TensorType) else "a tuple"
-        raise TypeInferError(f"{call.op}: {what} is {shape}, expected {rank} axes", call.span)
+    if given.ndim != rank:
+        raise fault(call, f"{what} is {show_shape(given.shape)}, expected {rank} axes")
 
 
 def window_extent(size: Dim, kernel: Dim, stride: int, dilation: int, begin: int, end: int) -> Dim:
@@ -116,10 +157,10 @@ def known(extents: Sequence[Dim]) -> list[int]:
 def check_extents(call: Call, shape: Sequence[Dim], data: TensorType) -> None:
     """Refuse windows that do not fit into the padded data."""
     if any(isinstance(d, int) and d < 1 for d in shape):
-        raise TypeInferError(
-            f"{call.op}: the window does not fit into data {show_shape(data.shape)}: "
+        raise fault(
+            call,
+            f"the window does not fit into data {show_shape(data.shape)}: "
             f"the output would be {show_shape(shape)}",
-            call.span,
         )
 
 
@@ -163,18 +204,12 @@ def padded_numpy(
     data: np.ndarray, begins: Sequence[int], ends: Sequence[int], value: Any, trailing: int = 0
 ) -> np.ndarray:
     """``padded`` in numpy; negative padding crops."""
-    lead = data.ndim - len(begins) - trailing
-    sizes = data.shape[lead : lead + len(begins)]
-    shape = [*data.shape[:lead]]
-    shape += [d + b + f for d, b, f in zip(sizes, begins, ends, strict=True)]
-    shape += data.shape[lead + len(begins) :]
-    result = np.full(shape, value, dtype=data.dtype)
-    source, target = [slice(None)] * lead, [slice(None)] * lead
-    for size, begin, end in zip(sizes, begins, ends, strict=True):
-        source.append(slice(max(0, -begin), size - max(0, -end)))
-        target.append(slice(max(0, begin), max(0, begin) + size - max(0, -begin) - max(0, -end)))
-    result[tuple(target)] = data[tuple(source)]
-    return result
+    none = [(0, 0)]
+    widths = none * (data.ndim - len(begins) - trailing) + [*zip(begins, ends, strict=True)] + none * trailing
+    wider = np.pad(data, [(max(b, 0), max(f, 0)) for b, f in widths], constant_values=value)
+    return wider[
+        tuple(slice(max(-b, 0), n - max(-f, 0)) for n, (b, f) in zip(wider.shape, widths, strict=True))
+    ]
 
 
 def strided_windows(

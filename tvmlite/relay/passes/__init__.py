@@ -32,11 +32,13 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.passes import target_passes
+from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.fusion.fuse import fuse, separate
 from tvmlite.relay.passes.fusion.hoist_views import hoist_views
 from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.fusion.reuse_operands import reuse_operands
 from tvmlite.relay.passes.fusion.share_kernels import share_kernels
+from tvmlite.relay.passes.graph_pass import with_options
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.precision.fast_math import fast_math
 from tvmlite.relay.passes.precision.narrow_links import narrow_links
@@ -75,6 +77,7 @@ def pipeline(
     target: Target | None = None,
     precision: str = "float32",
     error_bound: float = 0.0,
+    decisions: Decisions | None = None,
 ) -> Pipeline[Module]:
     """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
 
@@ -83,7 +86,8 @@ def pipeline(
     whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
     and dense layers may be off by so much of their largest result to be quicker (``apply_winograd``,
     ``apply_winograd_dense``, ``pack_weights``), from level 3; beside 16 bits, it is at least
-    ``ERROR_BESIDE_HALVES``.
+    ``ERROR_BESIDE_HALVES``. Passes that have alternatives ask ``decisions``, without which they take their
+    defaults.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -93,18 +97,20 @@ def pipeline(
     def for_target(least_level: int, *stages: Stage) -> list[Pass]:
         if opt_level < least_level or target is None:
             return []
-        return target_passes.passes_of(Options(target, precision, error_bound), *stages)
+        return target_passes.passes_of(Options(target, precision, error_bound, decisions), *stages)
 
     passes: list[Pass] = [infer_types, dead_code]
     if opt_level >= 1:
         passes += [simplify_inference, simplify_loops, *for_target(2, Stage.ELEMENT_TYPES), fold_constant]
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
-        passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
+        passes += [recognize_norms, recognize_softmax, recognize_activations]
+        passes += [with_options(recognize_attention, decisions)]
         passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense]
         passes += [sink_reshapes, fold_constant, fold_scale_axis, fold_constant]
     if precision != "float32":
-        passes += [to_mixed_precision(precision, target=target), fold_constant, eliminate_common_subexpr]
+        passes += [to_mixed_precision(precision, target=target, decisions=decisions)]
+        passes += [fold_constant, eliminate_common_subexpr]
     if opt_level >= 4 or (opt_level >= 2 and precision != "float32"):
         passes += [fast_math]
     if opt_level >= 4:
@@ -113,9 +119,9 @@ def pipeline(
         passes += for_target(3, Stage.CONVOLUTIONS, Stage.CHANNELS, Stage.CONVOLUTION_ALGORITHMS)
         passes += [sink_reshapes, simplify_expr, fold_constant]
         passes += for_target(3, Stage.DENSE_ALGORITHMS, Stage.WEIGHTS)
-    passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
+    passes += [materialize_outputs, with_options(fuse, decisions) if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
-        passes += [narrow_links(precision)]
+        passes += [with_options(narrow_links, precision)]
     if opt_level >= 2:
         passes += [hoist_views, share_kernels, reuse_operands]
     return Pipeline(passes, verify)
@@ -138,7 +144,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         infer_types,
         join_pieces,
         materialize_outputs,
-        narrow_links(),
+        narrow_links,
         recognize_activations,
         recognize_attention,
         recognize_norms,

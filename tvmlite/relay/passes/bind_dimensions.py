@@ -11,17 +11,7 @@ from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Function, If, Let, LetDims, Loop, Module, Tuple, Var
-from tvmlite.relay.ir.types import (
-    FuncType,
-    TensorType,
-    TupleType,
-    Type,
-    dim,
-    dims_of,
-    is_symbolic,
-    normal_dim,
-    same_type,
-)
+from tvmlite.relay.ir.types import Dim, dim, dims_of, is_symbolic, map_dims, normal_dim, same_type
 from tvmlite.te import expr as te
 
 
@@ -78,7 +68,7 @@ class _Binder:
 
     def variable(self, var: Var) -> Var:
         if var not in self.variables:
-            bound = self.type(var.type)
+            bound = self.value(var.type)
             same = bound is var.type and not self.copies
             self.variables[var] = var if same else dataclasses.replace(var, type=bound)
         return self.variables[var]
@@ -141,23 +131,12 @@ class _Binder:
             made = dataclasses.replace(made, attrs=attrs)
         return made.args[0] if _is_kept(made) else made
 
-    def type(self, type_: Type) -> Type:
-        """``type_`` with the numbers in it; the same object if there are none."""
-        if not set(dims_of(type_)) & self.numbers.keys():
-            return type_
-        match type_:
-            case TensorType(shape, dtype):
-                return TensorType(self.value(shape), dtype)
-            case TupleType(fields):
-                return TupleType(tuple(map(self.type, fields)))
-            case FuncType(params, result):
-                return FuncType(tuple(map(self.type, params)), self.type(result))
-
     def value(self, value: Any) -> Any:
-        """An attribute or a shape with the numbers in it."""
-        if isinstance(value, tuple):
-            return tuple(self.value(one) for one in value)
-        if not isinstance(value, te.Expr):
+        """An attribute, a shape or a type with the numbers in it; the same object if there are none."""
+        return map_dims(value, self._dim)
+
+    def _dim(self, value: te.Expr) -> Dim:
+        if value.dtype != "bool" and self.numbers.keys().isdisjoint(dims_of(value)):
             return value
         made = normal_dim(substitute(value, self.numbers))
         return bool(made) if value.dtype == "bool" and isinstance(made, int) else made

@@ -1,17 +1,15 @@
 """Decisions of the graph: places where a pass could go another way than its rule does.
 
-A pass asks (``decide``) and is told which alternative to take: its default, unless a table is in force
-(``tuning.graph_search``) that has chosen another. So passes hold rules, and what was measured is kept outside
-of them.
+A pass that has alternatives takes a table of them, ``Decisions``, and asks it which to take (``decide``): the
+default, unless the table has chosen another (``tuning.graph_search``). So passes hold rules, and what was
+measured is kept outside of them. Without a table, every pass takes its defaults.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tvmlite.core.errors import InputError
@@ -26,7 +24,7 @@ LAYOUT = "layout"
 """The kind of decisions that depend on each other, so that they are made together."""
 
 MOST_NAMED = 5
-"""Operators that stand in the name of a place; its hash tells all."""
+"""Operators that stand in the name of a place; its hash depends on all of them."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class Decisions:
     """The alternatives chosen, by the names of decisions, and what the passes asked for.
 
     ``notes`` say which choices are none of the alternatives there are; the default is taken instead. ``cost``
-    tells what the kernel of a group takes, infinity where it cannot be told: passes that can find the best of
-    many decisions by it propose that (``layout_program``).
+    gives the seconds of the kernel of a group, infinity where they are unknown: passes that can find the best
+    of many decisions by it propose that (``layout_program``).
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -75,8 +73,8 @@ class Decisions:
             return known.taken
         taken = self.chosen.get(name, proposed or default)
         if taken not in alternatives:
-            told = f"{taken!r} is chosen for the decision {name!r}, where there are {_listed(alternatives)}"
-            self.notes.append(told)
+            there = _listed(alternatives)
+            self.notes.append(f"{taken!r} is chosen for the decision {name!r}, where there are {there}")
             taken = default
         self.asked[name] = Decision(name, tuple(alternatives), default, taken, 1, spans, kind)
         return taken
@@ -93,26 +91,8 @@ class Decisions:
                 raise InputError(f"decisions: {name!r} is {alternative!r}, expected {_listed(there)}")
 
 
-_IN_FORCE: ContextVar[Decisions | None] = ContextVar("decisions", default=None)
-
-
-@contextmanager
-def deciding(decisions: Decisions) -> Iterator[Decisions]:
-    """Within the block, passes ask ``decisions``."""
-    token = _IN_FORCE.set(decisions)
-    try:
-        yield decisions
-    finally:
-        _IN_FORCE.reset(token)
-
-
-def kernel_cost() -> Callable[[Function], float] | None:
-    """What tells the cost of the kernel of a group, if there is a table in force that knows."""
-    table = _IN_FORCE.get()
-    return None if table is None else table.cost
-
-
 def decide(
+    decisions: Decisions | None,
     kind: str,
     place: Callable[[], Sequence[Sequence[Call]]],
     alternatives: Sequence[str],
@@ -121,16 +101,16 @@ def decide(
 ) -> str:
     """Which of ``alternatives`` to take at a place; ``proposed`` is what the pass would take by costs.
 
-    ``place`` gives the calls there, in the parts that the decision is about; it is only asked where a table
-    is in force. Places of equal operators, attributes and types are one decision.
+    ``place`` gives the calls there, in the parts that the decision is about; it is only called where there
+    are ``decisions``: without, it is the ``default``. Places of equal operators, attributes and types are one
+    decision.
     """
-    table = _IN_FORCE.get()
-    if table is None:
+    if decisions is None:
         return default
     parts = place()
     name = f"{kind} {' | '.join(map(_described, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
-    return table.take(name, alternatives, default, spans, proposed, kind)
+    return decisions.take(name, alternatives, default, spans, proposed, kind)
 
 
 def _described(calls: Sequence[Call]) -> str:

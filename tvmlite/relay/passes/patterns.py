@@ -1,35 +1,182 @@
-"""For passes that recognise operators written out in smaller ones: scalars, sums, products in any order."""
+"""A language of patterns for passes that recognise what is written out in smaller operators.
+
+A pattern is a formula over what may stand in it, in Python's operators::
+
+    x = Wildcard("x")
+    silu = x / (1 + op("exp", -x))
+
+    found = first(silu, node)      # {"x": data} if node is that formula, else None
+
+Sums, products, minima and maxima match in either order of their arguments; a name that stands twice is one
+node. Where Python's ``match`` says the same, as of one operator and its attributes, passes use that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import TypeAlias
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import postorder
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ops.common import is_one
-
-Polynomial: TypeAlias = "dict[tuple[int, ...], float]"
-"""Coefficients by the exponents of the atoms: ``x / 2 + x y`` of x, y is ``{(1, 0): 0.5, (1, 1): 1}``."""
+from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 
 Readers: TypeAlias = Mapping[Expr, int]
 
 CLOSE = 2e-5
 """How far, relatively, a constant may be from the one that is meant: exporters write few digits."""
 
-DEPTH = 8
-"""How many operators deep a formula is searched."""
-
-HIGHEST = 8
-"""The highest exponent that is followed."""
-
 WITHOUT_AXES = {"a_min", "a_max", "alpha", "approximate", "conditions", "dtype", "message"}
 """Attributes of element-wise operators that do not speak of axes."""
+
+
+Match: TypeAlias = "dict[str, Any]"
+"""What the names in a pattern stand for."""
+
+COMMUTATIVE = frozenset(("add", "multiply", "minimum", "maximum"))
+
+
+class Pattern:
+    """What expressions may look like. ``matches`` gives each way in which ``expr`` does, with what is
+    ``known`` by name already."""
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        raise NotImplementedError
+
+    def __add__(self, other: Pattern | float) -> Pattern:
+        return op("add", self, other)
+
+    def __radd__(self, other: float) -> Pattern:
+        return op("add", other, self)
+
+    def __sub__(self, other: Pattern | float) -> Pattern:
+        return op("subtract", self, other)
+
+    def __mul__(self, other: Pattern | float) -> Pattern:
+        return op("multiply", self, other)
+
+    def __truediv__(self, other: Pattern | float) -> Pattern:
+        return op("divide", self, other)
+
+    def __rtruediv__(self, other: float) -> Pattern:
+        return op("divide", other, self)
+
+    def __pow__(self, exponent: Pattern | float) -> Pattern:
+        return op("power", self, exponent)
+
+    def __neg__(self) -> Pattern:
+        return Negative(self)
+
+    def __or__(self, other: Pattern) -> Pattern:
+        return Either((self, other))
+
+
+def first(pattern: Pattern, expr: Expr, **known: Any) -> Match | None:
+    """The first way in which ``expr`` matches ``pattern``; None if it does not."""
+    return next(pattern.matches(expr, known), None)
+
+
+@dataclass(frozen=True)
+class Wildcard(Pattern):
+    """Any expression, or any of ``pattern``, called ``name``."""
+
+    name: str
+    pattern: Pattern | None = None
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        if known.get(self.name, expr) is expr:
+            known = {**known, self.name: expr}
+            yield from [known] if self.pattern is None else self.pattern.matches(expr, known)
+
+
+@dataclass(frozen=True)
+class Number(Pattern):
+    """A constant all of whose elements are ``value``, up to ``tolerance`` of it, or any one number called
+    ``name``."""
+
+    value: float | None = None
+    name: str = ""
+    tolerance: float = 0.0
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        number = scalar_of(expr)
+        if number is None:
+            return
+        if self.value is None:
+            yield {**known, self.name: number}
+        elif abs(number - self.value) <= self.tolerance * abs(self.value):
+            yield known
+
+
+@dataclass(frozen=True)
+class Op(Pattern):
+    """A call of the operator ``name``, its attributes whatever they are."""
+
+    name: str
+    args: tuple[Pattern, ...]
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        if isinstance(expr, Call) and expr.op == self.name:
+            yield from _all(self.args, expr.args, known)
+            if self.name in COMMUTATIVE:
+                yield from _all(self.args, expr.args[::-1], known)
+
+
+@dataclass(frozen=True)
+class Reduction(Pattern):
+    """The ``mean``, ``sum`` or ``max`` of what matches ``data`` along one axis, called ``axis``, which is
+    kept."""
+
+    kind: str
+    data: Pattern
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        found = mean_of(expr, self.kind)
+        if found is not None and known.get("axis", found[1]) == found[1]:
+            yield from self.data.matches(found[0], {**known, "axis": found[1]})
+
+
+@dataclass(frozen=True)
+class Negative(Pattern):
+    """What matches ``pattern`` times -1, in whatever factors that is written."""
+
+    pattern: Pattern
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        value, factor = scaled(expr)
+        if factor == -1.0:
+            yield from self.pattern.matches(value, known)
+
+
+@dataclass(frozen=True)
+class Either(Pattern):
+    """What matches one of ``patterns``."""
+
+    patterns: tuple[Pattern, ...]
+
+    def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        for one in self.patterns:
+            yield from one.matches(expr, known)
+
+
+def op(name: str, *args: Pattern | float) -> Pattern:
+    """A call of the operator ``name``; a number stands for a constant of it."""
+    return Op(name, tuple(arg if isinstance(arg, Pattern) else Number(arg) for arg in args))
+
+
+def _all(patterns: Sequence[Pattern], exprs: Sequence[Expr], known: Match) -> Iterator[Match]:
+    """The ways in which each of ``exprs`` matches that one of ``patterns``."""
+    if not patterns:
+        yield known
+        return
+    for found in patterns[0].matches(exprs[0], known):
+        yield from _all(patterns[1:], exprs[1:], found)
+
+
+# --- what passes ask of expressions ---------------------------------------------------------------
 
 
 def rewrite_with_readers(
@@ -39,18 +186,15 @@ def rewrite_with_readers(
 
     It is not asked about nodes of ``body`` that are ``kept``.
     """
-    readers: dict[Expr, int] = {body: 1}
-    for node in postorder(body):
-        for child in node.children():
-            readers[child] = readers.get(child, 0) + 1  # type: ignore[index]
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        rebuilt = node.map_children(done.__getitem__)
-        readers.setdefault(rebuilt, readers[node])
-        done[node] = rebuilt if node in kept else rule(rebuilt, readers)
-        readers.setdefault(done[node], readers[node])
-    return done[body]
+    readers = {node: len(found) for node, found in readers_of(body).items()}
+
+    def replaced(node: Expr, made: Expr) -> Expr:
+        readers.setdefault(made, readers[node])
+        made = made if node in kept else rule(made, readers)
+        readers.setdefault(made, readers[node])
+        return made
+
+    return rebuild(body, replaced)
 
 
 def is_float(expr: Expr) -> bool:
@@ -148,77 +292,7 @@ def scaled(expr: Expr) -> tuple[Expr, float]:
                 return expr, factor
 
 
-def polynomial(expr: Expr, atoms: Sequence[Expr], depth: int = DEPTH) -> Polynomial | None:
-    """``expr`` as a polynomial in ``atoms``; None if it is none, or is too deep."""
-    if expr in atoms:
-        return {tuple(int(atom is expr) for atom in atoms): 1.0}
-    number = scalar_of(expr)
-    if number is not None:
-        return {(0,) * len(atoms): number}
-    if depth == 0 or not isinstance(expr, Call):
-        return None
-    if expr.op == "power":
-        base, exponent = polynomial(expr.args[0], atoms, depth - 1), scalar_of(expr.args[1])
-        whole = exponent is not None and exponent in range(1, HIGHEST + 1)
-        return _power(base, int(exponent), len(atoms)) if base is not None and whole and exponent else None
-    if expr.op == "negative":
-        return _scaled(polynomial(expr.args[0], atoms, depth - 1), -1.0)
-    if expr.op not in ("add", "subtract", "multiply", "divide"):
-        return None
-    left, right = (polynomial(arg, atoms, depth - 1) for arg in expr.args)
-    if left is None or right is None:
-        return None
-    match expr.op:
-        case "add":
-            return _sum(left, right)
-        case "subtract":
-            return _sum(left, _scaled(right, -1.0) or {})
-        case "multiply":
-            return _product(left, right)
-    constant = right.get((0,) * len(atoms), 0.0)
-    return _scaled(left, 1 / constant) if len(right) == 1 and constant else None
-
-
-def _sum(left: Polynomial, right: Polynomial) -> Polynomial:
-    return {key: left.get(key, 0.0) + right.get(key, 0.0) for key in {**left, **right}}
-
-
-def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    made: Polynomial = {}
-    for a, x in left.items():
-        for b, y in right.items():
-            key = tuple(i + j for i, j in zip(a, b, strict=True))
-            if max(key, default=0) > HIGHEST:
-                return None
-            made[key] = made.get(key, 0.0) + x * y
-    return made
-
-
-def _scaled(terms: Polynomial | None, factor: float) -> Polynomial | None:
-    return None if terms is None else {key: value * factor for key, value in terms.items()}
-
-
-def _power(base: Polynomial, exponent: int, atoms: int) -> Polynomial | None:
-    made: Polynomial | None = {(0,) * atoms: 1.0}
-    for _ in range(exponent):
-        made = None if made is None else _product(made, base)
-    return made
-
-
-def same_polynomial(given: Polynomial | None, expected: Polynomial) -> bool:
-    """Whether two polynomials have the same terms, their coefficients nearly equal."""
-    if given is None:
-        return False
-    terms = {key: value for key, value in given.items() if abs(value) > 1e-12}
-    return terms.keys() == expected.keys() and all(close(terms[key], expected[key]) for key in expected)
-
-
 def is_vector_along(shape: Sequence[object], rank: int, axis: int) -> bool:
     """Whether a tensor of ``shape``, broadcast to ``rank``, varies along ``axis`` at most, and may there."""
     padded = [1] * (rank - len(shape)) + list(shape)
     return len(padded) == rank and all(is_one(extent) for k, extent in enumerate(padded) if k != axis)  # type: ignore[arg-type]
-
-
-def ones_like(extent: object, dtype: str) -> Constant | None:
-    """A vector of ``extent`` ones, if that is a number."""
-    return Constant(np.ones(extent, dtypes.numpy_of(dtype))) if isinstance(extent, int) else None

@@ -7,20 +7,9 @@ from tvmlite.core.node import postorder
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var
-from tvmlite.relay.ir.op import Fuse, is_view
+from tvmlite.relay.ir.op import Fuse, Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.patterns import is_float
-
-STEPS = ("round", "floor", "ceil", "trunc", "qnn.quantize")
-"""Operators of floats whose results are steps; so is a cast to integers."""
-
-SETTLED = frozenset(
-    "abs add cast ceil clip divide floor max maximum min minimum multiply negative nn.bias_add nn.leaky_relu "
-    "nn.prelu nn.relu qnn.dequantize round sign sqrt subtract trunc where broadcast_to concatenate gather "
-    "gather_nd nn.depth_to_space nn.pad nn.space_to_depth repeat reverse split stack strided_slice take tile "
-    "transpose".split()
-)
-"""Operators that round once, as IEEE says, or not at all; so does what only moves elements."""
 
 
 def quantized_chains(body: Expr) -> frozenset[Expr]:
@@ -62,8 +51,8 @@ def _rounds_once(node: Expr) -> bool:
     match node:
         case Var() | Constant() | Tuple() | TupleGetItem():
             return True
-        case Call(op=str() as name):
-            return name in SETTLED or is_view(node)
+        case Call(op=str() as name) if operators.is_known(name):
+            return operators.get(name).rounding is not Rounding.MANY
         case _:
             return False
 
@@ -72,8 +61,8 @@ def _is_step(node: Expr) -> bool:
     match node:
         case Call(op="cast", args=(x,)):
             return is_float(x) and dtypes.is_int(tensor_type_of(node).dtype)
-        case Call(op=str() as name):
-            return name in STEPS
+        case Call(op=str() as name) if operators.is_known(name):
+            return operators.get(name).rounding is Rounding.STEPS
         case _:
             return False
 
@@ -83,6 +72,7 @@ def _keeps_bits(node: Expr) -> bool:
         case Tuple() | TupleGetItem():
             return True
         case Call(op=str() as name) if operators.is_known(name):
-            return operators.get(name).fuse <= Fuse.COMM_REDUCE or name.startswith("nn.max_pool")
+            row = operators.get(name)
+            return row.fuse <= Fuse.COMM_REDUCE or row.rounding is not Rounding.MANY
         case _:
             return False

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from tvmlite.core import techniques
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.passes.decisions import Decisions
 
 Pass: TypeAlias = Callable[[Module], Module]
 
@@ -33,11 +34,12 @@ class Stage(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Options:
-    """What a pipeline was asked for."""
+    """What a pipeline was asked for; ``decisions`` as in ``relay.passes.pipeline``."""
 
     target: Target
     precision: str = "float32"
     error_bound: float = 0.0
+    decisions: Decisions | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from tvmlite.core.errors import ParseError
 from tvmlite.core.span import Span
@@ -30,6 +31,9 @@ _AROUND = 100
 """How much of a line an error shows on either side of the place at fault."""
 
 
+Item = TypeVar("Item")
+
+
 @dataclass(frozen=True)
 class Token:
     """A piece of the text: what kind it is, its characters, and where they begin."""
@@ -50,48 +54,64 @@ class Lexer:
 
     @property
     def token(self) -> Token:
-        """The token at hand; kind ``end`` after the last."""
+        """The current token; kind ``end`` after the last."""
         return self._tokens[self._next]
 
     def peek(self, ahead: int = 1) -> Token:
-        """The token ``ahead`` of the one at hand."""
+        """The token ``ahead`` of the current one."""
         return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
 
     def take(self) -> Token:
-        """The token at hand, and on to the next."""
+        """The current token, and on to the next."""
         token = self.token
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
 
     def at(self, *texts: str) -> bool:
-        """Whether the token at hand is one of ``texts`` (a sign or a word, not a string)."""
+        """Whether the current token is one of ``texts`` (a sign or a word, not a string)."""
         return self.token.text in texts and self.token.kind in ("sign", "name")
 
     def accept(self, text: str) -> bool:
-        """Take the token at hand if it is ``text``."""
+        """Take the current token if it is ``text``."""
         if self.at(text):
             self.take()
             return True
         return False
 
     def expect(self, text: str) -> Token:
-        """Take the token at hand, which must be ``text``."""
+        """Take the current token, which must be ``text``."""
         if not self.at(text):
             self.fail(f"expected {text!r}, found {self._shown_token()}")
         return self.take()
 
+    def until(self, end: str, read: Callable[[], Item]) -> list[Item]:
+        """What ``read`` gives, item by item with commas between, up to the sign ``end``, which is left."""
+        found: list[Item] = []
+        while not self.at(end):
+            found.append(read())
+            if not self.accept(","):
+                break
+        return found
+
+    def inside(self, begin: str, end: str, read: Callable[[], Item]) -> list[Item]:
+        """What ``read`` gives, item by item, between the signs ``begin`` and ``end``."""
+        self.expect(begin)
+        found = self.until(end, read)
+        self.expect(end)
+        return found
+
     def expect_kind(self, kind: str, what: str) -> Token:
-        """Take the token at hand, which must be of ``kind``; ``what`` says that to the user."""
+        """Take the current token, which must be of ``kind``; ``what`` says that to the user."""
         if self.token.kind != kind:
             self.fail(f"expected {what}, found {self._shown_token()}")
         return self.take()
 
     def unexpected(self, wanted: str) -> NoReturn:
-        """Raise: the token at hand is not what was ``wanted``."""
+        """Raise: the current token is not what was ``wanted``."""
         self.fail(f"expected {wanted}, found {self._shown_token()}")
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raise a ParseError at ``token``, or the one at hand: line, column, and the line itself."""
+        """Raise a ParseError at ``token``, or the current one: line, column, and the line itself."""
         offset = (token or self.token).offset
         line, column, content = self._place(offset)
         first = max(0, column - 1 - _AROUND)

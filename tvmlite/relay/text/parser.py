@@ -28,7 +28,7 @@ from tvmlite.relay.ir.nodes import (
 from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.lexer import Token
-from tvmlite.relay.text.values import ValueReader
+from tvmlite.relay.text.values import ValueReader, nesting
 from tvmlite.te import expr as te
 
 MAX_BLOCKS = 150
@@ -98,9 +98,8 @@ class _Parser(ValueReader):
         """Free variables, then lines up to the end of the text."""
         found: list[Expr] = []
         while self.lexer.accept("free_var"):
-            token = self.lexer.expect_kind("local", "a variable, as in %x")
-            self.lexer.expect(":")
-            self._names[token.text] = Var(self.lexer.unquote(token), self.type(), self.lexer.span(token))
+            name, var = self._variable("a variable, as in %x")
+            self._names[name] = var
             self.lexer.expect(";")
         self._blocks.append(_Block(found.append, None))
         self._read_blocks()
@@ -114,6 +113,12 @@ class _Parser(ValueReader):
         attrs = self._attributes("]")
         self.lexer.expect("]")
         return attrs
+
+    def _variable(self, what: str) -> tuple[str, Var]:
+        """``%x: type``; its name as it is written, and the variable."""
+        token = self.lexer.expect_kind("local", what)
+        self.lexer.expect(":")
+        return token.text, Var(self.lexer.unquote(token), self.type(), self.lexer.span(token))
 
     # --- blocks ---
 
@@ -210,9 +215,7 @@ class _Parser(ValueReader):
         lexer.expect("(")
         params: list[tuple[str, Var]] = []
         while lexer.token.kind == "local":
-            name = lexer.take()
-            lexer.expect(":")
-            params.append((name.text, Var(lexer.unquote(name), self.type(), lexer.span(name))))
+            params.append(self._variable("a parameter"))
             if not lexer.accept(","):
                 break
         attrs = canonical(self._attributes(")"))
@@ -248,7 +251,7 @@ class _Parser(ValueReader):
         """``loop (%i < turns, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
         lexer = self.lexer
         lexer.expect("(")
-        counter = lexer.expect_kind("local", "the number of the turn, as in %i")
+        counter = lexer.expect_kind("local", "the number of the iteration, as in %i")
         lexer.expect("<")
         turns = self.dimension()
         condition = None
@@ -258,9 +261,7 @@ class _Parser(ValueReader):
             if lexer.accept("while"):
                 condition = self.expression()
                 continue
-            name = lexer.expect_kind("local", "a state, as in %s: float32 = 0f")
-            lexer.expect(":")
-            states.append((name.text, Var(lexer.unquote(name), self.type(), lexer.span(name))))
+            states.append(self._variable("a state, as in %s: float32 = 0f"))
             lexer.expect("=")
             initial.append(self.expression())
         lexer.expect(")")
@@ -277,17 +278,14 @@ class _Parser(ValueReader):
 
     # --- expressions ---
 
+    @nesting
     def expression(self) -> Expr:
         """A variable, constant, call or tuple, with projections."""
-        self.deeper()
-        try:
-            value = self._primary()
-            while self.lexer.token.kind == "field":
-                token = self.lexer.take()
-                value = TupleGetItem(value, int(token.text[1:]), self.lexer.span(token))
-            return value
-        finally:
-            self.shallower()
+        value = self._primary()
+        while self.lexer.token.kind == "field":
+            token = self.lexer.take()
+            value = TupleGetItem(value, int(token.text[1:]), self.lexer.span(token))
+        return value
 
     def _primary(self) -> Expr:
         lexer, token = self.lexer, self.lexer.token
@@ -366,14 +364,15 @@ class _Parser(ValueReader):
     def _attributes(self, end: str) -> dict[str, Any]:
         """``name=value`` pairs up to ``end``."""
         attrs: dict[str, Any] = {}
-        while not self.lexer.at(end):
+
+        def pair() -> None:
             token = self.lexer.expect_kind("name", "an attribute")
             if token.text in attrs:
                 self.lexer.fail(f"attribute {token.text!r} is given twice", token)
             self.lexer.expect("=")
             attrs[token.text] = self.attribute()
-            if not self.lexer.accept(","):
-                break
+
+        self.lexer.until(end, pair)
         return attrs
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,11 @@ def astext(node: Node, show_meta_data: bool = False) -> str:
 
 def _header(module: Module) -> str:
     attrs = {"output_names": module.output_names, **dict(module.attrs)}
-    return f"#[{', '.join(f'{name}={literals.show_attribute(value)}' for name, value in attrs.items())}]\n"
+    return f"#[{', '.join(_attributes(attrs.items()))}]\n"
+
+
+def _attributes(attrs: Iterable[tuple[str, Any]]) -> list[str]:
+    return [f"{name}={literals.show_attribute(value)}" for name, value in attrs]
 
 
 @dataclass(eq=False)
@@ -154,7 +158,7 @@ class _Printer:
     def expression(self, root: Expr) -> str:
         """The lines of an expression, after the variables that are free in it."""
         for var in _free_variables(self._layout.order):
-            self._lines.append(f"free_var {self._declare(var)}: {show_type(var.type)};")
+            self._lines.append(f"free_var {self._typed(var)};")
         self._run(self._block(self._layout.root_scope, root, 0, ""))
         return "\n".join(self._lines)
 
@@ -203,50 +207,39 @@ class _Printer:
                 self._line(depth, "} else {")
                 yield self._block(self._layout.blocks[node, 2], otherwise, depth + 1, "")
                 self._line(depth, f"}}{end}")
-            case Let(var, value, body) if start:
+            case Let(body=body) | LetDims(body=body) if start:
                 self._line(depth, f"{start}{{")
-                self._let(var, value, depth + 1)
+                self._let(node, depth + 1)
                 yield self._block(self._layout.blocks[node, 1], body, depth + 1, "")
-                self._taken.discard(self._texts[var])
+                if isinstance(node, Let):
+                    self._taken.discard(self._texts[node.var])
                 self._line(depth, f"}}{end}")
-            case Let(var, value):
-                self._let(var, value, depth)
-            case LetDims(body=body) if start:
-                self._line(depth, f"{start}{{")
-                self._let_dims(node, depth + 1)
-                yield self._block(self._layout.blocks[node, 1], body, depth + 1, "")
-                self._line(depth, f"}}{end}")
-            case LetDims():
-                self._let_dims(node, depth)
+            case Let() | LetDims():
+                self._let(node, depth)
             case Loop():
                 yield self._loop(start, node, depth, end)
             case _:
                 self._line(depth, start + self._simple(node) + end)
 
-    def _let(self, var: Var, value: Expr, depth: int) -> None:
-        text = self._text(value)
-        self._line(depth, f"let {self._declare(var)}: {show_type(var.type)} = {text};")
-
-    def _let_dims(self, node: LetDims, depth: int) -> None:
-        self._line(depth, f"let dims ({', '.join(map(show_dim, node.dims))}) = {self._text(node.value)};")
+    def _let(self, node: Let | LetDims, depth: int) -> None:
+        text = self._text(node.value)
+        names = self._typed(node.var) if isinstance(node, Let) else f"dims ({_dims(node)})"
+        self._line(depth, f"let {names} = {text};")
 
     def _loop(self, start: str, node: Loop, depth: int, end: str) -> Iterator[Any]:
         """``loop (%i < turns, while %go, %s: type = initial) { (%on, next) }``"""
         parts = [] if node.condition is None else [f"while {self._text(node.condition)}"]
         firsts = [self._text(one) for one in node.initial]
         head = f"{self._declare(node.index)} < {show_dim(node.turns)}"
-        states = [
-            f"{self._declare(var)}: {show_type(var.type)} = {first}"
-            for var, first in zip(node.states, firsts, strict=True)
-        ]
+        states = [f"{self._typed(var)} = {first}" for var, first in zip(node.states, firsts, strict=True)]
         self._line(depth, f"{start}loop ({', '.join([head, *parts, *states])}) {{")
         yield self._block(self._layout.blocks[node, 0], node.body, depth + 1, "")
         self._line(depth, f"}}{end}")
         self._taken.difference_update(self._texts[var] for var in (node.index, *node.states))
 
     def _function(self, start: str, function: Function, scope: _Scope, depth: int, end: str) -> Iterator[Any]:
-        params = [f"{self._declare(p)}: {show_type(p.type)}" for p in function.params]
-        attrs = [f"{name}={literals.show_attribute(value)}" for name, value in function.attrs]
+        params = map(self._typed, function.params)
+        attrs = _attributes(function.attrs)
         type_ = known_type(function.body)
         result = f" -> {show_type(type_)}" if type_ is not None else ""
         self._line(depth, f"{start}({', '.join([*params, *attrs])}){result} {{")
@@ -261,7 +254,7 @@ class _Printer:
         assert isinstance(node, Call)
         name = self._text(node.op) if isinstance(node.op, Function) else node.op
         items = [self._text(arg) for arg in node.args]
-        items += [f"{key}={literals.show_attribute(value)}" for key, value in _not_default(node)]
+        items += _attributes(_not_default(node))
         type_ = known_type(node)
         comment = f" /* ty={show_type(type_)} */" if type_ is not None else ""
         return f"{name}({', '.join(items)}){comment}"
@@ -288,6 +281,10 @@ class _Printer:
         items = [self._text(item) for item in node.fields]
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
+    def _typed(self, var: Var) -> str:
+        """``var`` where it is bound, with its type."""
+        return f"{self._declare(var)}: {show_type(var.type)}"
+
     def _declare(self, var: Var) -> str:
         """A name for ``var`` that no variable around it has: its own, where that is free."""
         name, count = var.name, 0
@@ -308,6 +305,10 @@ def _not_default(call: Call) -> Attrs:
     return tuple(
         (key, value) for key, value in call.attrs if defaults.get(key) != literals.show_attribute(value)
     )
+
+
+def _dims(node: LetDims) -> str:
+    return ", ".join(map(show_dim, node.dims))
 
 
 def _bare_or_quoted(name: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,34 +29,37 @@ _BINARY: dict[str, type[te.Binary]] = {
 _DTYPES = {suffix: dtype for dtype, suffix in literals.SUFFIXES.items()} | {"f32": "float32"}
 
 
+Read = TypeVar("Read", bound=Callable[..., Any])
+
+
+def nesting(read: Read) -> Read:
+    """A method that reads what may be inside of itself: a ParseError where it is so too deeply."""
+
+    @functools.wraps(read)
+    def counted(self: ValueReader, *given: Any) -> Any:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.lexer.fail(f"an expression nested deeper than {MAX_NESTING} levels")
+        made = read(self, *given)
+        self.depth -= 1
+        return made
+
+    return counted  # type: ignore[return-value]
+
+
 class ValueReader:
     """The leaves of the grammar; ``metadata`` holds the large constants that came with the text."""
 
     def __init__(self, text: str, source: str, metadata: Mapping[str, Constant]) -> None:
         self.lexer = Lexer(text, source)
         self._metadata = metadata
-        self._depth = 0
-
-    def deeper(self) -> None:
-        """Count one level of nesting; ``shallower`` undoes it."""
-        self._depth += 1
-        if self._depth > MAX_NESTING:
-            self.lexer.fail(f"an expression nested deeper than {MAX_NESTING} levels")
-
-    def shallower(self) -> None:
-        self._depth -= 1
+        self.depth = 0
 
     # --- types ---
 
+    @nesting
     def type(self) -> Type:
         """``Tensor[(1, h), float32]``, a dtype alone for a scalar, ``(A, B)``, ``fn (A) -> B``."""
-        self.deeper()
-        try:
-            return self._type()
-        finally:
-            self.shallower()
-
-    def _type(self) -> Type:
         lexer = self.lexer
         if lexer.accept("Tensor"):
             lexer.expect("[")
@@ -73,14 +77,7 @@ class ValueReader:
         return TensorType((), self.dtype())
 
     def _types(self) -> tuple[Type, ...]:
-        self.lexer.expect("(")
-        found: list[Type] = []
-        while not self.lexer.at(")"):
-            found.append(self.type())
-            if not self.lexer.accept(","):
-                break
-        self.lexer.expect(")")
-        return tuple(found)
+        return tuple(self.lexer.inside("(", ")", self.type))
 
     def dtype(self) -> str:
         """The name of a dtype."""
@@ -92,32 +89,24 @@ class ValueReader:
 
     def shape(self) -> tuple[Dim, ...]:
         """``(1, 3, h, w // 2)``"""
-        lexer = self.lexer
-        lexer.expect("(")
-        extents: list[Dim] = []
-        while not lexer.at(")"):
-            if lexer.at("?"):
-                lexer.fail("an unknown extent must have a name here: write h, not ?")
-            extents.append(self.dimension())
-            if not lexer.accept(","):
-                break
-        lexer.expect(")")
-        return tuple(extents)
+        return tuple(self.lexer.inside("(", ")", self._extent))
+
+    def _extent(self) -> Dim:
+        if self.lexer.at("?"):
+            self.lexer.fail("an unknown extent must have a name here: write h, not ?")
+        return self.dimension()
 
     # --- dimension expressions ---
 
+    @nesting
     def dimension(self, least: int = 1) -> Dim:
         """An expression over named dimensions, of operators that bind at least as tightly as ``least``."""
-        self.deeper()
-        try:
-            left = self._operand()
-            while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= least:
-                operator = self.lexer.take()
-                right = self.dimension(PRECEDENCE[operator.text] + 1)
-                left = self._binary(_BINARY[operator.text], left, right, operator)
-            return left
-        finally:
-            self.shallower()
+        left = self._operand()
+        while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= least:
+            operator = self.lexer.take()
+            right = self.dimension(PRECEDENCE[operator.text] + 1)
+            left = self._binary(_BINARY[operator.text], left, right, operator)
+        return left
 
     def _operand(self) -> Dim:
         lexer = self.lexer
@@ -182,24 +171,12 @@ class ValueReader:
 
     # --- attributes ---
 
+    @nesting
     def attribute(self) -> Any:
         """The value of an attribute: see ``literals.show_attribute``."""
-        self.deeper()
-        try:
-            return self._attribute()
-        finally:
-            self.shallower()
-
-    def _attribute(self) -> Any:
         lexer = self.lexer
-        if lexer.accept("["):
-            items: list[Any] = []
-            while not lexer.at("]"):
-                items.append(self.attribute())
-                if not lexer.accept(","):
-                    break
-            lexer.expect("]")
-            return tuple(items)
+        if lexer.at("["):
+            return tuple(lexer.inside("[", "]", self.attribute))
         if lexer.token.kind == "string":
             return lexer.unquote(lexer.take())
         if lexer.accept("None"):
@@ -211,7 +188,7 @@ class ValueReader:
         return bool(value.value) if isinstance(value, te.Const) and value.dtype == "bool" else value
 
     def _float(self) -> float | None:
-        """A float at hand, with its sign."""
+        """The next tokens as a float, with its sign; None if they are none."""
         lexer = self.lexer
         negative = lexer.at("-")
         token = lexer.peek() if negative else lexer.token
@@ -260,27 +237,15 @@ class ValueReader:
         lexer.expect(")")
         return Constant(self._array(self._typed_items(items, dtype), dtype, shape, start), lexer.span(start))
 
+    @nesting
     def _items(self) -> Any:
         """Nested lists of number tokens with their signs."""
         lexer = self.lexer
-        self.deeper()
-        try:
-            if lexer.accept("["):
-                found = []
-                while not lexer.at("]"):
-                    found.append(self._items())
-                    if not lexer.accept(","):
-                        break
-                lexer.expect("]")
-                return found
-            sign = "-" if lexer.accept("-") else ""
-            if lexer.at("True", "False"):
-                token = lexer.take()
-            else:
-                token = lexer.expect_kind("number", "a number")
-            return (sign + token.text, token)
-        finally:
-            self.shallower()
+        if lexer.at("["):
+            return lexer.inside("[", "]", self._items)
+        sign = "-" if lexer.accept("-") else ""
+        token = lexer.take() if lexer.at("True", "False") else lexer.expect_kind("number", "a number")
+        return (sign + token.text, token)
 
     def _typed_items(self, items: Any, dtype: str) -> Any:
         if isinstance(items, list):
@@ -289,7 +254,10 @@ class ValueReader:
 
     def _parsed(self, text: str, dtype: str, token: Token) -> Any:
         if dtypes.is_float(dtype) and text not in ("True", "False"):
-            return self._checked_float(text, token)
+            try:
+                return float(text)
+            except ValueError:
+                self.lexer.fail(f"{text} is not a number", token)
         if dtype == "bool" and text in ("True", "False"):
             return text == "True"
         if not dtypes.is_int(dtype) or not text.lstrip("-").isdigit():
@@ -298,12 +266,6 @@ class ValueReader:
         if not low <= int(text) <= high:
             self.lexer.fail(f"{text} does not fit in a {dtype}", token)
         return int(text)
-
-    def _checked_float(self, text: str, token: Token) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            self.lexer.fail(f"{text} is not a number", token)
 
     def _array(self, items: Any, dtype: str, shape: tuple[Dim, ...] | None, token: Token) -> np.ndarray:
         if shape is not None and not all(isinstance(extent, int) for extent in shape):

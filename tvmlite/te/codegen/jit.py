@@ -26,7 +26,7 @@ from tvmlite.core.cache import key_of, object_cache
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine import processor
-from tvmlite.machine.target import Target
+from tvmlite.machine.target import Target, family
 from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
@@ -165,7 +165,7 @@ def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
 
 def _compile(ir_text: str, target: Target, kind: Kind) -> bytes:
     features = ",".join(target.features)
-    if processor.family(target.triple) == processor.family(processor.host()[0]):
+    if family(target.triple) == family(processor.host()[0]):
         return _compile_here(ir_text, target.triple, target.cpu, features, kind)
     command = [sys.executable, "-m", "tvmlite.te.codegen.jit", kind, target.triple, target.cpu, features]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

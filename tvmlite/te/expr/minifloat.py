@@ -7,8 +7,10 @@ everywhere.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.dtype import MINIFLOATS, NARROW_INTS, POWER_OF_TWO, Minifloat
+from tvmlite.core.dtype import NARROW_INTS, POWER_OF_TWO
 from tvmlite.te import expr as e
 
 STORED = "uint8"
@@ -16,6 +18,40 @@ STORED = "uint8"
 
 _NAN, _INFINITY = 0x7FC00000, 0x7F800000
 _FRACTION, _BIAS = 23, 127  # of a float32
+
+
+@dataclass(frozen=True)
+class Minifloat:
+    """The code of a float of at most eight bits: a sign, then ``exponent`` and ``fraction`` bits.
+
+    ``largest`` is the code of the greatest finite value, ``beyond`` of what is rounded to more, ``nan`` of
+    NaN. With ``one_zero``, the code of minus zero is the only NaN. Without NaN, ``nan`` is minus zero, as in
+    ml_dtypes: a NaN becomes the zero of the other sign.
+    """
+
+    exponent: int
+    fraction: int
+    bias: int
+    largest: int
+    beyond: int
+    nan: int
+    one_zero: bool = False
+
+    @property
+    def sign(self) -> int:
+        """The bit of the sign."""
+        return 1 << (self.exponent + self.fraction)
+
+
+CODES = {
+    "float8_e4m3fn": Minifloat(4, 3, 7, 0x7E, 0x7F, 0x7F),
+    "float8_e4m3fnuz": Minifloat(4, 3, 8, 0x7F, 0x80, 0x80, one_zero=True),
+    "float8_e5m2": Minifloat(5, 2, 15, 0x7B, 0x7C, 0x7E),
+    "float8_e5m2fnuz": Minifloat(5, 2, 16, 0x7F, 0x80, 0x80, one_zero=True),
+    "float6_e2m3fn": Minifloat(2, 3, 1, 0x1F, 0x1F, 0x20),
+    "float6_e3m2fn": Minifloat(3, 2, 3, 0x1F, 0x1F, 0x20),
+    "float4_e2m1fn": Minifloat(2, 1, 1, 0x07, 0x07, 0x08),
+}
 
 
 def work_dtype(dtype: str) -> str:
@@ -35,7 +71,7 @@ def decode(code: e.Expr, dtype: str) -> e.Expr:
         bits = e.Select(e.Equal(wide, _uint(0, code.lanes)), least, wide << _FRACTION)
         bits = e.Select(e.Equal(wide, _uint(255, code.lanes)), _uint(_NAN, code.lanes), bits)
         return _as_float(bits)
-    return _decode_minifloat(wide, MINIFLOATS[dtype])
+    return _decode_minifloat(wide, CODES[dtype])
 
 
 def _decode_minifloat(wide: e.Expr, form: Minifloat) -> e.Expr:
@@ -62,7 +98,7 @@ def encode(value: e.Expr, dtype: str) -> e.Expr:
     if dtype in NARROW_INTS:
         return e.cast(STORED, _low_bits(value) & _mask(dtype))
     number = e.cast("float32", value)
-    coded = _power_of_two(number) if dtype == POWER_OF_TWO else _encode_minifloat(number, MINIFLOATS[dtype])
+    coded = _power_of_two(number) if dtype == POWER_OF_TWO else _encode_minifloat(number, CODES[dtype])
     return e.cast(STORED, coded)
 
 
@@ -122,7 +158,7 @@ def canonical(code: e.Expr, dtype: str) -> e.Expr:
 def _mask(dtype: str) -> int:
     if dtype in NARROW_INTS:
         return (1 << NARROW_INTS[dtype]) - 1
-    return 255 if dtype == POWER_OF_TWO else 2 * MINIFLOATS[dtype].sign - 1
+    return 255 if dtype == POWER_OF_TWO else 2 * CODES[dtype].sign - 1
 
 
 def _uint(value: int, lanes: int) -> e.Expr:

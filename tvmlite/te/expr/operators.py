@@ -17,6 +17,24 @@ CONSTRUCTORS: dict[str, Callable[..., Expr]] = {}
 value."""
 
 
+def _left(symbol: str) -> Callable[[Any, Value], Expr]:
+    """The operator ``symbol`` of a value and of what stands to its right."""
+
+    def apply(value: Any, other: Value) -> Expr:
+        return CONSTRUCTORS[symbol](value, other)
+
+    return apply
+
+
+def _right(symbol: str) -> Callable[[Any, Value], Expr]:
+    """The operator ``symbol`` of what stands to the left of a value, and of it."""
+
+    def apply(value: Any, other: Value) -> Expr:
+        return CONSTRUCTORS[symbol](other, value)
+
+    return apply
+
+
 class Operators:
     """A value: operators build new expressions of it.
 
@@ -26,91 +44,36 @@ class Operators:
 
     __slots__ = ()
 
-    def astype(self, dtype: str) -> Expr:
-        """This value converted to ``dtype``; see ``cast``."""
-        return CONSTRUCTORS["cast"](dtype, self)
-
-    def __add__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["+"](self, other)
-
-    def __radd__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["+"](other, self)
-
-    def __sub__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["-"](self, other)
-
-    def __rsub__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["-"](other, self)
-
-    def __mul__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["*"](self, other)
-
-    def __rmul__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["*"](other, self)
-
-    def __truediv__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["/"](self, other)
-
-    def __rtruediv__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["/"](other, self)
-
-    def __floordiv__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["//"](self, other)
-
-    def __rfloordiv__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["//"](other, self)
-
-    def __mod__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["%"](self, other)
-
-    def __rmod__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["%"](other, self)
+    __add__, __radd__ = _left("+"), _right("+")
+    __sub__, __rsub__ = _left("-"), _right("-")
+    __mul__, __rmul__ = _left("*"), _right("*")
+    __truediv__, __rtruediv__ = _left("/"), _right("/")
+    __floordiv__, __rfloordiv__ = _left("//"), _right("//")
+    __mod__, __rmod__ = _left("%"), _right("%")
+    __and__, __or__, __xor__ = _left("&"), _left("|"), _left("^")
+    __lshift__, __rshift__ = _left("<<"), _left(">>")
+    __lt__, __le__ = _left("<"), _left("<=")
+    __gt__, __ge__ = _right("<"), _right("<=")
+    __hash__ = object.__hash__
 
     def __neg__(self) -> Expr:
         return CONSTRUCTORS["negative"](self)
 
-    def __lt__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["<"](self, other)
-
-    def __le__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["<="](self, other)
-
-    def __gt__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["<"](other, self)
-
-    def __ge__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["<="](other, self)
+    def __invert__(self) -> Expr:
+        return CONSTRUCTORS["not"](self)
 
     def __eq__(self, other: Any) -> Any:
-        return (
-            CONSTRUCTORS["=="](self, other) if isinstance(other, (Operators, int, float)) else NotImplemented
-        )
+        is_value = isinstance(other, (Operators, int, float))
+        return CONSTRUCTORS["=="](self, other) if is_value else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        return (
-            CONSTRUCTORS["!="](self, other) if isinstance(other, (Operators, int, float)) else NotImplemented
-        )
+        is_value = isinstance(other, (Operators, int, float))
+        return CONSTRUCTORS["!="](self, other) if is_value else NotImplemented
 
     def equal(self, other: Value) -> Expr:
         """``==`` by TVM's name."""
         return CONSTRUCTORS["=="](self, other)
 
-    __hash__ = object.__hash__
-
-    def __and__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["&"](self, other)
-
-    def __or__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["|"](self, other)
-
-    def __xor__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["^"](self, other)
-
-    def __lshift__(self, other: Value) -> Expr:
-        return CONSTRUCTORS["<<"](self, other)
-
-    def __rshift__(self, other: Value) -> Expr:
-        return CONSTRUCTORS[">>"](self, other)
-
-    def __invert__(self) -> Expr:
-        return CONSTRUCTORS["not"](self)
+    def astype(self, dtype: str) -> Expr:
+        """This value converted to ``dtype``; see ``cast``."""
+        return CONSTRUCTORS["cast"](dtype, self)

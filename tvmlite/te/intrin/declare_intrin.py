@@ -17,7 +17,7 @@ from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reducers import combined
+from tvmlite.te.tensor.reduction import combined
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
 _BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")

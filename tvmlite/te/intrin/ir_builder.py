@@ -7,13 +7,14 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import alike
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.extern import ExternOp
 
 
 class BufferVar:
@@ -242,7 +243,7 @@ def extern(
             f"extern {name!r}: the function gave {body!r}, expected a statement", span
         )
     pairs = tuple(attrs.items())
-    op = t.ExternOp(name, tuple(inputs), tuple(ins), tuple(outs), body, tag, pairs, span)
+    op = ExternOp(name, tuple(inputs), tuple(ins), tuple(outs), body, tag, pairs, span)
     return list(op.outputs) if several else op.output(0)
 
 

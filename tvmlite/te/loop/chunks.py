@@ -126,7 +126,7 @@ class _Work:
         match statement:
             case ir.For(var, begin, extent, body):
                 first, turns = self.value(begin, values), self.value(extent, values)
-                return self._of_turns(var, body, first, turns, values)
+                return self._of_iterations(var, body, first, turns, values)
             case ir.If(condition, then, otherwise):
                 holds = self.value(condition, values)
                 taken, other = self.of(then, values), 0 if otherwise is None else self.of(otherwise, values)
@@ -140,7 +140,7 @@ class _Work:
                 return self.cost(statement)
         return sum(self.of(child, values) for child in statement.children() if isinstance(child, ir.Stmt))
 
-    def _of_turns(self, var: e.Var, body: ir.Stmt, begin: Any, turns: Any, values: Values) -> Any:
+    def _of_iterations(self, var: e.Var, body: ir.Stmt, begin: Any, turns: Any, values: Values) -> Any:
         turns = 1 if turns is None else np.maximum(turns, 0)
         if var not in self._controls(body):
             return turns * self.of(body, values)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Node, alike, postorder, rewrite
+from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.te.loop import ir
 
 __all__ = ["in_place"]

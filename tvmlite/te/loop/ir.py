@@ -17,13 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tvmlite.core import arguments
-from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, Shown
-from tvmlite.core.span import Span
-from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, is_const, lanes_of, scalar
-from tvmlite.te.extensions import extension
+from tvmlite.te.expr import Expr, Var
+from tvmlite.te.extensions import extended, extension
 
 _set = object.__setattr__
 
@@ -55,43 +51,9 @@ class Buffer(Node):
     def __repr__(self) -> str:
         return f"Buffer({self.name}, {self.dtype})"
 
-    def vload(self, begin: Any, dtype: str | None = None) -> Load:
-        """Elements side by side from ``begin`` on, an index or one an axis: as many as ``dtype``, such as
-        ``"float32x16"``, has lanes. Of a scalar dtype, one element."""
-        element, lanes = lanes_of(self.dtype if dtype is None else dtype)
-        if element != self.dtype:
-            raise TensorExpressionError(
-                f"vload: {self.name} holds {self.dtype}, it cannot be read as {dtype}", Span.of_caller()
-            )
-        return Load(self, self._side_by_side(begin, lanes))
-
-    def vstore(self, begin: Any, value: Any) -> Store:
-        """The statement that stores ``value``, a vector or scalar, from ``begin`` on."""
-        expr = cast(self.dtype, value)
-        return Store(self, self._side_by_side(begin, expr.lanes), expr)
-
-    def access_ptr(self, access_mask: str = "rw", offset: Any = 0) -> Expr:
-        """The address of the first element, or of the one ``offset`` elements on, for a C function."""
-        arguments.text("access_ptr: access_mask", access_mask)
-        if offset is not None and not is_const(offset, 0):
-            return Call("address_of", (Load(self, (self._index(offset),)),), "uint64")
-        return Call("address_of", (Load(self, tuple(self._index(0) for _ in self.shape)),), "uint64")
-
-    def _side_by_side(self, begin: Any, lanes: int) -> tuple[Expr, ...]:
-        given = tuple(begin) if isinstance(begin, (tuple, list)) else (begin,)
-        if not given:
-            raise TensorExpressionError(f"buffer {self.name!r} is indexed with nothing", Span.of_caller())
-        *outer, last = (self._index(one) for one in given)
-        return (*outer, last if lanes == 1 else Ramp(last, const(1, INDEX), lanes))
-
-    def _index(self, value: Any) -> Expr:
-        index = scalar(f"an index of buffer {self.name!r}", value)
-        if not dtypes.is_int(index.dtype):
-            raise TensorExpressionError(
-                f"buffer {self.name!r} is indexed with a {index.dtype} value, expected an int",
-                Span.of_caller(),
-            )
-        return cast(INDEX, index)
+    def __getattr__(self, name: str) -> Any:
+        """How tensor intrinsics address a buffer, from ``loop.buffer_access``."""
+        return extended(self, name)
 
 
 @dataclass(frozen=True, eq=False)

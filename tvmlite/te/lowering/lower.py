@@ -188,7 +188,8 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
             old = list(shape)
             if scope == "param" and not all(isinstance(n, int) for n in old):
                 raise ScheduleError(
-                    f"transform_layout: {tensor.name} is an argument of unknown extents", changed.layout_span
+                    f"transform_layout: {tensor.name} is an argument of unknown extents",
+                    changed.span_of("transform_layout"),
                 )
             shape = changed.layout.shape(old)
         name, count = tensor.name, 0

@@ -26,7 +26,7 @@ from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reducers import combined
+from tvmlite.te.tensor.reduction import combined
 from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 
@@ -91,9 +91,9 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     """The loop ``leaf`` around ``body``, what is computed in it, and its ``guards``."""
     inside = building.attached.get(leaf, [])
     ahead = []
-    if any(one.double_span is not None for one in inside):
+    if any(one.double_buffered for one in inside):
         ahead = extension("staging").doubled(inside, stage, leaf, building)
-    body = attach(building, [one for one in inside if one.double_span is None], body)
+    body = attach(building, [one for one in inside if not one.double_buffered], body)
     if stage.prefetches:
         body = ir.sequence(*extension("staging").prefetches(stage, leaf, building), body)
     body = guarded(guards, body)
@@ -117,7 +117,7 @@ def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
         raise ScheduleError(
             f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} turns, expected a "
             f"constant of at least {known}",
-            stage.partition_spans.get(leaf),
+            stage.span_of("loop_partition", leaf),
         )
     rest = int(extent.value) - known
     counts = [rest if n is None else n for n in sizes] + ([] if None in sizes else [rest])

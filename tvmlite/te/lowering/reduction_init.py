@@ -41,7 +41,7 @@ def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
         raise ScheduleError(
             f"decompose_reduction: axis {wanted.var.name} of stage {stage.name} is no loop outside the "
             "reduction any more",
-            stage.init_span,
+            stage.span_of("decompose_reduction"),
         )
     return depth
 
@@ -121,6 +121,6 @@ def one_loop(stage: Stage, axis: IterVar, var: e.Var, bounds: Bounds, body: ir.S
             f"has {extent} turns, expected a constant number",
             axis,
             hint="split it by a constant factor",
-            span=stage.kind_spans.get(axis),
+            span=stage.span_of(stage.loop_kinds[axis], axis),
         )
     return ir.For(var, e.const(0, e.INDEX), extent, body, kind, tuple(stage.pragmas.get(axis, ())))

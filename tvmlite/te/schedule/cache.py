@@ -9,8 +9,9 @@ from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.schedule import rfactor
-from tvmlite.te.schedule.relations import Number, made_from, overruns, values_down, values_up
-from tvmlite.te.schedule.stage import Fuse, Split, Stage
+from tvmlite.te.schedule.relations import Number, axes_of, made_from, overruns, values_down, values_up
+from tvmlite.te.schedule.stage import Fuse, Stage
+from tvmlite.te.schedule.stage_base import hand_over
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
@@ -32,8 +33,7 @@ def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: Any) -> 
     axis = tuple(_axis(f"ax{k}", extent) for k, extent in enumerate(source.shape))
     read = TensorRead(source, tuple(a.var for a in axis))
     op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
-    made = schedule.insert(schedule.stages.index(schedule[source]) + 1, op)
-    made.scope = scope
+    schedule.insert(schedule.stages.index(schedule[source]) + 1, op, scope)
     schedule.replace_reads({source: op.output(0)}, stages)
     return op.output(0)
 
@@ -55,9 +55,8 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
     cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
     copies = tuple(TensorRead(one, places) for one in cached.outputs)
     copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
-    made = schedule.insert(schedule.stages.index(stage), cached)
-    made.scope = scope
-    _hand_over(schedule, stage, made, reducing)
+    made = schedule.insert(schedule.stages.index(stage), cached, scope)
+    _hand_over(stage, made, reducing)
     schedule.change_op(stage, copy)
     return list(cached.outputs) if several else cached.output(0)
 
@@ -101,32 +100,20 @@ def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
 
 
-def _hand_over(schedule: Schedule, stage: Stage, made: Stage, reducing: set[IterVar]) -> None:
+def _hand_over(stage: Stage, made: Stage, reducing: set[IterVar]) -> None:
     """The loops that reduce, and what is computed in them, go from ``stage`` to ``made``."""
-    for relation in list(stage.relations):
-        match relation:
-            case Split(parent) if parent in reducing:
-                _move(stage.relations, made.relations, relation)
-            case Fuse(_, _, fused) if fused in reducing:
-                _move(stage.relations, made.relations, relation)
     data = [leaf for leaf in made.leaf_iter_vars if leaf not in reducing]
-    made.leaf_iter_vars = data + [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
-    made.all_iter_vars = data + [one for one in stage.all_iter_vars if one in reducing]
-    stage.leaf_iter_vars = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
-    stage.all_iter_vars = [one for one in stage.all_iter_vars if one not in reducing]
-    for leaf in made.leaf_iter_vars:
-        if leaf in stage.loop_kinds:
-            made.loop_kinds[leaf] = stage.loop_kinds.pop(leaf)
-        if leaf in stage.pragmas:
-            made.pragmas[leaf] = stage.pragmas.pop(leaf)
-    for one in schedule.stages:
-        if one.attach_stage is stage and one.attach_ivar in reducing:
-            one.attach_stage = made
-
-
-def _move(source: list[Any], target: list[Any], one: Any) -> None:
-    source.remove(one)
-    target.append(one)
+    hand_over(stage, made, {one: one for one in stage.all_iter_vars if one in reducing})
+    made.change(
+        relations=tuple(one for one in stage.relations if axes_of(one) & reducing),
+        leaf_iter_vars=(*data, *(one for one in stage.leaf_iter_vars if one in reducing)),
+        all_iter_vars=(*data, *(one for one in stage.all_iter_vars if one in reducing)),
+    )
+    stage.change(
+        relations=tuple(one for one in stage.relations if not axes_of(one) & reducing),
+        leaf_iter_vars=tuple(one for one in stage.leaf_iter_vars if one not in reducing),
+        all_iter_vars=tuple(one for one in stage.all_iter_vars if one not in reducing),
+    )
 
 
 def _check(stage: Any, tensors: list[Tensor]) -> None:

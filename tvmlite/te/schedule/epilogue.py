@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
-from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase
+from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase, hand_over
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 
@@ -33,16 +34,9 @@ def reverse_compute_at(stage: StageBase, producer: StageBase, axis: IterVar) -> 
     images = _replay(consumer, producer, shared, image)
     consumer.reorder(*(images[leaf] for leaf in shared))
     rest = [leaf for leaf in stage.leaf_iter_vars if not any(leaf is images[one] for one in shared)]
-    stage.leaf_iter_vars[:] = [*(images[leaf] for leaf in shared), *rest]
-    for leaf in shared:
-        for notes in (producer.loop_kinds, producer.pragmas):
-            if leaf in notes:
-                getattr(stage, "loop_kinds" if notes is producer.loop_kinds else "pragmas")[images[leaf]] = (
-                    notes.pop(leaf)  # type: ignore[attr-defined]
-                )
-    _move_attached(stage, producer, images)
-    producer.attach_type, producer.attach_stage, producer.attach_ivar = AT, consumer, images[axis]
-    producer.attach_span = Span.of_caller()
+    stage.change(leaf_iter_vars=(*(images[leaf] for leaf in shared), *rest))
+    hand_over(producer, stage, {leaf: images[leaf] for leaf in shared})
+    producer.attach(AT, stage, images[axis])
 
 
 def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
@@ -77,10 +71,9 @@ def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
 
 
 def _check(stage: StageBase, producer: StageBase) -> None:
-    schedule = None if producer.trace is None else producer.trace.schedule
     others = [
         one.name
-        for one in (() if schedule is None else schedule.stages)
+        for one in (() if producer.schedule is None else producer.schedule.stages)
         if one is not stage and any(x.op is producer.op for x in one.op.inputs)
     ]
     problem = ""
@@ -97,7 +90,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
 
 
 def _replay(
-    consumer: Stage, producer: StageBase, shared: list[IterVar], image: dict[IterVar, IterVar]
+    consumer: Stage, producer: StageBase, shared: Sequence[IterVar], image: dict[IterVar, IterVar]
 ) -> dict[IterVar, IterVar]:
     """Split and fuse the loops of ``consumer`` as those of ``producer`` that became the ``shared`` ones."""
     needed: set[IterVar] = set(shared)
@@ -130,11 +123,3 @@ def _neighbours(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar
     rest = [leaf for leaf in consumer.leaf_iter_vars if leaf is not inner]
     place = next(n for n, leaf in enumerate(rest) if leaf is outer)
     return [*rest[: place + 1], inner, *rest[place + 1 :]]
-
-
-def _move_attached(stage: StageBase, producer: StageBase, images: dict[IterVar, IterVar]) -> None:
-    """Stages computed in a shared loop of ``producer`` are computed in that of ``stage`` now."""
-    schedule = None if producer.trace is None else producer.trace.schedule
-    for one in () if schedule is None else schedule.stages:
-        if one.attach_stage is producer and one.attach_ivar in images and one.attach_type == AT:
-            one.attach_stage, one.attach_ivar = stage, images[one.attach_ivar]  # type: ignore[assignment,index]

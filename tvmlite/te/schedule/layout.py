@@ -14,6 +14,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.relations import Number, ceil_div
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
     """See ``Stage.transform_layout``."""
     op = stage.op
     span = Span.of_caller()
-    if isinstance(op, t.ExternOp):
+    if isinstance(op, ExternOp):
         raise ScheduleError(f"transform_layout: {op.name} is an extern stage, its loops are fixed", span)
     if stage.layout is not None:
         raise ScheduleError(f"transform_layout: the layout of stage {op.name} was transformed before", span)
@@ -63,7 +64,7 @@ def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
             hint="call transform_layout first, then arrange the loops it gives",
         )
     found = _index_map(mapping, op.output_shape(0), op.name, span)
-    stage.layout, stage.layout_span = found, span
+    stage.change(layout=found)
     return _loops(stage, found) if isinstance(op, t.ComputeOp) else []
 
 

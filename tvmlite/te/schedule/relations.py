@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from tvmlite.core.node import alike
 from tvmlite.te import expr as e
+from tvmlite.te.arith import same as alike
 from tvmlite.te.expr import Expr
 from tvmlite.te.schedule.stage_base import SHRINK, Fuse, Relation, Singleton, Split
 from tvmlite.te.tensor.tensor import IterVar

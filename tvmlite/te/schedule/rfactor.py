@@ -21,6 +21,7 @@ from tvmlite.te.schedule.relations import (
     values_up,
 )
 from tvmlite.te.schedule.stage import Fuse, Split, Stage
+from tvmlite.te.schedule.stage_base import hand_over
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
@@ -50,14 +51,9 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
     partial, new, loops = _partial(stage, op, axis, place)
     reducing = made_from(stage.relations, op.reduce_axis)
     _check_apart(stage, reducing)
-    made = schedule.insert(schedule.stages.index(stage), partial)
-    made.scope = "global"
+    made = schedule.insert(schedule.stages.index(stage), partial, "global")
     whole = _whole(op, partial, new, place)
-    _arrange(stage, made, whole, loops, axis)
-    for one in schedule.stages:
-        place = one.attach_ivar
-        if one.attach_stage is stage and place is not None and place in reducing:
-            one.attach_stage, one.attach_ivar = made, loops.get(place, place)
+    _arrange(stage, made, whole, {one: loops.get(one, one) for one in reducing}, axis)
     schedule.change_op(stage, whole)
     return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 
@@ -76,32 +72,30 @@ def _check_apart(stage: Stage, reducing: set[IterVar]) -> None:
 def _arrange(
     stage: Stage, made: Stage, whole: t.ComputeOp, loops: dict[IterVar, IterVar], axis: IterVar
 ) -> None:
-    """The loops that reduce are the partial stage's, those of ``loops`` by what they became there; ``stage``
-    keeps the others, and has its new reduction where the outermost of them stood."""
+    """The loops that reduce are the partial stage's, by what they became there in ``loops``; ``stage`` keeps
+    the others, and has its new reduction where the outermost of them stood."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     assert isinstance(made.op, t.ComputeOp)
-    reducing, touched = made_from(stage.relations, op.reduce_axis), _touched(stage, op, axis)
+    reducing, touched = set(loops), _touched(stage, op, axis)
     inside = [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
     others = [one for one in stage.all_iter_vars if one in reducing - touched]
-    leaves = [loops.get(leaf, leaf) for leaf in inside if leaf is not axis]
-    made.relations = [r for r in stage.relations if axes_of(r) <= reducing - touched]
-    made.leaf_iter_vars = [*made.op.axis, *leaves]
-    made.all_iter_vars = list(dict.fromkeys([*made.op.axis, *others, *leaves]))
-    for leaf in inside:
-        became = loops.get(leaf, leaf)
-        if leaf in stage.loop_kinds:
-            made.loop_kinds[became] = stage.loop_kinds.pop(leaf)
-        if leaf in stage.pragmas:
-            made.pragmas[became] = stage.pragmas.pop(leaf)
-    first = inside[0]
-    stage.relations = [r for r in stage.relations if not axes_of(r) & reducing]
-    stage.leaf_iter_vars = [
-        one
-        for leaf in stage.leaf_iter_vars
-        for one in (whole.reduce_axis if leaf is first else () if leaf in reducing else (leaf,))
-    ]
-    stage.all_iter_vars = [*(one for one in stage.all_iter_vars if one not in reducing), *whole.reduce_axis]
+    leaves = [loops[leaf] for leaf in inside if leaf is not axis]
+    made.change(
+        relations=tuple(r for r in stage.relations if axes_of(r) <= reducing - touched),
+        leaf_iter_vars=(*made.op.axis, *leaves),
+        all_iter_vars=tuple(dict.fromkeys([*made.op.axis, *others, *leaves])),
+    )
+    hand_over(stage, made, loops)
+    stage.change(
+        relations=tuple(r for r in stage.relations if not axes_of(r) & reducing),
+        leaf_iter_vars=tuple(
+            one
+            for leaf in stage.leaf_iter_vars
+            for one in (whole.reduce_axis if leaf is inside[0] else () if leaf in reducing else (leaf,))
+        ),
+        all_iter_vars=(*(one for one in stage.all_iter_vars if one not in reducing), *whole.reduce_axis),
+    )
 
 
 def _partial(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import arguments
@@ -10,6 +11,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extended, extension
 from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
+from tvmlite.te.schedule.stage_base import ScheduleState, StageState
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import inline
 from tvmlite.te.tensor import tensor as t
@@ -27,34 +29,81 @@ class Schedule(SchedulePrimitives):
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
     ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
 
-    ``trace`` lists the primitives called so far, one a line when printed; ``replay`` does them again.
+    ``trace`` lists the primitives called so far, one a line when printed, with the state after each:
+    ``replay`` gives the schedule as it was then, ``undo`` goes back.
     """
+
+    state: ScheduleState
+    trace: Trace
 
     def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
         given = arguments.listed("Schedule: stages", stages, "stages", ScheduleError)
         ops = arguments.listed("Schedule: outputs", outputs, "operations", ScheduleError)
         arguments.all_instances("Schedule: stages", given, Stage, "a stage", ScheduleError)
         arguments.all_instances("Schedule: outputs", ops, Operation, "an operation", ScheduleError)
-        self.stages = list(stages)
-        self.outputs = list(outputs)
-        self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}
-        self.origins = tuple(outputs)
-        self.trace = Trace(self)
-        for stage in self.stages:
-            stage.trace = self.trace
+        states = {stage.origin_op: stage.state for stage in stages}
+        origins = {stage.op: stage.origin_op for stage in stages}
+        for stage in stages:
+            stage.schedule = self
+        handles = {stage.origin_op: stage for stage in stages}
+        self._begin(ScheduleState(states, origins, tuple(outputs)), Trace(), handles)
+
+    def _begin(self, start: ScheduleState, trace: Trace, handles: dict[Operation, Stage]) -> None:
+        """``start`` is the state before the primitives of ``trace``."""
+        self._start, self.trace, self.handles = start, trace, handles
+        self._show(trace[-1].state if trace else start)
+
+    def _show(self, state: ScheduleState) -> None:
+        """``state`` is that of the schedule from now on, and what handles of its stages show."""
+        self.state = state
+        for origin, stage in state.stages.items():
+            if origin in self.handles:
+                self.handles[origin].state = stage
+            else:
+                self.handles[origin] = Stage.showing(stage, self)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             return extended(self, name)
 
+    @property
+    def stages(self) -> list[Stage]:
+        """All stages, producers first."""
+        return [self.handles[origin] for origin in self.state.stages]
+
+    @property
+    def stage_map(self) -> dict[Operation, Stage]:
+        """The stage of each operation that one computes, or computed before."""
+        return {op: self.handles[origin] for op, origin in self.state.origins.items()}
+
+    @property
+    def outputs(self) -> list[Operation]:
+        """The operations that the schedule computes."""
+        return list(self.state.outputs)
+
+    @property
+    def origins(self) -> tuple[Operation, ...]:
+        """The outputs before any of them was rewritten."""
+        return self._start.outputs
+
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
-        stage = self.stage_map.get(op) if isinstance(op, Operation) else None
-        if stage is None:
+        origin = self.state.origins.get(op) if isinstance(op, Operation) else None
+        if origin is None:
             name = op.name if isinstance(op, Operation) else arguments.shown(op)
             raise ScheduleError(f"the schedule has no stage {name}", Span.of_caller())
-        return stage
+        return self.handles[origin]
+
+    def put(self, stage: StageState) -> None:
+        """``stage`` replaces the former state of that stage."""
+        stages = {**self.state.stages, stage.origin_op: stage}
+        self.state = ScheduleState(stages, self.state.origins, self.state.outputs)
+
+    def keep(self, stages: Sequence[Stage]) -> None:
+        """Drop all stages but these from the list; the others are still found."""
+        kept = {stage.origin_op: stage.state for stage in stages}
+        self.state = replace(self.state, stages=kept)
 
     def current(self, tensor: Tensor) -> Tensor:
         """What stands for ``tensor`` now that stages may have been rewritten."""
@@ -81,33 +130,35 @@ class Schedule(SchedulePrimitives):
 
     def copy(self) -> Schedule:
         """A schedule that can be changed without changing this one."""
-        twins = {id(stage): stage.copy() for stage in self.stages}
-        made = Schedule([twins[id(stage)] for stage in self.stages], self.outputs)
-        made.stage_map = {op: twins.get(id(one), one) for op, one in self.stage_map.items()}
-        for stage in made.stages:
-            if stage.attach_stage is not None:
-                stage.attach_stage = twins[id(stage.attach_stage)]
-        made.origins = self.origins
-        made.trace.steps = list(self.trace.steps)
+        made = self.replay()
+        made._show(self.state)
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
-        """The schedule as it was after its first ``steps`` primitives, made again; all of them by default.
-
-        ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
-        """
+        """Another schedule, as this one was after its first ``steps`` primitives (all of them by default),
+        which ``trace`` lists."""
         if steps is not None:
             steps = arguments.whole("replay: steps", steps, ScheduleError, least=0)
-        made = create_schedule(self.origins)
-        for step in self.trace.steps[:steps]:
-            step.apply(made)
+        made = Schedule.__new__(Schedule)
+        made._begin(self._start, Trace(self.trace[:steps]), {})
         return made
+
+    def undo(self, steps: int = 1) -> None:
+        """Take the last ``steps`` primitives back. Stages in the user's hands are as they were before them;
+        those that were added are gone."""
+        steps = arguments.whole("undo: steps", steps, ScheduleError, least=0)
+        if steps > len(self.trace):
+            raise ScheduleError(
+                f"undo: {steps} steps given, but only {len(self.trace)} primitives were called",
+                Span.of_caller(),
+            )
+        self._begin(self._start, Trace(self.trace[: len(self.trace) - steps]), self.handles)
 
     def replace_reads(self, mapping: dict[Tensor, Tensor], stages: Sequence[Stage]) -> None:
         """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
         followers: dict[Tensor, Tensor] = {}
         for stage in self.stages:
-            chosen = any(stage is one for one in stages)
+            chosen = stage in stages
             op = inline.replace_reads(stage.op, {**mapping, **followers} if chosen else followers)
             if op is not stage.op:
                 followers.update(zip(stage.op.outputs, op.outputs, strict=True))
@@ -121,18 +172,17 @@ class Schedule(SchedulePrimitives):
 
     def set_op(self, stage: Stage, op: Operation) -> None:
         """``stage`` computes ``op`` from now on; it is still found by its former operations."""
-        if stage.op in self.outputs:
-            self.outputs[self.outputs.index(stage.op)] = op
-        stage.op = op
-        self.stage_map[op] = stage
+        outputs = tuple(op if one is stage.op else one for one in self.state.outputs)
+        stage.change(op=op)
+        origins = {**self.state.origins, op: stage.origin_op}
+        self.state = ScheduleState(self.state.stages, origins, outputs)
 
-    def insert(self, position: int, op: Operation) -> Stage:
-        """A new stage for ``op`` at ``position``."""
-        stage = Stage(op)
-        stage.trace = self.trace
-        self.stages.insert(position, stage)
-        self.stage_map[op] = stage
-        return stage
+    def insert(self, position: int, op: Operation, scope: str) -> Stage:
+        """A new stage for ``op`` at ``position``, whose buffer is in ``scope``."""
+        stages = list(self.state.stages.items())
+        stages.insert(position, (op, replace(StageState.of(op), scope=scope)))
+        self._show(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
+        return self.handles[op]
 
     def __str__(self) -> str:
         return "\n".join(line for stage in self.stages for line in _describe(stage))
@@ -191,7 +241,7 @@ def _find_attach_point(stage: Stage) -> None:
             f"{stage.name} was to be computed",
             stage.attach_span,
         )
-    stage.attach_ivar = axis
+    stage.change(attach_ivar=axis)
 
 
 def _describe(stage: Stage) -> list[str]:

@@ -26,6 +26,7 @@ from tvmlite.te.schedule.stage_base import (
     Singleton,
     Split,
     StageBase,
+    put,
 )
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
@@ -115,10 +116,8 @@ class Stage(MorePrimitives):
         arguments.whole("split: ratio", ratio, ScheduleError, least=2)
         outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
         inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
-        self.relations.append(
-            Split(parent, outer, inner, factor, nparts, tail, int(ratio), span=Span.of_caller())
-        )
-        self.replace_leaves(position, position + 1, [outer, inner])
+        made = Split(parent, outer, inner, factor, nparts, tail, int(ratio), span=Span.of_caller())
+        self.replace_leaves(made, position, position + 1, (outer, inner))
         return outer, inner
 
     @primitive
@@ -141,8 +140,7 @@ class Stage(MorePrimitives):
 
     def _fuse_nothing(self) -> IterVar:
         single = IterVar(None, e.Var("singleton", "int32"))
-        self.relations.append(Singleton(single))
-        self.replace_leaves(0, 0, [single])
+        self.replace_leaves(Singleton(single), 0, 0, (single,))
         return single
 
     def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
@@ -154,8 +152,7 @@ class Stage(MorePrimitives):
         kind = "reduce" if "reduce" in (outer.kind, inner.kind) else outer.kind
         wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else "int32"
         fused = IterVar(None, e.Var(f"{outer.var.name}.{inner.var.name}.fused", wide), kind)
-        self.relations.append(Fuse(outer, inner, fused))
-        self.replace_leaves(first, second + 1, [fused])
+        self.replace_leaves(Fuse(outer, inner, fused), first, second + 1, (fused,))
         return fused
 
     @primitive
@@ -193,8 +190,10 @@ class Stage(MorePrimitives):
         for axis, position in zip(axes, positions, strict=True):
             if positions.count(position) > 1:
                 raise self.error("reorder", "is given twice", axis)
+        leaves = list(self.leaf_iter_vars)
         for axis, position in zip(axes, sorted(positions), strict=True):
-            self.leaf_iter_vars[position] = axis
+            leaves[position] = axis
+        self.change(leaf_iter_vars=tuple(leaves))
 
     @primitive
     def vectorize(self, var: IterVar) -> None:
@@ -261,7 +260,8 @@ class Stage(MorePrimitives):
             raise self.error(
                 "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", var
             )
-        self.pragmas.setdefault(var, []).append((pragma_type, value))
+        notes = (*self.pragmas.get(var, ()), (pragma_type, value))
+        self.change(pragmas=put(self.pragmas, var, notes))
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
@@ -276,8 +276,7 @@ class Stage(MorePrimitives):
                 C[i] = B[i] + 1
         """
         self.check_compute_at(parent, scope)
-        self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
-        self.attach_span = Span.of_caller()
+        self.attach(AT, parent, scope)
 
     def check_compute_at(self, parent: Stage, scope: IterVar) -> None:
         """A ScheduleError if ``compute_at`` refuses this."""
@@ -316,8 +315,7 @@ class Stage(MorePrimitives):
                 f"{', '.join(a.var.name for a in self.op.reduce_axis)}, which cannot be inlined",
                 Span.of_caller(),
             )
-        self.attach_type, self.attach_stage, self.attach_ivar = INLINE, None, None
-        self.attach_span = Span.of_caller()
+        self.attach(INLINE)
 
     @primitive
     def compute_root(self) -> None:
@@ -330,7 +328,7 @@ class Stage(MorePrimitives):
                 C[i] = B[0] + 1                for i in range(n):
                                                    C[i] = B[i] + 1
         """
-        self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
+        self.attach(ROOT)
 
     def _annotate(self, primitive: str, axis: IterVar, kind: str) -> None:
         self.require_leaf(primitive, axis)
@@ -341,8 +339,7 @@ class Stage(MorePrimitives):
                 axis,
                 "s.rfactor turns a reduce axis into a data axis",
             )
-        self.loop_kinds[axis] = kind
-        self.kind_spans = {**self.kind_spans, axis: Span.of_caller()}
+        self.change(loop_kinds=put(self.loop_kinds, axis, kind))
 
 
 def _is_extent(value: Any) -> bool:

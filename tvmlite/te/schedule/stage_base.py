@@ -1,22 +1,25 @@
-"""What all primitives of a stage share: its state, and the words of their errors."""
+"""A stage: the frozen state of one operation's loops, the handle that users hold, and the words of errors."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extended
-from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.tensor import Extent, IterVar, Tensor
+from tvmlite.te.tensor.tensor import Extent, IterVar, Operation, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.layout import IndexMap
+    from tvmlite.te.schedule.schedule import Schedule
     from tvmlite.te.schedule.stage import Stage
     from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 
@@ -83,73 +86,157 @@ class Prefetch:
         return self.share[-1] if self.share else self.axis
 
 
-class StageBase:
-    """One operation of a schedule and the loops chosen for it; see ``Stage``."""
+Value = TypeVar("Value")
 
-    def __init__(self, op: t.Operation, is_output: bool = False) -> None:
-        arguments.instance("Stage: op", op, t.Operation, "an operation", ScheduleError)
-        self.op = op
-        self.origin_op = op
-        self.is_output = is_output
-        self.all_iter_vars: list[IterVar] = list(op.loop_axes)
-        self.leaf_iter_vars: list[IterVar] = list(op.loop_axes)
-        self.relations: list[Relation] = []
-        self.loop_kinds: dict[IterVar, str] = {}
-        self.kind_spans: dict[IterVar, Span] = {}
-        self.pragmas: dict[IterVar, list[tuple[str, Any]]] = {}
-        self.attach_type = ROOT
-        self.attach_stage: Stage | None = None
-        self.attach_ivar: IterVar | None = None
-        self.attach_span: Span | None = None
-        self.scope = "global"
-        self.tensorized: tuple[IterVar, TensorIntrin] | None = None
-        self.tensorize_span: Span | None = None
-        self.prefetches: tuple[Prefetch, ...] = ()
-        self.alignments: dict[IterVar, tuple[int, int]] = {}
-        self.alignment_span: Span | None = None
-        self.multiples: dict[IterVar, int] = {}
-        self.multiples_span: Span | None = None
-        self.double_span: Span | None = None
-        self.predicate: e.Expr | None = None
-        self.predicate_span: Span | None = None
-        self.layout: IndexMap | None = None
-        self.layout_span: Span | None = None
-        self.init_axis: IterVar | None = None
-        self.partitions: dict[IterVar, tuple[int | None, ...]] = {}
-        self.init_span: Span | None = None
-        self.partition_spans: dict[IterVar, Span] = {}
-        self.trace: Trace | None = None
+
+def _no_entries() -> Mapping[Any, Any]:
+    return MappingProxyType({})
+
+
+def put(mapping: Mapping[IterVar, Value], axis: IterVar, value: Value) -> Mapping[IterVar, Value]:
+    """``mapping`` with ``value`` for ``axis``."""
+    return MappingProxyType({**mapping, axis: value})
+
+
+def without(mapping: Mapping[IterVar, Value], axes: Collection[IterVar]) -> Mapping[IterVar, Value]:
+    """``mapping`` without the entries of ``axes``."""
+    if not any(axis in mapping for axis in axes):
+        return mapping
+    return MappingProxyType({axis: value for axis, value in mapping.items() if axis not in axes})
+
+
+@dataclass(frozen=True)
+class StageState:
+    """How the loops of one operation are arranged. A primitive replaces it by another; none ever changes.
+
+    ``origin_op`` is the operation that the stage was made for, by which it is known; ``op``, which it
+    computes now, is another after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are
+    the loops, outermost first; ``all_iter_vars`` also what they were made from, by ``relations``.
+    ``attach_type`` is "root", "inline", or "at", that is in the loop ``attach_ivar`` of the stage that was
+    made for ``attach_op``.
+    """
+
+    origin_op: Operation
+    op: Operation
+    is_output: bool
+    all_iter_vars: tuple[IterVar, ...]
+    leaf_iter_vars: tuple[IterVar, ...]
+    relations: tuple[Relation, ...] = ()
+    loop_kinds: Mapping[IterVar, str] = field(default_factory=_no_entries)
+    pragmas: Mapping[IterVar, tuple[tuple[str, Any], ...]] = field(default_factory=_no_entries)
+    attach_type: str = ROOT
+    attach_op: Operation | None = None
+    attach_ivar: IterVar | None = None
+    attach_span: Span | None = None
+    scope: str = "global"
+    tensorized: tuple[IterVar, TensorIntrin] | None = None
+    prefetches: tuple[Prefetch, ...] = ()
+    alignments: Mapping[IterVar, tuple[int, int]] = field(default_factory=_no_entries)
+    multiples: Mapping[IterVar, int] = field(default_factory=_no_entries)
+    double_buffered: bool = False
+    predicate: e.Expr | None = None
+    layout: IndexMap | None = None
+    init_axis: IterVar | None = None
+    partitions: Mapping[IterVar, tuple[int | None, ...]] = field(default_factory=_no_entries)
+
+    @staticmethod
+    def of(op: Operation, is_output: bool = False) -> StageState:
+        """The loops of ``op`` as they begin: one an axis, on their own."""
+        return StageState(op, op, is_output, op.loop_axes, op.loop_axes)
+
+    @property
+    def name(self) -> str:
+        """The operation's name."""
+        return self.op.name
+
+
+@dataclass(frozen=True)
+class ScheduleState:
+    """All stages, producers first, by the operations they were made for; ``origins`` has that operation of
+    each that a stage computes, or computed before it was rewritten."""
+
+    stages: Mapping[Operation, StageState]
+    origins: Mapping[Operation, Operation]
+    outputs: tuple[Operation, ...]
+
+
+if TYPE_CHECKING:
+
+    class _Shown(StageState):
+        """A handle has what its state has."""
+
+else:
+
+    class _Shown:
+        """A handle has what its state has."""
+
+    for _field in (*(one.name for one in dataclasses.fields(StageState)), "name"):
+        setattr(_Shown, _field, property(attrgetter(f"state.{_field}")))
+
+
+class StageBase(_Shown):
+    """One operation of a schedule and the loops chosen for it; see ``Stage``. It shows the present ``state``
+    of a stage of ``schedule``."""
+
+    state: StageState
+    schedule: Schedule | None
+
+    def __init__(self, op: Operation, is_output: bool = False) -> None:
+        arguments.instance("Stage: op", op, Operation, "an operation", ScheduleError)
+        self.state = StageState.of(op, is_output)
+        self.schedule = None
+
+    @classmethod
+    def showing(cls, state: StageState, schedule: Schedule) -> Any:
+        """The handle of a stage of ``schedule``."""
+        made = cls.__new__(cls)
+        made.state, made.schedule = state, schedule
+        return made
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             return extended(self, name)
 
-    def copy(self) -> Any:
-        """A stage that can be changed without changing this one; attached where this one is."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        for name in (
-            "all_iter_vars",
-            "leaf_iter_vars",
-            "relations",
-            "loop_kinds",
-            "alignments",
-            "multiples",
-            "partitions",
-        ):
-            setattr(made, name, getattr(self, name).copy())
-        made.pragmas = {axis: list(pairs) for axis, pairs in self.pragmas.items()}
-        return made
+    def change(self, **fields: Any) -> None:
+        """Replace ``fields`` of the state; ``dataclasses.replace`` would set all of them one by one."""
+        state = object.__new__(StageState)
+        state.__dict__.update(self.state.__dict__, **fields)
+        self.state = state
+        if self.schedule is not None:
+            self.schedule.put(self.state)
+
+    def attach(
+        self,
+        kind: str,
+        parent: StageBase | None = None,
+        axis: IterVar | None = None,
+        span: Span | None = None,
+    ) -> None:
+        """The loops stand as ``kind`` says, in the loop ``axis`` of ``parent`` if that is ``AT``."""
+        origin = None if parent is None else parent.origin_op
+        where = None if kind == ROOT else span or Span.of_caller()
+        self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where)
 
     @property
-    def name(self) -> str:
-        return self.op.name
+    def attach_stage(self) -> Stage | None:
+        """The stage in whose loop this one stands."""
+        return (
+            None if self.attach_op is None or self.schedule is None else self.schedule.handles[self.attach_op]
+        )
+
+    def span_of(self, primitive: str, axis: IterVar | None = None) -> Span | None:
+        """Where the user last called ``primitive`` on this stage, or with the loop ``axis``, if at all."""
+        for step in reversed(() if self.schedule is None else self.schedule.trace):
+            found = step.stage is self.origin_op if axis is None else step.uses(axis)
+            if found and step.primitive == primitive:
+                return step.span
+        return None
 
     @property
     def arranges_memory(self) -> bool:
         """Whether a primitive of ``stage_memory`` was called that lowering has to check."""
-        asked = (self.alignments, self.multiples, self.layout, self.double_span)
+        asked = (self.alignments, self.multiples, self.layout, self.double_buffered)
         return any(asked) or self.predicate is not None
 
     def reads(self, op: t.Operation) -> bool:
@@ -167,8 +254,8 @@ class StageBase:
 
     def present(self, tensor: Any) -> Any:
         """What stands for ``tensor`` in the schedule now; itself if it is none of the schedule's."""
-        schedule = None if self.trace is None else self.trace.schedule
-        known = schedule is not None and isinstance(tensor, Tensor) and tensor.op in schedule.stage_map
+        schedule = self.schedule
+        known = schedule is not None and isinstance(tensor, Tensor) and tensor.op in schedule.state.origins
         return schedule.current(tensor) if schedule is not None and known else tensor
 
     def require_movable(self, primitive: str) -> None:
@@ -224,11 +311,30 @@ class StageBase:
                     span=span,
                 )
 
-    def replace_leaves(self, begin: int, end: int, new: list[IterVar]) -> None:
-        for axis in self.leaf_iter_vars[begin:end]:
-            self.loop_kinds.pop(axis, None)
-        self.leaf_iter_vars[begin:end] = new
-        self.all_iter_vars.extend(new)
+    def replace_leaves(self, relation: Relation, begin: int, end: int, made: tuple[IterVar, ...]) -> None:
+        """``relation`` makes the loops ``made`` in the place of the leaves from ``begin`` to ``end``."""
+        leaves = self.leaf_iter_vars
+        self.change(
+            relations=(*self.relations, relation),
+            leaf_iter_vars=(*leaves[:begin], *made, *leaves[end:]),
+            all_iter_vars=(*self.all_iter_vars, *made),
+            loop_kinds=without(self.loop_kinds, leaves[begin:end]),
+        )
+
+
+def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
+    """The loops of ``source`` that ``became`` loops of ``target`` give them their kinds and pragmas, and the
+    stages that stand in them."""
+    for name in ("loop_kinds", "pragmas"):
+        given = getattr(source, name)
+        moved = {new: given[old] for old, new in became.items() if old in given}
+        if moved:
+            target.change(**{name: MappingProxyType({**getattr(target, name), **moved})})
+            source.change(**{name: without(given, became)})
+    for one in () if source.schedule is None else source.schedule.stages:
+        axis = one.attach_ivar
+        if one.attach_op is source.origin_op and axis is not None and axis in became:
+            one.change(attach_op=target.origin_op, attach_ivar=became[axis])
 
 
 def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:

@@ -13,7 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
 from tvmlite.te.schedule import layout
-from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around
+from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Tensor
@@ -35,7 +35,7 @@ class MemoryPrimitives(StageBase):
             for i in range(n):          -->    for i in range(n):
                 B[i] = A[i] * 2                    B[i] = A[i] * 2     # s[B].set_scope("local")
         """
-        self.scope = arguments.text("set_scope: scope", scope, ScheduleError)
+        self.change(scope=arguments.text("set_scope: scope", scope, ScheduleError))
 
     @primitive
     def prefetch(
@@ -85,7 +85,7 @@ class MemoryPrimitives(StageBase):
         if any(isinstance(one, e.Var) and not isinstance(one, e.SizeVar) for one in postorder(later)):
             raise self.error("prefetch", f"by offset {later}: expected no variable of an axis", var)
         asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
-        self.prefetches = (*self.prefetches, asked)
+        self.change(prefetches=(*self.prefetches, asked))
 
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
@@ -106,8 +106,7 @@ class MemoryPrimitives(StageBase):
             )
         factor = arguments.whole("storage_align: factor", factor, ScheduleError, 1, MOST_APART)
         offset = arguments.whole("storage_align: offset", offset, ScheduleError, 0, MOST_APART)
-        self.alignments = {**self.alignments, axis: (factor, offset)}
-        self.alignment_span = Span.of_caller()
+        self.change(alignments=put(self.alignments, axis, (factor, offset)))
 
     @primitive
     def align_bounds(self, axis: IterVar, factor: int) -> None:
@@ -135,8 +134,7 @@ class MemoryPrimitives(StageBase):
             raise ScheduleError(
                 f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
             )
-        self.multiples = {**self.multiples, axis: factor}
-        self.multiples_span = Span.of_caller()
+        self.change(multiples=put(self.multiples, axis, factor))
 
     @primitive
     def double_buffer(self) -> None:
@@ -152,7 +150,7 @@ class MemoryPrimitives(StageBase):
                                                        C[i] = f(B[i % 2])
         """
         self.require_movable("double_buffer")
-        self.double_span = Span.of_caller()
+        self.change(double_buffered=True)
 
     @primitive
     def set_store_predicate(self, predicate: Any) -> None:
@@ -174,7 +172,7 @@ class MemoryPrimitives(StageBase):
                 "expected bool",
                 Span.of_caller(),
             )
-        self.predicate, self.predicate_span = condition, Span.of_caller()
+        self.change(predicate=condition)
 
     @primitive
     def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:

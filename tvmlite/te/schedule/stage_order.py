@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.span import Span
 from tvmlite.te.extensions import extend
 from tvmlite.te.schedule import epilogue
-from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.stage_base import StageBase, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import IterVar
@@ -44,7 +43,7 @@ class OrderPrimitives(StageBase):
         if position > reduces[0]:
             outermost = self.leaf_iter_vars[reduces[0]].var.name
             raise self.error("decompose_reduction", f"is inside {outermost}, which reduces already", axis)
-        self.init_axis, self.init_span = axis, Span.of_caller()
+        self.change(init_axis=axis)
 
     @primitive
     def loop_partition(self, axis: IterVar, sizes: Sequence[int | None]) -> None:
@@ -69,8 +68,7 @@ class OrderPrimitives(StageBase):
             raise self.error(
                 "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
             )
-        self.partitions[axis] = given
-        self.partition_spans = {**self.partition_spans, axis: Span.of_caller()}
+        self.change(partitions=put(self.partitions, axis, given))
 
     @primitive
     def reverse_compute_at(self, producer: Stage, axis: IterVar) -> None:

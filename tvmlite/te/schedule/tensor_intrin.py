@@ -127,7 +127,7 @@ class TensorizePrimitive(StageBase):
                 Span.of_caller(),
                 "te.decl_tensor_intrin makes one",
             )
-        self.tensorized, self.tensorize_span = (var, tensor_intrin), Span.of_caller()
+        self.change(tensorized=(var, tensor_intrin))
 
 
 extend(StageBase, TensorizePrimitive)

@@ -7,17 +7,14 @@ from tvmlite.te.space.config import (
     ConfigSpace,
     FallbackConfig,
     VirtualAxis,
-    get_config,
-    using,
 )
+from tvmlite.te.space.in_force import get_config, get_target, looking_up, using
 from tvmlite.te.space.rules import RULE, RuleSpace, rule_of
 from tvmlite.te.space.task import (
     Task,
     create,
     decode_args,
     encode_args,
-    get_target,
-    looking_up,
     template,
 )
 

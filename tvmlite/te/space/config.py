@@ -14,9 +14,7 @@ them; run with a ``FallbackConfig`` it gets a setting that was not measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -326,24 +324,6 @@ class FallbackConfig(Config):
                 f"fallback_split: knob {name!r} has no split within {list(constraints)}", Span.of_caller()
             )
         self.settings[name] = max(fitting, key=lambda c: c.size[::-1])  # type: ignore[union-attr]
-
-
-_CURRENT: ContextVar[Config | None] = ContextVar("config", default=None)
-
-
-def get_config() -> Config:
-    """The configuration in force; without one, a fresh ``FallbackConfig``."""
-    return _CURRENT.get() or FallbackConfig()
-
-
-@contextmanager
-def using(config: Config) -> Iterator[Config]:
-    """``config`` is in force within the block."""
-    token = _CURRENT.set(config)
-    try:
-        yield config
-    finally:
-        _CURRENT.reset(token)
 
 
 def _fits(choice: Choice, constraints: Sequence[int]) -> bool:

@@ -6,9 +6,7 @@ import functools
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -20,7 +18,8 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space.choices import Choice, OptionChoice
-from tvmlite.te.space.config import MOST, Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
+from tvmlite.te.space.config import MOST, Config, ConfigEntity, ConfigSpace, FallbackConfig
+from tvmlite.te.space.in_force import get_config, get_lookup, get_target, using
 from tvmlite.te.space.rules import RULE, RuleSpace
 from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.tensor import Tensor
@@ -29,35 +28,36 @@ from tvmlite.te.tensor.work import operations
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
 """Takes a task's arguments, gives a schedule and the arguments of the function to build."""
 
-Lookup: TypeAlias = Callable[[str, list[Any]], ConfigEntity | None]
-"""Finds the configuration to use for a template's name and its arguments as ``encode_args`` writes them."""
-
 Rules: TypeAlias = Callable[..., Sequence[str]]
 """Gives the names of the rules by which a task with these arguments may be scheduled, the default's first."""
 
 Cold: TypeAlias = Callable[..., Sequence[int]]
 """Gives the places of those buffers of a task with these arguments that no cache holds when it is called."""
 
-_TEMPLATES: dict[str, ScheduleFunction] = {}
-_COLD: dict[str, Cold] = {}
-_RULES: dict[str, Rules] = {}
-_LOOKUP: ContextVar[Lookup | None] = ContextVar("lookup", default=None)
-_TARGET: ContextVar[Target | None] = ContextVar("target", default=None)
+
+@dataclass(frozen=True)
+class Template:
+    """A schedule function that tasks can be made of."""
+
+    function: ScheduleFunction
+    rules: Rules | None
+    cold: Cold | None
+
+    def run(self, args: Sequence[Any], target: Target, config: Config) -> Any:
+        """What the function gives for ``args``; it gets ``config`` and ``target`` too if it takes them."""
+        given = {"config": config, "target": target}
+        wanted = {name: given[name] for name in _keywords(self.function)}
+        with using(config, target):
+            return self.function(*args, **wanted)
 
 
-@contextmanager
-def looking_up(lookup: Lookup) -> Iterator[None]:
-    """Within the block, templates that are called ask ``lookup`` for their configuration first."""
-    token = _LOOKUP.set(lookup)
-    try:
-        yield
-    finally:
-        _LOOKUP.reset(token)
+_TEMPLATES: dict[str, Template] = {}
 
 
-def get_target() -> Target:
-    """What the task in force is scheduled for; this machine where none is."""
-    return _TARGET.get() or Target.parse("native")
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    """Those of ``config`` and ``target`` that ``function`` takes by keyword only."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in ("config", "target")]
 
 
 def template(
@@ -70,7 +70,7 @@ def template(
         @autotune.template("matmul")
         def matmul(n, m, k):
             ...                            # te.compute, te.create_schedule
-            cfg = autotune.get_config()
+            cfg = autotune.get_config()    # or a parameter: def matmul(n, m, k, *, config)
             cfg.define_split("tile_y", y, num_outputs=2)
             ...                            # cfg["tile_y"].apply(s, C, y)
             return s, [A, B, C]
@@ -91,16 +91,15 @@ def template(
     if rules is not None:
         arguments.function("template: rules", rules, ScheduleError)
 
+    made = Template(function, rules, cold)
+
     @functools.wraps(function)
     def dispatched(*args: Any) -> tuple[Schedule, Sequence[Any]]:
-        lookup = _LOOKUP.get()
+        lookup = get_lookup()
         found = None if lookup is None else lookup(name, encode_args(args))
-        with using(found or get_config()):
-            return function(*args)
+        return made.run(args, get_target(), found or get_config())
 
-    _TEMPLATES[name] = function
-    _RULES[name] = rules or (lambda *_: ())
-    _COLD[name] = cold or (lambda *_: ())
+    _TEMPLATES[name] = made
     return dispatched
 
 
@@ -177,7 +176,8 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
     args = arguments.listed("create: args", args, "numbers, words and tensors", ScheduleError)
     parsed = Target.parse(target)
     _require_arguments(name, args)
-    rules = tuple(_RULES[name](*args))
+    found = _TEMPLATES[name]
+    rules = () if found.rules is None else tuple(found.rules(*args))
     if len(rules) > 1:
         spaces = {rule: _OfRule(rule) for rule in rules}
         made = [_collect(name, args, parsed, one, MOST // len(rules), rule) for rule, one in spaces.items()]
@@ -186,7 +186,8 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
         space = ConfigSpace()
         schedule, taken = _collect(name, args, parsed, space, MOST)
     flop = float(space.flop or operations(schedule.origins, {}))
-    return Task(name, args, parsed, space, flop, _bytes_of(taken), tuple(_COLD[name](*args)))
+    cold = () if found.cold is None else tuple(found.cold(*args))
+    return Task(name, args, parsed, space, flop, _bytes_of(taken), cold)
 
 
 def _collect(
@@ -234,7 +235,10 @@ def _require_arguments(name: str, args: tuple[Any, ...]) -> None:
             Span.of_caller(),
             hint=f"@autotune.template({name!r}) above a schedule function registers it",
         )
-    expected = inspect.signature(_TEMPLATES[name])
+    function = _TEMPLATES[name].function
+    whole = inspect.signature(function)
+    given = _keywords(function)
+    expected = whole.replace(parameters=[p for p in whole.parameters.values() if p.name not in given])
     try:
         expected.bind(*args)
     except TypeError as error:
@@ -244,12 +248,7 @@ def _require_arguments(name: str, args: tuple[Any, ...]) -> None:
 
 
 def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tuple[Schedule, list[Any]]:
-    token = _TARGET.set(target)
-    try:
-        with using(config):
-            made = _TEMPLATES[name](*args)
-    finally:
-        _TARGET.reset(token)
+    made = _TEMPLATES[name].run(args, target, config)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Schedule)):
         raise ScheduleError(
             f"template {name!r} gave a {type(made).__name__}, expected (schedule, [tensors])",

@@ -62,23 +62,23 @@ def part_for(extent: int | None, outside: int | None, most: int, threads: int) -
     return even[0] if even else min(sizes, key=uneven)
 
 
-def turns_of(stage: Stage, axis: IterVar) -> int | None:
+def iterations_of(stage: Stage, axis: IterVar) -> int | None:
     """The turns of the loop ``axis`` of ``stage``; None if that is not known."""
-    turns = _turns(stage, axis)
+    turns = _iterations(stage, axis)
     return None if turns is None else turns[0]
 
 
-def _turns(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
+def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
     """The turns of a loop, and how many whole ones have as much to do: the last of a split may be shorter."""
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts) if axis is outer or axis is inner:
-                size, whole = number(factor if nparts is None else nparts), _turns(stage, parent)
+                size, whole = number(factor if nparts is None else nparts), _iterations(stage, parent)
                 if size is None or ((axis is inner) == (nparts is None)):
                     return None if size is None else (size, float(size))
                 return None if whole is None else (-(-whole[0] // size), whole[1] / size)
             case Fuse(outer, inner, fused) if axis is fused:
-                first, second = _turns(stage, outer), _turns(stage, inner)
+                first, second = _iterations(stage, outer), _iterations(stage, inner)
                 if first is None or second is None:
                     return None
                 return first[0] * second[0], first[1] * second[1]
@@ -96,6 +96,6 @@ def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
     if threads == 1:
         return
     stage.parallel(axis)
-    turns = _turns(stage, axis)
+    turns = _iterations(stage, axis)
     if turns is not None and not is_even(turns[0], threads, 1, turns[1]):
-        stage.pragma(axis, UNEVEN, f"{turns[0]} turns for {threads} threads: each is {part}")
+        stage.pragma(axis, UNEVEN, f"{turns[0]} iterations for {threads} threads: each is {part}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tvmlite.core.techniques import code_table
 from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.templates.group import Group
 
@@ -21,10 +22,10 @@ class Template:
     arrange: Arrange
 
 
-TEMPLATES: dict[Anchor, list[Template]] = {}
+TEMPLATES: dict[Anchor, list[Template]] = code_table({})
 """The templates of each anchor. The first that has a schedule for a group is used."""
 
-GENERATORS: dict[str, Template] = {}
+GENERATORS: dict[str, Template] = code_table({})
 """Templates that arrange any group from its computes alone, by their names in tuning records."""
 
 

@@ -18,10 +18,22 @@ HAND = "hand"
 """The rule that takes the templates of the group's anchor."""
 
 
+PLAIN = "plain loops"
+"""What arranged a group that no template and no generator has a schedule for."""
+
+
 def apply(
     anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
 ) -> Schedule:
-    """The schedule of the group that computes ``outputs``, whose anchor is of that kind, for ``target``.
+    """The schedule of the group that computes ``outputs``: the first that ``arranged`` gives."""
+    return arranged(anchor, outputs, target, config)[0]
+
+
+def arranged(
+    anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
+) -> tuple[Schedule, str]:
+    """The schedule of the group that computes ``outputs``, whose anchor is of that kind, for ``target``, and
+    what arranged it: the name of the anchor for one of its templates, that of a generator, or ``PLAIN``.
 
     The first template that has a schedule arranges the group, with whatever is fused before and behind the
     anchor; without any a generator does, and without those its loops are plain. ``config`` sets the knobs;
@@ -33,9 +45,15 @@ def apply(
     rule = rule_of(config)
     if rule not in (None, *rules()):
         raise ScheduleError(f"there is no rule {rule!r} for schedules; there are {', '.join(rules())}")
-    rows = [*TEMPLATES.get(anchor, ()), *GENERATORS.values()] if rule in (None, HAND) else [GENERATORS[rule]]
+    if rule in (None, HAND):
+        rows = [*((anchor.name, row) for row in TEMPLATES.get(anchor, ())), *GENERATORS.items()]
+    else:
+        rows = [(rule, GENERATORS[rule])]
     group = Group(create_schedule([tensor.op for tensor in outputs]), tuple(outputs), target, config)
-    return group.schedule if any(row.arrange(group) is not False for row in rows) else plain(outputs)
+    for name, row in rows:
+        if row.arrange(group) is not False:
+            return group.schedule, name
+    return plain(outputs), PLAIN
 
 
 def plain(outputs: Sequence[Tensor]) -> Schedule:

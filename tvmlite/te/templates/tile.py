@@ -7,6 +7,8 @@ from functools import cache
 
 from tvmlite.machine.machine import Machine
 from tvmlite.machine.target import Target
+from tvmlite.te import cost
+from tvmlite.te.cost import Loop, Nest, Step
 from tvmlite.te.schedule.stage_base import GUARD, SHRINK
 from tvmlite.te.templates.share import is_even
 
@@ -44,7 +46,7 @@ class Shared:
     outside: int | None = 1
     rows: bool = True
 
-    def turns(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
+    def iterations(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
         """The turns that there are with ``tile``."""
         if self.outside is None:
             return None
@@ -96,7 +98,7 @@ def near_even_tile(
 
 def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
     """Whether threads have like shares of tiles that cover ``rows`` by ``blocks``."""
-    turns = shared.turns(tile, rows, blocks)
+    turns = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
     total = None if shared.outside is None else shared.outside * rows * blocks
     return is_even(turns, shared.threads, high * tile.blocks, total)
@@ -109,12 +111,13 @@ def _quickest_shared(
     """The tile that takes the busiest thread the least time, of those that leave like shares if there are."""
 
     def rank(tile: RegisterTile) -> tuple[bool, bool, float, int]:
-        turns = shared.turns(tile, rows, blocks)
+        turns = shared.iterations(tile, rows, blocks)
         assert turns is not None
-        each = step_cycles(tile.rows, tile.blocks * vectors, machine)
-        each *= 1 if shared.rows else -(-rows // tile.rows)
+        own = () if shared.rows else (Loop(rows, tile.rows, padded=True),)
+        nest = Nest(step_of(tile.rows, tile.blocks * vectors), (Loop(turns, parallel=True), *own))
+        time = cost.cycles(nest, machine, shared.threads).total
         uneven = not _are_even(tile, rows, blocks, shared), not is_even(turns, shared.threads)
-        return *uneven, -(-turns // shared.threads) * each, -tile.rows * tile.blocks
+        return *uneven, time, -tile.rows * tile.blocks
 
     registers = machine.vector_registers
     fitting = [
@@ -140,8 +143,8 @@ def _quickest(
                 break
             if even and total_rows % high:
                 continue
-            tiles = _tiles(total_rows, high, machine) * _tiles(total_blocks, wide, machine)
-            time = tiles * step_cycles(high, wide * vectors, machine)
+            nest = Nest(step_of(high, wide * vectors), (Loop(total_rows, high), Loop(total_blocks, wide)))
+            time = cost.cycles(nest, machine).total
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
     return best, best_time
@@ -162,18 +165,9 @@ def vectors_first(tile: RegisterTile, block: int | None, target: Target, dtype: 
     return tile.rows * vectors + vectors + 1 > target.vector_registers
 
 
-def _tiles(extent: int, size: int, machine: Machine) -> float:
-    """How many whole tiles' time covering ``extent`` takes."""
-    whole, rest = divmod(extent, size)
-    return whole + (machine.tile_costs.tail if rest else 0.0)
-
-
-def step_cycles(rows: int, vectors: int, machine: Machine) -> float:
-    """Cycles of one step of the reduction in one tile."""
-    costs = machine.tile_costs
-    work = rows * vectors / costs.multiply_adds
-    loads = (rows + vectors) / costs.loads
-    return max(work, loads, costs.step, costs.far * vectors) + costs.scalar * rows + costs.vector * vectors
+def step_of(rows: int, vectors: int) -> Step:
+    """One step of the reduction in a tile of ``rows`` scalars times ``vectors``."""
+    return Step(rows * vectors, scalars=rows, vectors=vectors)
 
 
 def tile_for(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
-from tvmlite.te.tensor.bounds_check import check_reads
+from tvmlite.te.extensions import extension
 from tvmlite.te.tensor.tensor import (
     ComputeOp,
     Extent,
@@ -24,6 +24,7 @@ from tvmlite.te.tensor.tensor import (
     Range,
     Reduce,
     Tensor,
+    TensorRead,
     shape_of,
 )
 
@@ -75,9 +76,26 @@ def compute(
     _check_body(body, name, span)
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
     op = ComputeOp(name, axis, reduce_axis, body, tag, tuple(attrs.items()), span)
-    if check_reads(body, op.axis_ranges(), name, span):
+    ranges = op.axis_ranges()
+    if not _reads_along_axes(body, ranges) and extension("reads").check_reads(body, ranges, name, span):
         object.__setattr__(op, "reads_earlier_rows", True)
     return list(op.outputs) if several else op.output(0)
+
+
+def _reads_along_axes(body: Sequence[Expr], ranges: Mapping[e.Var, tuple[Any, Any]]) -> bool:
+    """Whether tensors are read only where axes of the formula that are no longer than theirs are: such reads
+    need no further check."""
+    reads = [node for root in body for node in postorder(root) if isinstance(node, TensorRead)]
+    for index, extent in (
+        (i, n) for read in reads for i, n in zip(read.indices, read.tensor.shape, strict=True)
+    ):
+        if not isinstance(index, e.Var) or index not in ranges:
+            return False
+        begin, count = ranges[index]
+        shorter = isinstance(count, int) and isinstance(extent, int) and count <= extent
+        if not e.is_const(begin, 0) or not (count is extent or shorter):
+            return False
+    return True
 
 
 def reduce_axis(dom: Any, name: str = "rv") -> IterVar:

@@ -36,7 +36,7 @@ def inject(schedule: Schedule) -> None:
             renamed.update(zip(before.outputs, op.outputs, strict=True))
             schedule.set_op(stage, op)
         kept.append(stage)
-    schedule.stages = kept
+    schedule.keep(kept)
 
 
 def replace_reads(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:

@@ -1,133 +1,11 @@
-"""Reducers: ``te.sum`` and similar, and ``te.comm_reducer``, which makes one of any combination."""
+"""All reducers: those of ``reduction``, products, minima and maxima."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any
-from weakref import WeakKeyDictionary
-
-from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import substitute
-from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.expr import Expr, Value
-from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.tensor import CommReducer, IterVar, Reduce
-
-
-def comm_reducer(
-    fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
-) -> Callable[..., Any]:
-    """A reducer from its combination and its identity.
-
-    ``fcombine(x, y)`` combines two values (or tuples of values); ``fidentity(dtype, ...)`` gives the
-    identity for the dtypes of the values. The reducer is called as ``reducer(expr, axis, where=None,
-    init=None)``, ``expr`` a value or a tuple, and gives as many.
-    """
-
-    arguments.function("comm_reducer: fcombine", fcombine)
-    arguments.function("comm_reducer: fidentity", fidentity)
-    arguments.text("comm_reducer: name", name)
-
-    def reducer(expr: Any, axis: Any, where: Value | None = None, init: Any = None) -> Any:
-        several = isinstance(expr, (tuple, list))
-        if several and not expr:
-            raise TensorExpressionError(f"{name}: no values given, expected at least one", Span.of_caller())
-        source = tuple(e.scalar(f"{name}: expr", x) for x in (expr if several else (expr,)))
-        combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
-        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-        for one in axes:
-            if not (isinstance(one, IterVar) and one.kind == "reduce"):
-                raise arguments.refused(f"{name}: axis", one, "a te.reduce_axis")
-        if len(set(axes)) < len(axes):
-            named = ", ".join(one.var.name for one in axes)
-            raise TensorExpressionError(f"{name}: an axis is given twice: {named}", Span.of_caller())
-        condition = e.const(True) if where is None else e.scalar(f"{name}: where", where)
-        if condition.dtype != "bool":
-            raise TensorExpressionError(
-                f"{name}: where is {condition.dtype}, expected bool", Span.of_caller()
-            )
-        inits = _initial(name, init, source)
-        made = tuple(Reduce(combiner, source, axes, condition, i, inits) for i in range(len(source)))
-        return made if several else made[0]
-
-    reducer.__name__ = name
-    reducer.__doc__ = (
-        f"``expr`` combined by {name} over ``axis``, where ``where`` holds; see ``te.comm_reducer``."
-    )
-    return reducer
-
-
-def _initial(name: str, init: Any, source: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The values of ``init``, one for each of ``source``; of None none."""
-    if init is None:
-        return ()
-    given = tuple(init) if isinstance(init, (tuple, list)) else (init,)
-    if len(given) != len(source):
-        raise TensorExpressionError(
-            f"{name}: init has {len(given)} values, expected {len(source)}", Span.of_caller()
-        )
-    return tuple(e.cast(s.dtype, e.scalar(f"{name}: init", v)) for s, v in zip(source, given, strict=True))
-
-
-def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) -> CommReducer:
-    key = (fcombine, fidentity, name, kinds)
-    known = _combiners.get(key)
-    if known is not None:
-        return known
-    left = tuple(e.Var(f"x{i}", t) for i, t in enumerate(kinds))
-    right = tuple(e.Var(f"y{i}", t) for i, t in enumerate(kinds))
-    one = len(kinds) == 1
-    _check_takes(f"{name}: the combination", fcombine, (left, right), "two values")
-    _check_takes(f"{name}: the identity", fidentity, kinds, f"the dtypes of {len(kinds)} values")
-    result = fcombine(left[0] if one else left, right[0] if one else right)
-    identity = fidentity(*kinds)
-    results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-    identities = tuple(identity) if isinstance(identity, (tuple, list)) else (identity,)
-    if len(results) != len(kinds) or len(identities) != len(kinds):
-        raise TensorExpressionError(
-            f"{name}: {len(kinds)} values give {len(results)} results and {len(identities)} identities",
-            Span.of_caller(),
-        )
-    made = CommReducer(
-        name,
-        left,
-        right,
-        tuple(e.cast(t, e.scalar(f"{name}: its result", r)) for t, r in zip(kinds, results, strict=True)),
-        tuple(
-            e.cast(t, e.scalar(f"{name}: its identity", i)) for t, i in zip(kinds, identities, strict=True)
-        ),
-    )
-    _combiners[key] = made
-    return made
-
-
-def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -> None:
-    """A TensorExpressionError if ``function`` cannot be called with ``given``, which are ``what``."""
-    try:
-        inspect.signature(function).bind(*given)
-    except TypeError:
-        raise TensorExpressionError(f"{where} does not take {what}", Span.of_caller()) from None
-    except ValueError:  # a function of C's without a signature
-        return
-
-
-_combiners: dict[Any, CommReducer] = {}
-
-
-def combined(combiner: CommReducer, arguments: dict[e.Var, Expr]) -> tuple[Expr, ...]:
-    """The results of ``combiner``, its variables replaced by ``arguments``: sums may be contracted with
-    products that are added up, but not within what is added up."""
-    update = _updates.get(combiner)
-    if update is None:
-        update = _updates[combiner] = tuple(map(e.contracted, combiner.result))
-    return substitute(Bodies(update), arguments).body
-
-
-_updates: WeakKeyDictionary[CommReducer, tuple[Expr, ...]] = WeakKeyDictionary()
+from tvmlite.te.tensor.reduction import comm_reducer as comm_reducer
+from tvmlite.te.tensor.reduction import sum as sum
 
 
 def min_value(dtype: str) -> e.Const:
@@ -142,31 +20,10 @@ def max_value(dtype: str) -> e.Const:
     return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
 
 
-def _zero(dtype: str) -> e.Const:
-    return e.const(0, dtype)
-
-
 def _one(dtype: str) -> e.Const:
     return e.const(1, dtype)
 
 
-def _add(x: Expr, y: Expr) -> Expr:
-    return x + y
-
-
-def _multiply(x: Expr, y: Expr) -> Expr:
-    return x * y
-
-
-def _maximum(x: Expr, y: Expr) -> Expr:
-    return e.Max(x, y)
-
-
-def _minimum(x: Expr, y: Expr) -> Expr:
-    return e.Min(x, y)
-
-
-sum = comm_reducer(_add, _zero, "sum")
-prod = comm_reducer(_multiply, _one, "prod")
-max_reduce = comm_reducer(_maximum, min_value, "max")
-min_reduce = comm_reducer(_minimum, max_value, "min")
+prod = comm_reducer(lambda x, y: x * y, _one, "prod")
+max_reduce = comm_reducer(e.Max, min_value, "max")
+min_reduce = comm_reducer(e.Min, max_value, "min")

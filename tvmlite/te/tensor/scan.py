@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tvmlite.core import arguments
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import alike
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t

@@ -1,4 +1,4 @@
-"""Tensors and the operations that make them: placeholder, compute, reduce, extern.
+"""Tensors and the operations that make them: placeholder, compute, reduce.
 
 The shape of a tensor holds Python ints where an extent is known and integer expressions over
 size variables where it is not.
@@ -7,7 +7,7 @@ size variables where it is not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from tvmlite.core import arguments
@@ -175,47 +175,10 @@ class ComputeOp(Operation):
         return self.inputs
 
     def output_shape(self, index: int) -> Shape:
-        return tuple(_extent(a.dom.extent) for a in self.axis if a.dom is not None)
+        return tuple(extent_of(a.dom.extent) for a in self.axis if a.dom is not None)
 
     def output_dtype(self, index: int) -> str:
         return self.body[index].dtype
-
-
-@dataclass(frozen=True, eq=False)
-class ExternOp(Operation):
-    """Tensors written by a loop nest given as it is.
-
-    ``body`` is a ``loop.ir`` statement over ``input_buffers`` and ``output_buffers``, which stand for
-    ``input_tensors`` and the outputs. Such a stage has no axes to schedule.
-    """
-
-    input_tensors: tuple[Tensor, ...]
-    input_buffers: tuple[Any, ...]
-    output_buffers: tuple[Any, ...]
-    body: Any
-    tag: str = ""
-    attrs: tuple[tuple[str, Any], ...] = ()
-    span: Span | None = None
-
-    kind: ClassVar[str] = "extern"
-    takes_inputs: ClassVar[str] = "read by the extern stage"
-
-    @property
-    def num_outputs(self) -> int:
-        return len(self.output_buffers)
-
-    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
-
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        return tuple(dict.fromkeys(self.input_tensors))
-
-    def output_shape(self, index: int) -> Shape:
-        return tuple(_extent(n) for n in self.output_buffers[index].shape)
-
-    def output_dtype(self, index: int) -> str:
-        return self.output_buffers[index].dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,11 +349,13 @@ def tensors_read(body: Sequence[Node]) -> tuple[Tensor, ...]:
 
 
 def shape_of(shape: Any) -> Shape:
+    """``shape``, extents given by a user; a lone one is that of a vector."""
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(_extent(n) for n in given)
+    return tuple(extent_of(n) for n in given)
 
 
-def _extent(value: Any) -> Extent:
+def extent_of(value: Any) -> Extent:
+    """``value``, an extent given by a user: an int, or an int expression."""
     if isinstance(value, e.Const):
         return int(value.value)
     if isinstance(value, Expr):

@@ -21,7 +21,6 @@ from tvmlite.runtime.library import link
 from tvmlite.te.expr import Var
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.trace import Step
 from tvmlite.te.visualizer import html, text
 from tvmlite.te.visualizer.chart import Point, chart
 from tvmlite.te.visualizer.difference import compared
@@ -202,7 +201,7 @@ def _item(done: Replay, state: State) -> str:
     share = done.share(state)
     width = 0 if share is None else min(share, 1) * 100
     result = "not legal" if state.refusal else text.seconds(state.timing.median) if state.timing else ""
-    words = "plain loops" if state.step is None else _short(state.step)
+    words = "plain loops" if state.step is None else state.step.call
     return (
         f'<li><a href="#step-{state.number}" data-step="{state.number}"{_refused(state)}>'
         f'<span class="number">{state.number}</span><code>{escape(words)}</code>'
@@ -213,12 +212,6 @@ def _item(done: Replay, state: State) -> str:
 
 def _refused(state: State) -> str:
     return ' class="refused"' if state.refusal else ""
-
-
-def _short(step: Step) -> str:
-    """The call without its results."""
-    whole = str(step)
-    return whole.split(" = ", 1)[1] if step.results else whole
 
 
 # -- a step in full

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
+from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.core.node import postorder
-from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.pool import threads
@@ -23,7 +22,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.lowering.lower import lower
-from tvmlite.te.schedule.schedule import Schedule, create_schedule
+from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.trace import Step
 from tvmlite.te.tensor import work
 from tvmlite.te.visualizer import limits
@@ -99,15 +98,10 @@ def replay(
 ) -> Replay:
     """Every state of ``schedule``; each is timed for about ``budget`` seconds, or not at all if it is None.
 
-    Raises what ``te.lower`` raises if no state at all can be lowered, and a ScheduleError if the schedule is
-    not what its primitives make it.
+    Raises what ``te.lower`` raises if no state at all can be lowered.
     """
-    states = _states(schedule, args, target, name)
-    if states[-1].lowered is not None and states[-1].loops != str(lower(schedule, args, name)):
-        raise ScheduleError(
-            "visualize: the schedule was changed otherwise than by its primitives, and cannot be replayed",
-            Span.of_caller(),
-        )
+    steps = (None, *schedule.trace)
+    states = [_state(schedule.replay(n), args, target, name, step) for n, step in enumerate(steps)]
     example = next((s.lowered for s in reversed(states) if s.lowered is not None), None)
     if example is None:
         example = lower(schedule, args, name)
@@ -127,16 +121,6 @@ def replay(
     counts = sorted({state.threads for state in made.states if not state.refusal})
     measured = {count: limits.measure(dtypes, made.size, count) for count in counts}
     return replace(made, states=_timed(made.states, target, values, budget), limits=measured)
-
-
-def _states(schedule: Schedule, args: Sequence[Any], target: Target, name: str) -> list[State]:
-    """The schedule done again, lowered after each primitive."""
-    again = create_schedule(schedule.origins)
-    states = [_state(again, args, target, name, None)]
-    for step in schedule.trace:
-        step.apply(again)
-        states.append(_state(again, args, target, name, step))
-    return states
 
 
 def _state(schedule: Schedule, args: Sequence[Any], target: Target, name: str, step: Step | None) -> State:

@@ -54,7 +54,8 @@ class Tile:
 
     @property
     def cycles(self) -> float:
-        """Cycles a step of the reduction takes, for each 16 sums."""
+        """Cycles a step of the reduction takes, for each 16 sums. ``te.cost`` has ports of vectors;
+        tiles have a unit of their own, which takes a row a cycle."""
         rows = self.rows * self.images
         lines = rows + self.columns * amx.DEPTH // 2
         work = rows * self.columns

@@ -8,7 +8,7 @@ from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
-from tvmlite.te.templates.share import enough, part_for, share, threads_for, turns_of
+from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
@@ -120,7 +120,7 @@ def _shared_out(
     count = product(extent_of(axis) for axis in context.axis[:2])
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
-        default = part_for(turns_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
+        default = part_for(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
         group.config.define_knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))))
         group.config.suggest("chunk", OptionChoice(default))
         part = "some queries, and copies all keys of their head"

@@ -1,11 +1,11 @@
 """Convolutions with channels in blocks of one vector."""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
-from tvmlite.techniques.blocked_conv import conv_blocked, convolution, strips
+from tvmlite.techniques.blocked_conv import conv_blocked, convolution, row_windows
 from tvmlite.techniques.blocked_conv.alter_op_layout import alter_op_layout
 from tvmlite.techniques.blocked_conv.decompose_conv_transpose import decompose_conv_transpose
 
-__all__ = ["conv_blocked", "convolution", "strips"]
+__all__ = ["conv_blocked", "convolution", "row_windows"]
 
 register(
     TargetPass(
@@ -21,7 +21,7 @@ register(
         "blocked_conv",
         "alter_op_layout",
         Stage.CHANNELS,
-        lambda options: alter_op_layout(options.target),
+        lambda options: alter_op_layout(options.target, options.decisions),
         lambda target: target and alter_op_layout(target),
     )
 )

@@ -20,21 +20,22 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
-from tvmlite.relay.passes.decisions import LAYOUT, decide, kernel_cost
+from tvmlite.relay.passes.decisions import LAYOUT, Decisions, decide
 from tvmlite.techniques.blocked_conv import layout_rules as rules
 from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
 
 BORDER_COST = 1.5
-"""Moves of an element that crosses a border, by those that an operator on blocks spares."""
+"""Moves of an element that crosses a border, by those that an operator on blocks spares. Both sides are moves
+of elements of one dtype, so that cycles (``te.cost``) would only multiply both by one number."""
 
 
-def alter_op_layout(target: Target) -> Callable[[Module], Module]:
+def alter_op_layout(target: Target, decisions: Decisions | None = None) -> Callable[[Module], Module]:
     """The pass for ``target``: a block is one vector of it, or a half or a quarter where channels are few."""
 
     def alter_op_layout(module: Module) -> Module:
         main = module.main
-        body = _Rewriter(_regions(main.body, target), target).rewrite(main.body)
+        body = _Rewriter(_regions(main.body, target, decisions), target).rewrite(main.body)
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return alter_op_layout
@@ -81,7 +82,7 @@ class _Regions:
         return [value for value in made if isinstance(value, Call)]
 
 
-def _regions(body: Expr, target: Target) -> _Regions:
+def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Regions:
     """The regions of ``body``, their blocks chosen."""
     found = _Regions(target)
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
@@ -96,25 +97,31 @@ def _regions(body: Expr, target: Target) -> _Regions:
             if not rules.is_elementwise(node):
                 found.of[node].gain += _elements(node)
     _mark_borders(nodes, body, found)
-    _decide(found, target)
+    _decide(found, target, decisions)
     return found
 
 
-def _decide(found: _Regions, target: Target) -> None:
+def _decide(found: _Regions, target: Target, decisions: Decisions | None) -> None:
     """Choose the block of each region: by the rule, by costs that are known, or as was decided."""
     by_rule = {region: _block(region, target) for region in found.all()}
     open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
-    cost = kernel_cost()
+    cost = None if decisions is None else decisions.cost
     proposed = {} if cost is None else _program(found, open_, cost).solve(by_rule)
     for region, default in by_rule.items():
         region.block = default
         if region in open_:
             names = {_name(block): block for block in open_[region]}
             proposal = _name(proposed[region]) if region in proposed else None
-            taken = decide(
-                LAYOUT, lambda own=region: [found.calls(own)], tuple(names), _name(default), proposal
-            )
-            region.block = names[taken]
+            region.block = names[
+                decide(
+                    decisions,
+                    LAYOUT,
+                    lambda own=region: [found.calls(own)],
+                    tuple(names),
+                    _name(default),
+                    proposal,
+                )
+            ]
 
 
 def _alternatives(region: Region, default: int, target: Target) -> list[int]:

@@ -246,7 +246,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
 
         def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
             if wide is not None:
-                places = wide.places(rest[0], taps, strides, dilation)
+                places = wide.positions(rest[0], taps, strides, dilation)
                 value = source[(n, channel // several, *places, channel % several * 2 + pair[0])].astype(work)
                 return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair])
             at = unravelled(rest[0], shape) if pointwise else rest[:-1]

@@ -25,10 +25,9 @@ from tvmlite.te.templates.tile import (
     waste,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.blocked_conv.passes import in_passes, passes, skips_rows
-from tvmlite.techniques.blocked_conv.places import by_rows, pad_by_rows
+from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
-from tvmlite.techniques.common.ahead import fetch_ahead, turns_near
+from tvmlite.techniques.blocked_conv.thread_partition import by_rows, pad_by_rows
 from tvmlite.techniques.common.dot import PAIR_LANES, is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
@@ -40,6 +39,7 @@ from tvmlite.techniques.common.nest import (
     unrollable,
     whole_steps,
 )
+from tvmlite.techniques.common.prefetch import fetch_ahead, near_distance
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 MOST_ROW_TAIL = 0.15
@@ -96,12 +96,12 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
-    by_passes = _unrolls_window(group, anchor) and in_passes(group, anchor)
-    if not by_passes:
+    by_channels = _unrolls_window(group, anchor) and blocks_channels(group, anchor)
+    if not by_channels:
         pixels = _longest_last(pixels)
-    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_passes).size[1:]
-    if by_passes:
-        passes(group, anchor, host, (blocks, high, wide), row_wise)
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_channels).size[1:]
+    if by_channels:
+        channel_blocked(group, anchor, host, (blocks, high, wide), row_wise)
         return
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
     outer_block = channel
@@ -200,10 +200,10 @@ def _tiles_in_panel(images: int | None, pixels: int | None, wide: int, threads: 
 
 
 def _packed_tile(
-    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool, by_passes: bool
+    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool, by_channels: bool
 ) -> SplitChoice:
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once; threads
-    share all tiles, or (``by_passes``) rows, of which each takes all pixels."""
+    share all tiles, or (``by_channels``) rows, of which each takes all pixels."""
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not group.target.machine.few_registers)
@@ -217,7 +217,7 @@ def _packed_tile(
     # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
     threads = threads_for(group.target, work_of(anchor))
     images, *lines = (extent_of(a) for a in (anchor.axis[0], *pixels[:-1]))
-    by_rows = Shared(threads, product([images, *lines]), not by_passes)
+    by_rows = Shared(threads, product([images, *lines]), not by_channels)
     if even:
         best = near_even_tile(width, count, vectors, machine, by_rows)
     else:
@@ -302,13 +302,13 @@ def accumulate(
     channel, *taps = anchor.reduce_axis
     pair = [taps.pop()] if is_paired(anchor) else []
     config.define_knob("channels", whole_steps(channel))
-    config.suggest("channels", OptionChoice(_channels_a_turn(group, anchor)))
+    config.suggest("channels", OptionChoice(_channels_at_once(group, anchor)))
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
     config.define_knob("taps", unrolled)
     if _unrolls_window(group, anchor):
         config.suggest("taps", OptionChoice(max(unrolled)))
     config.define_knob("ahead", ("panel", *AHEAD))
-    config.suggest("ahead", OptionChoice("panel" if ahead else turns_near(group, anchor)))
+    config.suggest("ahead", OptionChoice("panel" if ahead else near_distance(group, anchor)))
     stage.compute_at(host, place)
     rows = [taps.pop(0)] if skips_rows(anchor) else []
     inside = taps[len(taps) - config["taps"].val :]
@@ -336,7 +336,7 @@ def accumulate(
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
         turns = None if steps is None or several is None else steps // several
-        near = turns_near(group, anchor)
+        near = near_distance(group, anchor)
         fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside), near)
     elif config["ahead"].val:
         stage.prefetch(anchor.inputs[-1], turn, config["ahead"].val)
@@ -350,7 +350,7 @@ def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
     return few and places is not None and 1 < places <= MOST_TAPS
 
 
-def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
+def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
     """Where registers are few, a pixel's block of channels is one turn of a convolution of 1x1: as a loop
     inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited for."""
     channel, *taps = anchor.reduce_axis

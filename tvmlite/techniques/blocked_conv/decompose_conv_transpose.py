@@ -53,13 +53,13 @@ def _decomposed(node: Expr) -> Expr:
             one_group = node["groups"] == 1 and set(windows.spatial(node, "dilation", rank)) == {1}
             axes = [_axis(node, weight, axis, rank) for axis in range(rank)]
             fits = min(min(one[2:]) for one in axes) >= 0
-            if one_group and fits and is_float_convolved(node) and _pays(weight, axes):
+            if one_group and fits and is_float_convolved(node) and _is_profitable(weight, axes):
                 made = _convolution(node, data, weight, axes)
                 return made if same_type(type_of(made), type_of(node)) else node
     return node
 
 
-def _pays(weight: Constant, axes: list[_Axis]) -> bool:
+def _is_profitable(weight: Constant, axes: list[_Axis]) -> bool:
     """Whether the convolution has vectors of channels, and enough to do for each result."""
     channels = weight.shape[1] * math.prod(one.stride for one in axes)
     products = weight.shape[0] * math.prod(one.taps for one in axes)

@@ -21,8 +21,8 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.techniques.blocked_conv import layout_rules as rules
-from tvmlite.techniques.blocked_conv.cheapest import Table, cheapest
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
+from tvmlite.techniques.blocked_conv.variable_elimination import Table, minimum_cost
 
 Cost = Callable[[Function], float]
 """Seconds of the kernel of a group; infinity where it cannot be told."""
@@ -75,7 +75,7 @@ class Program:
                 self._add(region, partial(_transform, value, made))
         sizes = {region: len(blocks) for region, blocks in self.blocks.items()}
         places = {region: list(blocks).index(otherwise[region]) for region, blocks in self.blocks.items()}
-        chosen = cheapest(sizes, [_told(table, places) for table in self.tables], places)
+        chosen = minimum_cost(sizes, [_with_given(table, places) for table in self.tables], places)
         return {region: self.blocks[region][place] for region, place in chosen.items()}
 
     def _add_convolution(self, node: Expr) -> None:
@@ -104,7 +104,7 @@ class Program:
             self.tables.append(Table(variables, costs))
 
 
-def _told(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
+def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
     """``table``, or where it does not even tell what the layouts at ``places`` cost, one that insists on
     those."""
     default = tuple(places[region] for region in table.variables)

@@ -23,7 +23,7 @@ from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.x86 import QUAD
-from tvmlite.techniques.blocked_conv import conv_blocked, strips
+from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common.dot import multiplies_quads
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
@@ -115,8 +115,8 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), its result in blocks of
     ``written``; without blocks of its own it is computed in vectors of channels of ``target``."""
     rank, block = _RANKS[str(node.op)], written or lanes_of(node, target)
-    if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _takes_strips(node, target):
-        return _convolution_of_strips(node, data, written)
+    if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _takes_row_windows(node, target):
+        return _convolution_of_row_windows(node, data, written)
     weight = node.args[1]
     paired = _takes_pairs(node, read, target)
     if paired and read == written == TILE_BLOCK and takes_tiles(node, target):
@@ -175,7 +175,7 @@ def may_take_tiles(values: Iterable[Expr], target: Target) -> bool:
     return any(tensor_type_of(value).dtype == "bfloat16" for value in found)
 
 
-def _takes_strips(node: Call, target: Target) -> bool:
+def _takes_row_windows(node: Call, target: Target) -> bool:
     """Whether rows of the window of ``node``, on an image of few channels, fill a tile's steps."""
     data, weight = (tensor_type_of(arg) for arg in node.args)
     if not target.has(amx.NEEDS) or node.op != "nn.conv2d" or data.dtype != "bfloat16":
@@ -184,18 +184,18 @@ def _takes_strips(node: Call, target: Target) -> bool:
     if len(shape) < 4 or not all(isinstance(n, int) for n in data.shape):
         return False
     outputs, channels, _, wide = shape
-    few = channels <= strips.CHANNELS and 2 < wide <= strips.PLACES and outputs % TILE_BLOCK == 0
+    few = channels <= row_windows.CHANNELS and 2 < wide <= row_windows.PLACES and outputs % TILE_BLOCK == 0
     plain = node["groups"] == 1 and set(windows.spatial(node, "dilation", 2)) == {1}
     return few and plain and sum_dtype(tensor_type_of(node).dtype) == "float32"
 
 
-def _convolution_of_strips(node: Call, data: Expr, written: int) -> Call:
+def _convolution_of_row_windows(node: Call, data: Expr, written: int) -> Call:
     """``node`` with the places of a row of its window in place of channels."""
     weight = node.args[1]
     assert isinstance(weight, Constant)
     (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
     (top, left), (bottom, right) = windows.padding_of(node, 2)
-    turned = np.zeros((outputs, strips.CHANNELS, strips.PLACES, high, 1), weight.dtype)
+    turned = np.zeros((outputs, row_windows.CHANNELS, row_windows.PLACES, high, 1), weight.dtype)
     turned[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
     turned = turned.reshape(outputs, -1, high, 1)
     padding = (top, left, bottom, right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
-from tvmlite.te.templates.share import is_even, share, threads_for, turns_of
+from tvmlite.te.templates.share import is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import Shared, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import ENOUGH_TURNS
@@ -71,7 +71,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     whole = stage.fuse(batch, outer)
     planes = product(map(extent_of, anchor.axis[:2]))
     few = planes is not None and planes < ENOUGH_TURNS * tile.rows
-    if threads > 1 and (few or not is_even(turns_of(stage, whole), threads)):
+    if threads > 1 and (few or not is_even(iterations_of(stage, whole), threads)):
         whole = place = stage.fuse(whole, place)
     share(stage, whole, threads, "a tile")
     _accumulate_plain(group.stage(anchor), stage, place, lanes)

@@ -40,7 +40,7 @@ class Wide:
         """All pixels, up to the last that is wanted."""
         return (self.shape[0] - 1) * self.row + self.shape[1]
 
-    def places(
+    def positions(
         self, pixel: Any, taps: Sequence[Any], strides: Sequence[int], dilation: Sequence[int]
     ) -> list[Any]:
         """Where, in the phases of data, ``pixel`` of the place ``taps`` of the window reads."""

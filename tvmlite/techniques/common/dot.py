@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tvmlite.core.techniques import code_table
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates.group import Group, extent_of, number
@@ -29,7 +30,7 @@ class DotInstructions:
     of: Callable[[Target, str, int, bool], TensorIntrin | None]
 
 
-DOT_INSTRUCTIONS: dict[str, DotInstructions] = {}
+DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
 """By technique."""
 
 

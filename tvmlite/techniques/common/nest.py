@@ -9,7 +9,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice
 from tvmlite.te.templates.group import Group, extent_of, product
-from tvmlite.te.templates.share import is_even, share, turns_of
+from tvmlite.te.templates.share import is_even, iterations_of, share
 from tvmlite.te.tensor.tensor import IterVar
 
 ENOUGH_COLUMN_TILES = 8
@@ -79,7 +79,7 @@ def shared_out(
     if threads == 1:
         return ordered[-1]
     config.define_knob("grain", range(least, count))
-    turns = [turns_of(stage, axis) for axis in (*lead, *ordered)]
+    turns = [iterations_of(stage, axis) for axis in (*lead, *ordered)]
     fitting = [n for n in range(least, grain + 1) if is_even(product(turns[: len(turns) - n]), threads)]
     config.suggest("grain", OptionChoice(max(fitting, default=least)))
     kept = config["grain"].val

@@ -10,10 +10,10 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of
-from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, share, threads_for, turns_of
+from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
-from tvmlite.techniques.blocked_conv.places import image_by_rows
+from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
 from tvmlite.techniques.common.borders import apart, rows_at_border
 from tvmlite.techniques.common.nest import unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
@@ -213,7 +213,7 @@ def _shared_out(
         own = [tiles, *rows[shared:]]
     whole = stage.fuse(*lead, *rows[:shared])
     stage.reorder(whole, *own)
-    if not is_even(turns_of(stage, whole), threads) and shared == len(rows):
+    if not is_even(iterations_of(stage, whole), threads) and shared == len(rows):
         own = [whole := stage.fuse(whole, *own)]
     share(stage, whole, threads, "a tile of a row" if own == [whole] else "a row")
     return own[-1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group
 from tvmlite.te.templates.table import template
-from tvmlite.te.tensor.tensor import ComputeOp, ExternOp, Operation
+from tvmlite.te.tensor.extern import ExternOp
+from tvmlite.te.tensor.tensor import ComputeOp, Operation
 from tvmlite.techniques.elementwise.injective import elementwise_loops
 
 

@@ -19,7 +19,7 @@ from tvmlite.te.templates.group import (
     same_extent,
     work_of,
 )
-from tvmlite.te.templates.share import enough, is_even, part_for, share, threads_for, turns_of
+from tvmlite.te.templates.share import enough, is_even, iterations_of, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
@@ -151,7 +151,7 @@ def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, threa
     outer = [*axes[:across], *axes[across + 1 : -1], blocks]
     stage.reorder(*outer, vectors, line, vector)
     stage.vectorize(vector)
-    if not is_even(product(turns_of(stage, axis) for axis in outer), threads):
+    if not is_even(product(iterations_of(stage, axis) for axis in outer), threads):
         outer.append(vectors)
     share(stage, stage.fuse(*outer), threads, "a block")
 

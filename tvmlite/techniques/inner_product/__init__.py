@@ -8,7 +8,9 @@ __all__ = ["operator", "schedule"]
 
 
 def _within(options: Options) -> Pass | None:
-    return apply_winograd_dense(options.target, options.error_bound) if options.error_bound else None
+    if not options.error_bound:
+        return None
+    return apply_winograd_dense(options.target, options.error_bound, options.decisions)
 
 
 register(

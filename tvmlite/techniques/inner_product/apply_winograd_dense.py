@@ -15,7 +15,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
-from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.inner_product import operator as dense_winograd
@@ -31,7 +31,9 @@ LEAST_COLUMNS = 128
 """Columns from which on bringing rows to scale costs little beside what is won."""
 
 
-def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[[Module], Module]:
+def apply_winograd_dense(
+    target: Target, error_bound: float = 1e-4, decisions: Decisions | None = None
+) -> Callable[[Module], Module]:
     """The pass for ``target`` that allows errors up to ``error_bound``, to be run before weights are packed.
     A bound that is negative or no finite number is a ConfigError."""
     checked_bound(error_bound)
@@ -40,7 +42,7 @@ def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[
         if not adds_beside_multiplying(target):
             return module
         return map_functions(
-            module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound))
+            module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound, decisions))
         )
 
     return apply_winograd_dense
@@ -52,7 +54,7 @@ def adds_beside_multiplying(target: Target) -> bool:
     return target.machine.separate_additions and target.has("avx512f")
 
 
-def _rule(node: Expr, target: Target, bound: float) -> Expr:
+def _rule(node: Expr, target: Target, bound: float, decisions: Decisions | None) -> Expr:
     constant = _weight(node)
     if constant is None or not isinstance(node, Call):
         return node
@@ -66,7 +68,8 @@ def _rule(node: Expr, target: Target, bound: float) -> Expr:
     weight = constant.data.T if transposed else constant.data
     if not np.isfinite(weight).all():
         return node
-    if decide("winograd", lambda: [[node]], ("direct", INNER_PRODUCT), INNER_PRODUCT) == "direct":
+    ways = "direct", INNER_PRODUCT
+    if decide(decisions, "winograd", lambda: [[node]], ways, INNER_PRODUCT) == "direct":
         return node
     return _replaced(node, weight, target)
 

@@ -9,8 +9,8 @@ from tvmlite.te.templates.share import enough, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
-from tvmlite.techniques.common.ahead import fetch_ahead
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, shared_out
+from tvmlite.techniques.common.prefetch import fetch_ahead
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 from tvmlite.techniques.inner_product.operator import INNER_PRODUCT
 from tvmlite.techniques.reduction.reduction import place_rows, reduce_row

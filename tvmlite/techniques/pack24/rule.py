@@ -8,7 +8,7 @@ from tvmlite.core import mapped
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, canonical
-from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.techniques.pack24 import operator as dense_24
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS
 
@@ -18,14 +18,20 @@ float32 takes is to be read."""
 
 
 def in_24_bits(
-    node: Call, data: Expr, weight: Constant, rows: int, target: Target, bound: float
+    node: Call,
+    data: Expr,
+    weight: Constant,
+    rows: int,
+    target: Target,
+    bound: float,
+    decisions: Decisions | None,
 ) -> Call | None:
     """The dense layer ``node``, ``data`` times the rows of ``weight``, with the weight in 24 bits; None where
     ``bound`` does not allow that, it is not quicker, or it was decided to keep all of it
     (``relay.passes.decisions``)."""
     if bound < dense_24.STATED_ERROR or not _fits_24(weight, rows, target):
         return None
-    if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") != "24 bits":
+    if decide(decisions, "weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") != "24 bits":
         return None
     return _dense_24(node, data, weight, rows)
 

@@ -11,7 +11,9 @@ register(
         "packed_matmul",
         "pack_weights",
         Stage.WEIGHTS,
-        lambda options: pack_weights(options.target, options.precision, options.error_bound),
+        lambda options: pack_weights(
+            options.target, options.precision, options.error_bound, options.decisions
+        ),
         lambda target: target and pack_weights(target),
     )
 )

@@ -7,8 +7,8 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, extent_of, product
 from tvmlite.te.templates.tile import RegisterTile, vectors_first
 from tvmlite.te.tensor.tensor import ComputeOp, PlaceholderOp
-from tvmlite.techniques.common.ahead import STEPS
 from tvmlite.techniques.common.nest import in_registers, shared_loops
+from tvmlite.techniques.common.prefetch import STEPS
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
 """How many steps of a reduction may be one part."""

@@ -22,7 +22,6 @@ from tvmlite.te.templates.tile import (
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.common.ahead import fetch_ahead
 from tvmlite.techniques.common.dot import is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
@@ -32,6 +31,7 @@ from tvmlite.techniques.common.nest import (
     shared_out,
     whole_steps,
 )
+from tvmlite.techniques.common.prefetch import fetch_ahead
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 from tvmlite.techniques.packed_matmul.depth import default_depth, depths, in_parts
 

@@ -27,6 +27,7 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
 from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.te.templates.group import number, product
@@ -39,7 +40,7 @@ PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
 
-Approximation: TypeAlias = Callable[[Call, Expr, Constant, int, Target, float], Call | None]
+Approximation: TypeAlias = Callable[[Call, Expr, Constant, int, Target, float, Decisions | None], Call | None]
 
 APPROXIMATIONS: dict[str, Approximation] = {}
 """By technique: a dense layer, ``data`` times a constant weight that so many rows meet, with the weight in a
@@ -47,7 +48,10 @@ shorter format, where a bound on the error allows it and it is quicker; else Non
 
 
 def pack_weights(
-    target: Target, precision: str = "float32", error_bound: float = 0.0
+    target: Target,
+    precision: str = "float32",
+    error_bound: float = 0.0,
+    decisions: Decisions | None = None,
 ) -> Callable[[Module], Module]:
     """The pass for ``target``; ``precision`` is what weights may have been rounded to, and ``error_bound``
     how far results of few rows may be off, relative to the largest."""
@@ -56,38 +60,44 @@ def pack_weights(
 
     def pack_weights(module: Module) -> Module:
         main = module.main
-        body = rewrite(main.body, lambda node: _pack(node, target, narrow, bound))
+        body = rewrite(main.body, lambda node: _pack(node, target, narrow, bound, decisions))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_weights
 
 
-def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
+def _pack(node: Expr, target: Target, narrow: str | None, bound: float, decisions: Decisions | None) -> Expr:
     match node:
         case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant() as weight)) if _is_integer_product(node, data, weight):
             return _integer_dense(node, data, weight, target)
         case Call("nn.dense", (data, Constant() as weight)) if _can_pack(node, weight):
-            return _packed_dense(node, data, weight, target, narrow, bound)
+            return _packed_dense(node, data, weight, target, narrow, bound, decisions)
         case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
             node, weight
         ):
-            plain = weight if node["transpose_b"] else _turned(weight)
-            return _packed_dense(node, data, plain, target, narrow, bound)
+            plain = weight if node["transpose_b"] else _transposed(weight)
+            return _packed_dense(node, data, plain, target, narrow, bound, decisions)
         case _:
             return node
 
 
 def _packed_dense(
-    node: Call, data: Expr, weight: Constant, target: Target, narrow: str | None, bound: float
+    node: Call,
+    data: Expr,
+    weight: Constant,
+    target: Target,
+    narrow: str | None,
+    bound: float,
+    decisions: Decisions | None,
 ) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
     its elements and few rows meet it; in a shorter format if ``bound`` allows one."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
     if rows is not None:
         for approximate in APPROXIMATIONS.values():
-            if (made := approximate(node, data, weight, rows, target, bound)) is not None:
+            if (made := approximate(node, data, weight, rows, target, bound, decisions)) is not None:
                 return made
     block = columns_at_once(target, str(weight.dtype), rows, columns, weight.shape[1])
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
@@ -106,7 +116,7 @@ def _held_by(constant: Constant, dtype: str) -> Constant:
     return Constant(narrow, constant.span) if same else constant
 
 
-def _turned(weight: Constant) -> Constant:
+def _transposed(weight: Constant) -> Constant:
     """The transpose of a matrix."""
     if not isinstance(weight, DeferredConstant):
         return Constant(weight.data.T, weight.span)

@@ -218,18 +218,18 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     if extent is not None and extent < 2 * INTERLEAVED:
         return []
     _, turn = stage.split(stage.fuse(*row), factor=INTERLEAVED)
-    found = [_turns(group, op, turn)]
+    found = [_iterations(group, op, turn)]
     stage = group.stage(op)
     assert isinstance(stage.op, ComputeOp)
     _, turn = stage.split(stage.op.reduce_axis[-1], factor=COMBINED)
-    found.append(_turns(group, op, turn))
+    found.append(_iterations(group, op, turn))
     for leaf in group.stage(op).leaf_iter_vars:
         if leaf.kind == "reduce":
             group.stage(op).unroll(leaf)
     return found
 
 
-def _turns(group: Group, op: ComputeOp, turn: IterVar) -> Tensor:
+def _iterations(group: Group, op: ComputeOp, turn: IterVar) -> Tensor:
     """The partial results of the ``turn``s, side by side before the vector of neighbouring results."""
     partial = group.schedule.rfactor(op.output(0), turn, factor_axis=len(op.axis) - 1)
     part = group.stage(partial)

@@ -128,7 +128,7 @@ def _reduction(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
         operands,
         _stored_along(nest),
         lanes,
-        group.target.vector_registers,
+        group.target.machine,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tvmlite.te.schedule.stage import ROOT, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import StageState
 from tvmlite.te.templates.group import Group, cost_of, extent_of, product
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import ComputeOp, Operation, Tensor
@@ -98,22 +99,9 @@ def _bound(group: Group) -> Iterator[Operation]:
 
 def is_untouched(group: Group, stage: Stage) -> bool:
     """Whether nobody has arranged the loops of ``stage`` or placed anything in them."""
-    fresh = Stage(stage.op, stage.is_output)
-    same = all(
-        getattr(stage, name) == getattr(fresh, name)
-        for name in ("relations", "loop_kinds", "pragmas", "alignments", "partitions", "prefetches")
-    )
-    order = all(a is b for a, b in zip(stage.leaf_iter_vars, fresh.leaf_iter_vars, strict=False))
-    plain = (stage.tensorized, stage.layout, stage.predicate, stage.double_span, stage.init_axis)
+    fresh = replace(StageState.of(stage.op, stage.is_output), origin_op=stage.origin_op)
     attached = any(one.attach_stage is stage for one in group.schedule.stages)
-    return (
-        same
-        and order
-        and stage.attach_type == ROOT
-        and stage.scope == "global"
-        and all(one is None for one in plain)
-        and not attached
-    )
+    return stage.state == fresh and not attached
 
 
 def reuse(op: ComputeOp, tensor: Tensor) -> int | None:

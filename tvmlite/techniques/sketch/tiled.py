@@ -41,7 +41,7 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
     """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
     group, op, config = nest.group, nest.op, nest.group.config
     threads = threads_for(group.target, work_of(group.formula(op)))
-    tiles = sorted(tiles, key=lambda tile: not is_even(_turns(reduction, tile), threads))
+    tiles = sorted(tiles, key=lambda tile: not is_even(_iterations(reduction, tile), threads))
     tile = chosen_tile(nest, reduction, tiles)
     order = chosen_order(nest, reduction, tiles[0])
     blocks = chosen_blocks(nest, reduction, tiles)
@@ -80,7 +80,7 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
             elementwise_loops(group, operand.output(0))
 
 
-def _turns(reduction: Reduction, tile: Tile) -> int | None:
+def _iterations(reduction: Reduction, tile: Tile) -> int | None:
     """How many tiles there are."""
     extents = zip(reduction.extents, tile.sizes, strict=True)
     return product(None if extent is None else -(-extent // size) for extent, size in extents)

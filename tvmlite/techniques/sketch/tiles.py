@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tvmlite.machine.table import estimate
+from tvmlite.machine.machine import Machine
+from tvmlite.te import cost
+from tvmlite.te.cost import Loop, Nest, Step
 from tvmlite.te.space.knobs import divisors
 from tvmlite.te.templates.tile import MANY
 from tvmlite.techniques.sketch.access import ABSENT, NEAR, STRIDED, UNIT
@@ -18,30 +20,18 @@ MOST_TILES = 160
 SLOWEST = 2.5
 """A tile predicted to take so many times as long as the best is not offered."""
 
-COSTS = estimate(512, 32).tile_costs
-"""What the times of tiles were fitted with."""
-
 MOST_ALONG = 32
 """The most steps along one axis, vectors or scalars, in a tile."""
 
 WASTE = 1.15
 """Tiles that do not divide an axis may cover so many times as much as there is."""
 
-LOAD_WEIGHT = 0.05
-"""Cycles of a load that hides behind arithmetic, as in ``te.templates.tile``."""
-
 PICKED = 4.0
 """How many loads a vector of elements that are a few apart takes."""
 
-MANY_STREAMS = 12
-"""More rows of vectors that a step goes through than these are not brought near in time."""
-
-FAR_STREAM = 0.5
-"""Cycles that each of the others costs."""
-
-COPIED = 1.5
-"""Cycles in which an element is copied to where vectors can load it."""
-
+IN_FLIGHT = 4
+"""Vectors that are loaded before their use where each serves but one sum: with 16 registers depthwise
+convolutions by 14 sums take up to 1.5 times as long as by 8, for LLVM spills some."""
 
 WORTH_A_COPY = 6
 """An operand is copied where each of its elements is used so many times."""
@@ -83,7 +73,7 @@ class Reduction:
     operands: tuple[Operand, ...]
     stored: int | None
     lanes: int
-    registers: int
+    machine: Machine
 
     @cached_property
     def vector_axes(self) -> list[int]:
@@ -135,13 +125,13 @@ class Reduction:
         lanes = self.lanes_along(vector)
         others = [n for n, extent in enumerate(self.extents) if n != vector and extent != 1]
         for vectors in _lengths(self.extents[vector], lanes):
-            for sizes in _some_of(others, self.extents, self.registers // vectors):
+            for sizes in _some_of(others, self.extents, self.machine.vector_registers // vectors):
                 whole = [1] * len(self.extents)
                 whole[vector] = vectors * lanes
                 for axis, size in sizes:
                     whole[axis] = size
                 tile = Tile(tuple(whole), vector, lanes)
-                if self._registers(tile) <= self.registers:
+                if self._registers(tile) <= self.machine.vector_registers:
                     yield tile
 
     def _loads(self, tile: Tile) -> list[tuple[int, bool]]:
@@ -156,31 +146,30 @@ class Reduction:
         return found
 
     def _registers(self, tile: Tile) -> int:
-        """Accumulators, the vectors that are kept for a step, and one more."""
+        """Accumulators, the vectors that are kept for a step (of such as serve one sum each, those on their
+        way), and one more."""
         sums = tile.sums
-        kept = [count for count, vectors in self._loads(tile) if vectors and count < sums]
-        return sums + max(kept, default=1) + 1
+        vectors = [count if count < sums else min(sums, IN_FLIGHT) for count, are in self._loads(tile) if are]
+        return sums + max(vectors, default=1) + 1
 
     def _time(self, tile: Tile) -> float:
-        """Predicted cycles of the whole reduction, by the loads and multiply-adds of one step of one tile."""
-        sums = math.prod(tile.sizes) / tile.lanes
-        loads = self._loads(tile)
-        slow = [PICKED if operand.walks[tile.vector] == NEAR else 1.0 for operand in self.operands]
-        taken = sum(count * times for (count, _), times in zip(loads, slow, strict=True))
-        step = max(sums / COSTS.multiply_adds, taken / COSTS.loads, COSTS.step)
-        step += LOAD_WEIGHT * sum(count * (4 if vectors else 1) for count, vectors in loads)
-        beside = tile.sizes[tile.vector] // tile.lanes
-        streams = [count // beside for count, vectors in loads if vectors]
-        step += FAR_STREAM * sum(max(0, count - MANY_STREAMS) for count in streams)
-        if tile.lanes < self.lanes:
-            step *= 1.0 + 0.1 * (self.lanes - tile.lanes) / self.lanes
-        total = step * self.steps
-        for axis, (extent, size) in enumerate(zip(self.extents, tile.sizes, strict=True)):
-            whole, rest = divmod(MANY if extent is None else extent, size)
-            total *= whole + (COSTS.tail if rest else 0.0)
-            if axis == self.stored and axis != tile.vector and size == 1:
-                total *= 1.0 + 2.0 / self.steps
-        return total + sum(COPIED * (o.size or 0) for o in self.operands if self.copied(o, tile.vector))
+        """Predicted cycles of the whole reduction."""
+        loads, beside = self._loads(tile), tile.sizes[tile.vector] // tile.lanes
+        rows = [count for count, vectors in loads if vectors]
+        near = [operand.walks[tile.vector] == NEAR for operand in self.operands]
+        step = Step(
+            math.prod(tile.sizes) / tile.lanes,
+            scalars=sum(count for count, vectors in loads if not vectors),
+            vectors=sum(rows),
+            spills=sum((PICKED - 1) * count for (count, _), apart in zip(loads, near, strict=True) if apart),
+            streams=tuple(count // beside for count in rows),
+            filled=tile.lanes / self.lanes,
+        )
+        scattered = self.stored not in (None, tile.vector) and tile.sizes[self.stored] == 1
+        loops = [Loop(self.steps + (cost.SCATTERED if scattered else 0))]
+        loops += [Loop(extent or MANY, size) for extent, size in zip(self.extents, tile.sizes, strict=True)]
+        copied = sum(operand.size or 0 for operand in self.operands if self.copied(operand, tile.vector))
+        return cost.cycles(Nest(step, tuple(loops), copied=copied), self.machine).total
 
 
 @lru_cache(maxsize=256)

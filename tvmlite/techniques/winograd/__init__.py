@@ -11,7 +11,8 @@ def _within(options: Options) -> Pass | None:
     if not options.error_bound:
         return None
     # Pairs of bfloat16: not beside AMX's tiles, which are quicker than any filtering.
-    return apply_winograd(options.error_bound, pairs=not options.target.has("amx-bf16"))
+    pairs = not options.target.has("amx-bf16")
+    return apply_winograd(options.error_bound, pairs, options.decisions)
 
 
 register(

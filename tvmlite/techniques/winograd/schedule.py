@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tvmlite.te import cost
+from tvmlite.te.cost import Loop, Nest
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
@@ -14,7 +16,7 @@ from tvmlite.te.templates.tile import (
     RegisterTile,
     candidates,
     held,
-    step_cycles,
+    step_of,
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
@@ -100,9 +102,10 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
     registers = machine.vector_registers
 
     def time(rows: int, blocks: int) -> tuple[bool, float]:
-        turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
-        uneven = None not in (tiles, channels) and not is_even(product([images, turns]), threads)
-        return uneven, turns * step_cycles(rows, blocks * vectors, machine)
+        loops = Loop(tiles or MANY, rows, padded=True), Loop(channels or MANY, blocks, padded=True)
+        turns = None if None in (tiles, channels) else product(-(-one.extent // one.size) for one in loops)
+        uneven = not is_even(product([images, turns]), threads)
+        return uneven, cost.cycles(Nest(step_of(rows, blocks * vectors), loops), machine).total
 
     fitting = [
         (rows, blocks)

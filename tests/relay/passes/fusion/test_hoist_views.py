@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.relay.entry.memory import plan, slots_of
 from tvmlite.relay.ir.blocks import order

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 from tvmlite.driver import compile
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, Var, canonical, constant, var

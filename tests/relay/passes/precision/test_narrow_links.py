@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from tvmlite.core.alike import alike
 from tvmlite.core.dtype import numpy_of
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.interpret import interpret
@@ -28,7 +29,7 @@ def product(data: Expr = x) -> Expr:
 def narrowed(body: Expr) -> tuple[Module, Module]:
     """The fused module before and after the pass: well formed and of nearly the same meaning."""
     before = fuse(Module({"main": Function((x,), body)}))
-    after = narrow_links("bfloat16")(before)
+    after = narrow_links(before, "bfloat16")
     verify(after)
     data = rng.standard_normal((3, 16)).astype(numpy_of("bfloat16"))
     made, wanted = (np.asarray(interpret(one, [data]), "float32") for one in (after, before))

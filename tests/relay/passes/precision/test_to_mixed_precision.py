@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ConfigError
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of, type_of

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, Var, constant, var
 from tvmlite.relay.ir.op import make

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.ir.op import make

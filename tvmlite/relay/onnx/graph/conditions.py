@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvmlite.core.node import alike
+from tvmlite.core.alike import alike
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.onnx.graph import shapes
 from tvmlite.relay.onnx.graph.node import OnnxNode

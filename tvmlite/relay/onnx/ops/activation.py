@@ -35,7 +35,7 @@ def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
     ):
         return node.make("nn.prelu", data, node.reshape(slope, (shape[1],)), axis=1)
     data, slope = broadcast_all(node, data, slope)
-    return node.make("where", node.make("less", data, 0), node.make("multiply", slope, data), data)
+    return node.make("where", data < 0, slope * data, data)
 
 
 @converter("Elu")
@@ -52,22 +52,22 @@ def selu(node: OnnxNode, data: Expr) -> Expr:
 
 def scaled_elu(node: OnnxNode, data: Expr, alpha: float, gamma: float) -> Expr:
     """``gamma * x`` where positive, else ``gamma * alpha * (exp(x) - 1)``."""
-    below = node.make("multiply", node.make("subtract", node.make("exp", data), 1), alpha)
-    made = node.make("where", node.make("greater", data, 0), data, below)
-    return made if gamma == 1.0 else node.make("multiply", made, gamma)
+    below = (node.make("exp", data) - 1) * alpha
+    made = node.make("where", data > 0, data, below)
+    return made if gamma == 1.0 else made * gamma
 
 
 @converter("Celu", since=12)
 def celu(node: OnnxNode, data: Expr) -> Expr:
     alpha = node.attr("alpha", 1.0)
-    below = node.make("subtract", node.make("exp", node.make("divide", data, alpha)), 1)
-    low = node.make("minimum", node.make("multiply", below, alpha), 0)
-    return node.make("add", node.make("maximum", data, 0), low)
+    below = node.make("exp", data / alpha) - 1
+    low = node.make("minimum", below * alpha, 0)
+    return node.make("maximum", data, 0) + low
 
 
 @converter("ThresholdedRelu", since=10)
 def thresholded_relu(node: OnnxNode, data: Expr) -> Expr:
-    above = node.make("greater", data, node.attr("alpha", 1.0))
+    above = data > node.attr("alpha", 1.0)
     return node.make("where", above, data, node.const(0, node.dtype(data)))
 
 
@@ -78,36 +78,36 @@ def hard_sigmoid(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("HardSwish", since=14)
 def hard_swish(node: OnnxNode, data: Expr) -> Expr:
-    return node.make("multiply", data, _hard_sigmoid(node, data, 1 / 6, 0.5))
+    return data * _hard_sigmoid(node, data, 1 / 6, 0.5)
 
 
 def _hard_sigmoid(node: OnnxNode, data: Expr, alpha: float, beta: float) -> Expr:
-    line = node.make("add", node.make("multiply", data, alpha), beta)
+    line = data * alpha + beta
     return node.make("clip", line, a_min=0.0, a_max=1.0)
 
 
 @converter("Softplus")
 def softplus(node: OnnxNode, data: Expr) -> Expr:
     """``log(1 + exp(x))`` without overflow: ``max(x, 0) + log(1 + exp(-|x|))``."""
-    small = node.make("exp", node.make("negative", node.make("abs", data)))
-    return node.make("add", node.make("maximum", data, 0), node.make("log", node.make("add", small, 1)))
+    small = node.make("exp", -node.make("abs", data))
+    return node.make("maximum", data, 0) + node.make("log", small + 1)
 
 
 @converter("Softsign")
 def softsign(node: OnnxNode, data: Expr) -> Expr:
-    return node.make("divide", data, node.make("add", node.make("abs", data), 1))
+    return data / (node.make("abs", data) + 1)
 
 
 @converter("Mish", since=18)
 def mish(node: OnnxNode, data: Expr) -> Expr:
-    return node.make("multiply", data, node.make("tanh", softplus(node, data)))
+    return data * node.make("tanh", softplus(node, data))
 
 
 @converter("Swish", since=24)
 def swish(node: OnnxNode, data: Expr) -> Expr:
     alpha = node.attr("alpha", 1.0)
-    scaled = data if alpha == 1.0 else node.make("multiply", data, alpha)
-    return node.make("multiply", data, node.make("sigmoid", scaled))
+    scaled = data if alpha == 1.0 else data * alpha
+    return data * node.make("sigmoid", scaled)
 
 
 @converter("Shrink", since=9)
@@ -115,10 +115,10 @@ def shrink(node: OnnxNode, data: Expr) -> Expr:
     lambd, bias = node.attr("lambd", 0.5), node.attr("bias", 0.0)
     dtype = node.dtype(data)
     zero = node.const(0, dtype)
-    high = node.make("subtract", data, bias)
-    low = node.make("add", data, bias)
-    inner = node.make("where", node.make("less", data, node.const(-lambd, dtype)), low, zero)
-    return node.make("where", node.make("greater", data, node.const(lambd, dtype)), high, inner)
+    high = data - bias
+    low = data + bias
+    inner = node.make("where", data < node.const(-lambd, dtype), low, zero)
+    return node.make("where", data > node.const(lambd, dtype), high, inner)
 
 
 @converter("Gelu", since=20)
@@ -131,11 +131,11 @@ def gelu(node: OnnxNode, data: Expr) -> Expr:
 
 def gelu_by(node: OnnxNode, data: Expr, kind: str) -> Expr:
     """``x`` times its normal distribution: exact (``none``), or by a ``tanh``."""
-    half = node.make("multiply", data, 0.5)
+    half = data * 0.5
     if kind == "none":
-        curve = node.make("erf", node.make("multiply", data, math.sqrt(0.5)))
+        curve = node.make("erf", data * math.sqrt(0.5))
     else:
-        cube = node.make("multiply", node.make("multiply", data, data), data)
-        inner = node.make("add", data, node.make("multiply", cube, 0.044715))
-        curve = node.make("tanh", node.make("multiply", inner, math.sqrt(2 / math.pi)))
-    return node.make("multiply", half, node.make("add", curve, 1))
+        cube = data * data * data
+        inner = data + cube * 0.044715
+        curve = node.make("tanh", inner * math.sqrt(2 / math.pi))
+    return half * (curve + 1)

@@ -10,7 +10,6 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
-from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
 from tvmlite.relay.onnx.ops.index import from_front
@@ -39,9 +38,9 @@ def _attend(node: OnnxNode, query: Expr, key: Expr, value: Expr, masks: list[Exp
         if not isinstance(size, int):
             node.unsupported(f"heads of dynamic size {size}")
         scale = 1 / math.sqrt(size)
-    scores = matmul.matmul(node, node.make("multiply", query, scale), node.transpose(key, (0, 1, 3, 2)))
+    scores = matmul.matmul(node, query * scale, node.transpose(key, (0, 1, 3, 2)))
     for mask in masks:
-        scores = node.make("add", *broadcast_all(node, scores, mask))
+        scores = scores + mask
     return matmul.matmul(node, node.make("nn.softmax", scores, axis=-1), value)
 
 
@@ -57,15 +56,13 @@ def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
         if not dims.equal(shape[0], batch):
             node.unsupported(f"a mask of {shape[0]} numbers for a batch of {batch}")
         positions = node.arange(total)
-        seen = node.make(
-            "less",
-            node.reshape(positions, (1, 1, 1, total)),
-            node.reshape(node.cast(mask, "int64"), (batch, 1, 1, 1)),
+        seen = node.reshape(positions, (1, 1, 1, total)) < node.reshape(
+            node.cast(mask, "int64"), (batch, 1, 1, 1)
         )
     elif len(shape) == 2 and dims.equal(shape[1], total):
-        seen = node.make("greater", node.reshape(mask, (batch, 1, 1, total)), 0)
+        seen = node.reshape(mask, (batch, 1, 1, total)) > 0
     elif len(shape) == 3 and dims.equal(shape[1], length) and dims.equal(shape[2], total):
-        seen = node.make("greater", node.reshape(mask, (batch, 1, length, total)), 0)
+        seen = node.reshape(mask, (batch, 1, length, total)) > 0
     else:
         node.unsupported(f"a mask of shape {shape}")
     hidden = node.const(node.attr("mask_filter_value", -10000.0), dtype)
@@ -82,10 +79,8 @@ def _causal(node: OnnxNode, query: Expr, key: Expr) -> Expr:
     last = rows
     if not dims.equal(past, 0):
         offset = node.make("shape_value", values=(past,), dtype="int64")
-        last = node.make("add", rows, node.reshape(offset, (1,)))
-    seen = node.make(
-        "less_equal", node.reshape(columns, (1, 1, 1, total)), node.reshape(last, (1, 1, length, 1))
-    )
+        last = rows + node.reshape(offset, (1,))
+    seen = node.reshape(columns, (1, 1, 1, total)) <= node.reshape(last, (1, 1, length, 1))
     lowest = float(np.finfo(np.float16 if dtype == "float16" else np.float32).min)
     return node.make("where", seen, node.const(0, dtype), node.const(lowest, dtype))
 
@@ -134,7 +129,7 @@ def attention(
         node.unsupported("a past that shares its buffer")
     made = matmul.matmul(node, data, weight)
     if bias is not None:
-        made = node.make("add", *broadcast_all(node, made, bias))
+        made = made + bias
     return _self_attention(node, made, _widths(node, weight), mask, past, scores)
 
 
@@ -179,9 +174,9 @@ def quantized_attention(
 ) -> list[Expr | None]:
     """The first product of integers, the rest of reals."""
     product = matmul.matmul_integer(node, data, weight, data_zero, weight_zero)
-    factor = node.make("multiply", *broadcast_all(node, data_scale, weight_scale))
-    real = node.make("multiply", *broadcast_all(node, node.cast(product, node.dtype(factor)), factor))
-    made = node.make("add", *broadcast_all(node, real, bias))
+    factor = data_scale * weight_scale
+    real = node.cast(product, node.dtype(factor)) * factor
+    made = real + bias
     return _self_attention(node, made, _widths(node, weight), mask, past, None)
 
 
@@ -207,10 +202,7 @@ def multi_head_attention(
     if bias is not None:
         widths = [node.shape(x)[-1] for x in (query, key, value)]
         parts = split_last(node, bias, widths)
-        query, key, value = (
-            node.make("add", *broadcast_all(node, x, b))
-            for x, b in zip((query, key, value), parts, strict=True)
-        )
+        query, key, value = ((x + b) for x, b in zip((query, key, value), parts, strict=True))
     q = heads_of(node, query, heads)
     k, v = (x if node.rank(x) == 4 else heads_of(node, x, heads) for x in (key, value))
     k, v = _after(node, past_key, k), _after(node, past_value, v)
@@ -264,8 +256,8 @@ def rotated(
     head, tail = split_last(node, data, [rotated_size, dims.simplify(size - rotated_size)])
     one, two = _pairs(node, head, half, flag)
     parts = [
-        node.make("subtract", _times(node, one, cosine), _times(node, two, sine)),
-        node.make("add", _times(node, one, sine), _times(node, two, cosine)),
+        _times(node, one, cosine) - _times(node, two, sine),
+        _times(node, one, sine) + _times(node, two, cosine),
     ]
     shape = node.shape(head)
     if node.attr(flag, 0):
@@ -277,7 +269,7 @@ def rotated(
 
 
 def _times(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    return node.make("multiply", *broadcast_all(node, a, b))
+    return a * b
 
 
 def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
@@ -295,4 +287,4 @@ def _positions(node: OnnxNode, positions: Expr, batch: Dim, length: Dim) -> Expr
     assert dtypes.is_int(node.dtype(positions))
     steps = node.reshape(node.arange(length), (1, length))
     first = node.reshape(node.cast(positions, "int64"), (1, 1))
-    return node.broadcast_to(node.make("add", steps, first), (batch, length))
+    return node.broadcast_to(steps + first, (batch, length))

@@ -82,7 +82,7 @@ def same_dtype(node: OnnxNode, a: Expr, b: Expr) -> tuple[Expr, Expr]:
 def divide(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """Floats divide exactly, integers towards zero."""
     a, b = broadcast_all(node, *same_dtype(node, a, b))
-    return node.make("divide", a, b)
+    return a / b
 
 
 @converter("Mod")
@@ -101,7 +101,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     if dtypes.is_float(kind) and isinstance(b, Constant) and b.data.size == 1:
         if len(b.data.shape) <= node.rank(a):
             if float(b.data.reshape(())) == 2.0:
-                return node.make("multiply", a, a)
+                return a * a
             if float(b.data.reshape(())) == 0.5 and kind != "float16":
                 return _square_root(node, a)
     if kind == exponent or dtypes.is_float(kind):
@@ -117,7 +117,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 def _square_root(node: OnnxNode, a: Expr) -> Expr:
     """``a ** 0.5``: the square root, but of -0 it is 0 and of minus infinity infinity."""
     minus_infinity = node.const(-math.inf, node.dtype(a))
-    root = node.make("sqrt", node.make("add", a, 0.0))
+    root = node.make("sqrt", a + 0.0)
     return node.make(
         "where", node.make("equal", a, minus_infinity), node.const(math.inf, node.dtype(a)), root
     )
@@ -141,7 +141,7 @@ def variadic(node: OnnxNode, *inputs: Expr) -> Expr:
         return node.make(operator, *broadcast_all(node, *same_dtype(node, a, b)))
 
     made = functools.reduce(step, inputs)
-    return node.make("divide", made, len(inputs)) if node.op_type == "Mean" else made
+    return made / len(inputs) if node.op_type == "Mean" else made
 
 
 @converter("Clip")
@@ -182,7 +182,7 @@ def _limit(value: Expr | None) -> float | int | None:
 
 @converter("Reciprocal")
 def reciprocal(node: OnnxNode, data: Expr) -> Expr:
-    return node.make("divide", node.const(1, node.dtype(data)), data)
+    return node.const(1, node.dtype(data)) / data
 
 
 @converter("IsInf")

@@ -53,7 +53,7 @@ def group_query_attention(
         if cosines is None or sines is None:
             node.bad("do_rotary=1 without cos_cache and sin_cache")
         if positions is None:
-            positions = node.make("add", *broadcast_all(node, start, _steps(node, length, (1, length))))
+            positions = start + _steps(node, length, (1, length))
         half = node.shape(cosines)[1]
         if not isinstance(half, int):
             node.unsupported(f"a cache of dynamic width {half}")
@@ -63,7 +63,7 @@ def group_query_attention(
     values = _appended(node, past_value, v, start)
     scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
     seen = _seen(node, start, length, node.shape(keys)[2])
-    made = _attended(node, node.make("multiply", q, scale), keys, values, seen, bias)
+    made = _attended(node, q * scale, keys, values, seen, bias)
     return [joined(node, made), keys, values][: max(node.num_outputs, 1)]
 
 
@@ -90,8 +90,8 @@ def _projections(
 def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
     """``(batch, 1)``: the place of the first new key; 0 for prompts that are shorter than the longest."""
     count = node.reshape(node.make("shape_value", values=(length,), dtype="int64"), (1,))
-    last = node.make("add", node.reshape(node.cast(lengths, "int64"), (batch,)), 1)
-    first = node.make("subtract", *broadcast_all(node, last, count))
+    last = node.reshape(node.cast(lengths, "int64"), (batch,)) + 1
+    first = last - count
     return node.reshape(node.make("maximum", first, 0), (batch, 1))
 
 
@@ -112,14 +112,12 @@ def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr
 def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
     """``(batch, 1, length, total)``: whether a query sees a key: none after itself, of a window the last."""
     batch = node.shape(start)[0]
-    own = node.make(
-        "add", *broadcast_all(node, node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
-    )
+    own = node.reshape(start, (batch, 1, 1)) + _steps(node, length, (1, length, 1))
     keys = _steps(node, total, (1, 1, total))
-    seen = node.make("less_equal", *broadcast_all(node, keys, own))
+    seen = keys <= own
     window = node.attr("local_window_size", -1)
     if window > 0:
-        near = node.make("greater", *broadcast_all(node, keys, node.make("subtract", own, window)))
+        near = keys > own - window
         seen = node.make("logical_and", seen, near)
     return node.reshape(seen, (batch, 1, length, total))
 
@@ -134,9 +132,9 @@ def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr,
     scores = node.reshape(scores, (batch, heads, length, total))
     softcap = node.attr("softcap", 0.0)
     if softcap:
-        scores = node.make("multiply", node.make("tanh", node.make("divide", scores, softcap)), softcap)
+        scores = node.make("tanh", scores / softcap) * softcap
     if bias is not None:
-        scores = node.make("add", *broadcast_all(node, scores, bias))
+        scores = scores + bias
     hidden = node.const(-math.inf if node.dtype(scores) != "float16" else -65504.0, node.dtype(scores))
     scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
     weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))

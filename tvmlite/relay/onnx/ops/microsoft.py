@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Constant, Expr
-from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import activation, matmul, nn, normalize, quant
 from tvmlite.relay.onnx.ops.index import from_front
@@ -33,7 +32,7 @@ def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
 
 
 def _add(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
-    return data if other is None else node.make("add", *broadcast_all(node, data, other))
+    return data if other is None else (data + other)
 
 
 # Activations
@@ -57,9 +56,7 @@ def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
 @converter("QuickGelu", domain=DOMAIN)
 def quick_gelu(node: OnnxNode, data: Expr) -> Expr:
     """``x * sigmoid(alpha * x)``."""
-    return node.make(
-        "multiply", data, node.make("sigmoid", node.make("multiply", data, node.attr("alpha", 1.702)))
-    )
+    return data * node.make("sigmoid", data * node.attr("alpha", 1.702))
 
 
 # Products
@@ -89,7 +86,7 @@ def fused_matmul(node: OnnxNode, a: Expr, b: Expr) -> Expr:
         _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
     )
     made, alpha = matmul.matmul(node, left, right), node.attr("alpha", 1.0)
-    return made if alpha == 1.0 else node.make("multiply", made, alpha)
+    return made if alpha == 1.0 else made * alpha
 
 
 def _transposed(node: OnnxNode, data: Expr) -> Expr:
@@ -159,8 +156,8 @@ def matmul_integer_to_float(
     bias: Expr | None = None,
 ) -> Expr:
     product = matmul.matmul_integer(node, a, b, a_zero, b_zero)
-    factor = node.make("multiply", *broadcast_all(node, a_scale, b_scale))
-    real = node.make("multiply", *broadcast_all(node, node.cast(product, node.dtype(factor)), factor))
+    factor = a_scale * b_scale
+    real = node.cast(product, node.dtype(factor)) * factor
     return _add(node, real, bias)
 
 

@@ -94,13 +94,11 @@ def qgemm(
         _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
     )
     total = _add(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
-    factor = node.make("multiply", *broadcast_all(node, a_scale, b_scale))
-    factor = (
-        node.make("multiply", factor, node.attr("alpha", 1.0)) if node.attr("alpha", 1.0) != 1.0 else factor
-    )
+    factor = a_scale * b_scale
+    factor = (factor * node.attr("alpha", 1.0)) if node.attr("alpha", 1.0) != 1.0 else factor
     if all(dims.equal(d, 1) for d in node.shape(factor)):
         factor = node.reshape(factor, ())
-    real = node.make("multiply", *broadcast_all(node, node.cast(total, "float32"), factor))
+    real = node.cast(total, "float32") * factor
     if out_scale is None:
         return real
     kind = "uint8" if out_zero is None else node.dtype(out_zero)
@@ -174,12 +172,12 @@ def gather_block_quantized(
     )
     blocked += node.rank(indices) - 1 if blocked > axis else 0
     shape, block = node.shape(picked), node.attr("block_size", 128)
-    moved = node.make("subtract", node.cast(picked, "float32"), float(middle))
+    moved = node.cast(picked, "float32") - float(middle)
     if points:
         wide = quant.spread_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
-        moved = node.make("subtract", node.cast(picked, "float32"), wide)
+        moved = node.cast(picked, "float32") - wide
     wide = quant.spread_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
-    return node.cast(node.make("multiply", moved, wide), node.dtype(scales))
+    return node.cast(moved * wide, node.dtype(scales))
 
 
 def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
@@ -220,8 +218,8 @@ def dynamic_quantize_lstm(
         codes, scale, zero = whole[inputs]
         columns, own, own_zero = (_part(node, x, direction) for x in (weight, weight_scale, weight_zero))
         total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
-        factor = node.make("multiply", *broadcast_all(node, scale, own))
-        return node.make("multiply", *broadcast_all(node, total, factor))
+        factor = scale * own
+        return total * factor
 
     def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
         parts = (_part(node, x, direction) for x in (recurrence, recurrence_scale, recurrence_zero))
@@ -247,11 +245,9 @@ def _in_quads(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Ex
     assert isinstance(size, int)
     assert isinstance(columns, int)
     moved = 128 if node.dtype(weight) == "uint8" else 0
-    weight, zero = (node.make("subtract", node.cast(x, "int32"), moved) for x in (weight, zero))
+    weight, zero = ((node.cast(x, "int32") - moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
-    sums = node.make(
-        "sum", node.make("subtract", *broadcast_all(node, weight, zero)), axis=(0,), keepdims=False
-    )
+    sums = node.make("sum", weight - zero, axis=(0,), keepdims=False)
     gates, blocks, quads = columns // size, -(-size // LANES), -(-size // QUAD)
     made = node.reshape(weight, (size, gates, size))
     width = ((0, quads * QUAD - size), (0, 0), (0, blocks * LANES - size))

@@ -277,7 +277,7 @@ def lp_pool(node: OnnxNode, data: Expr) -> Expr:
         dilation=dilations,
         count_include_pad=True,
     )
-    total = node.make("multiply", mean, math.prod(kernel))
+    total = mean * math.prod(kernel)
     return total if p == 1 else node.make("power", total, 1 / p)
 
 

@@ -8,7 +8,6 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import show_shape
 from tvmlite.relay.onnx.graph import dims
-from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -54,8 +53,8 @@ def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
 def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     """Of halves, every step rounded to a half: what ONNX's own results are, to the last bit."""
     top = node.make("max", data, axis=(axis,), keepdims=True)
-    powers = node.make("exp", node.make("subtract", data, top))
-    return node.make("divide", powers, node.make("sum", powers, axis=(axis,), keepdims=True))
+    powers = node.make("exp", data - top)
+    return powers / node.make("sum", powers, axis=(axis,), keepdims=True)
 
 
 @converter("BatchNormalization", since=7)
@@ -78,15 +77,11 @@ def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Ex
     axes = (0, *range(2, node.rank(data)))
     momentum = node.attr("momentum", 0.9)
     batch_mean, batch_var = moments(node, data, axes)
-    made = node.make("divide", node.make("subtract", data, batch_mean), _deviation(node, batch_var))
-    made = node.make("multiply", made, _channelwise(node, scale, node.rank(data)))
-    made = node.make("add", made, _channelwise(node, bias, node.rank(data)))
+    made = (data - batch_mean) / _deviation(node, batch_var)
+    made = made * _channelwise(node, scale, node.rank(data))
+    made = made + _channelwise(node, bias, node.rank(data))
     running = [
-        node.make(
-            "add",
-            node.make("multiply", old, momentum),
-            node.make("multiply", node.reshape(new, node.shape(old)), 1 - momentum),
-        )
+        (old * momentum + node.reshape(new, node.shape(old)) * (1 - momentum))
         for old, new in ((mean, batch_mean), (var, batch_var))
     ]
     return [made, *running]
@@ -95,12 +90,12 @@ def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Ex
 def moments(node: OnnxNode, data: Expr, axes: tuple[int, ...]) -> tuple[Expr, Expr]:
     """The mean and the variance over ``axes``, which stay as 1s."""
     mean = node.make("mean", data, axis=axes, keepdims=True)
-    gap = node.make("subtract", data, mean)
-    return mean, node.make("mean", node.make("multiply", gap, gap), axis=axes, keepdims=True)
+    gap = data - mean
+    return mean, node.make("mean", gap * gap, axis=axes, keepdims=True)
 
 
 def _deviation(node: OnnxNode, variance: Expr) -> Expr:
-    return node.make("sqrt", node.make("add", variance, node.attr("epsilon", 1e-5)))
+    return node.make("sqrt", variance + node.attr("epsilon", 1e-5))
 
 
 def _channelwise(node: OnnxNode, value: Expr, rank: int) -> Expr:
@@ -132,11 +127,11 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
         return node.make("nn.layer_norm", data, scale, shift, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     work = "float32" if dtypes.bits(dtype) < 32 and node.attr("stash_type", 1) == 1 else dtype
     mean, variance = moments(node, node.cast(data, work), tuple(range(axis, len(shape))))
-    inverse = node.make("divide", node.const(1, work), _deviation(node, variance))
-    made = node.make("multiply", node.make("subtract", node.cast(data, work), mean), inverse)
-    made = node.make("multiply", *broadcast_all(node, node.cast(made, dtype), scale))
+    inverse = node.const(1, work) / _deviation(node, variance)
+    made = (node.cast(data, work) - mean) * inverse
+    made = node.cast(made, dtype) * scale
     if bias is not None:
-        made = node.make("add", *broadcast_all(node, made, bias))
+        made = made + bias
     return [made, mean, inverse] if statistics else made
 
 
@@ -148,19 +143,17 @@ def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
         return node.make("nn.rms_norm", data, scale, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     work = "float32" if dtypes.bits(dtype) < 32 else dtype
     wide = node.cast(data, work)
-    square = node.make(
-        "mean", node.make("multiply", wide, wide), axis=tuple(range(axis, len(shape))), keepdims=True
-    )
-    made = node.cast(node.make("divide", wide, _deviation(node, square)), dtype)
-    return node.make("multiply", *broadcast_all(node, made, scale))
+    square = node.make("mean", wide * wide, axis=tuple(range(axis, len(shape))), keepdims=True)
+    made = node.cast(wide / _deviation(node, square), dtype)
+    return made * scale
 
 
 @converter("MeanVarianceNormalization", since=9)
 def mean_variance(node: OnnxNode, data: Expr) -> Expr:
     axes = tuple(sorted(node.axes(node.attr("axes", [0, 2, 3]), node.rank(data))))
     mean, variance = moments(node, data, axes)
-    root = node.make("add", node.make("sqrt", variance), 1e-9)
-    return node.make("divide", node.make("subtract", data, mean), root)
+    root = node.make("sqrt", variance) + 1e-9
+    return (data - mean) / root
 
 
 @converter("LpNormalization")
@@ -170,13 +163,13 @@ def lp_norm(node: OnnxNode, data: Expr) -> Expr:
     if p == 1:
         norm = node.make("sum", node.make("abs", data), axis=(axis,), keepdims=True)
     elif p == 2:
-        squares = node.make("multiply", data, data)
+        squares = data * data
         norm = node.make("sqrt", node.make("sum", squares, axis=(axis,), keepdims=True))
     else:
         node.bad(f"p is {p}, expected 1 or 2")
     zero = node.make("equal", norm, 0)
     safe = node.make("where", zero, node.const(1, node.dtype(data)), norm)
-    return node.make("divide", data, safe)
+    return data / safe
 
 
 @converter("LRN")
@@ -191,7 +184,7 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
         node.bad(f"size is {size} and data is {show_shape(shape)}, expected at least 1, and channels")
     before = (size - 1) // 2
     width = ((0, 0), (before, size - 1 - before), *((0, 0),) * (rank - 2))
-    squares = node.make("multiply", data, data)
+    squares = data * data
     wide = node.make("nn.pad", squares, pad_width=width, pad_value=0.0)
     total: Expr | None = None
     for start in range(size):
@@ -203,10 +196,10 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
             strides=(1,),
             axes=(1,),
         )
-        total = part if total is None else node.make("add", total, part)
+        total = part if total is None else total + part
     assert total is not None
-    base = node.make("add", node.make("multiply", total, alpha / size), bias)
+    base = total * (alpha / size) + bias
     if math.isclose(beta, 0.75):  # x ** -0.75 is the product of two inverse roots: quicker than a power
         root = node.make("sqrt", base)
-        return node.make("divide", data, node.make("multiply", root, node.make("sqrt", root)))
-    return node.make("divide", data, node.make("power", base, beta))
+        return data / (root * node.make("sqrt", root))
+    return data / node.make("power", base, beta)

@@ -39,7 +39,7 @@ def _l1(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
 
 
 def _sum_square(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
-    return _sum(node, node.make("multiply", data, data), axes, keep)
+    return _sum(node, data * data, axes, keep)
 
 
 def _through_float(node: OnnxNode, data: Expr, function: Callable[[Expr], Expr]) -> Expr:
@@ -64,8 +64,8 @@ def _log_sum_exp(node: OnnxNode, data: Expr, axes: Axes, keep: bool) -> Expr:
     def compute(x: Expr) -> Expr:
         top = node.make("max", x, axis=axes, keepdims=True)
         top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
-        total = _sum(node, node.make("exp", node.make("subtract", x, top)), axes, True)
-        made = node.make("add", node.make("log", total), top)
+        total = _sum(node, node.make("exp", x - top), axes, True)
+        made = node.make("log", total) + top
         return made if keep else node.make("squeeze", made, axis=axes)
 
     return _through_float(node, data, compute)
@@ -111,7 +111,7 @@ def _of_each(node: OnnxNode, data: Expr) -> Expr:
         case "ReduceL1" | "ReduceL2":
             return node.make("abs", data)
         case "ReduceSumSquare":
-            return node.make("multiply", data, data)
+            return data * data
         case "ReduceLogSum":
             return _through_float(node, data, lambda x: node.make("log", x))
     return data

@@ -191,8 +191,8 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     node = numbers.node
     wide = node.cast(scales, "float64")
     lengths = node.cast(node.make("shape_value", values=tuple(have), dtype="int64"), "float64")
-    exact = node.make("multiply", wide, lengths)
-    legal = node.make("logical_and", node.make("greater", wide, 0), node.make("less", exact, LONGEST))
+    exact = wide * lengths
+    legal = node.make("logical_and", wide > 0, exact < LONGEST)
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
     bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
     return list(bound), _one_by_one(numbers, scales, len(have))
@@ -248,7 +248,7 @@ def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Number, met
     shape = [1] * node.rank(taken)
     pair: Sequence[Dim] = node.shape(weights.value)
     shaped = [*shape[: axis.place], *pair, *shape[axis.place + 2 :]]
-    product = node.make("multiply", taken, node.reshape(weights.value, shaped))
+    product = taken * node.reshape(weights.value, shaped)
     return node.make("sum", product, axis=(axis.place + 1,), keepdims=False)
 
 

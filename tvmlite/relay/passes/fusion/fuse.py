@@ -28,7 +28,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, Var, canonical
 from tvmlite.relay.ir.op import Fuse, is_view
 from tvmlite.relay.ir.types import TensorType, TupleType, same_shape
-from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 MAX_GROUP_SIZE = 64
@@ -45,15 +45,15 @@ ONCE, AGAIN = "once", "in each reader"
 
 
 @graph_pass
-def fuse(body: Expr) -> Expr:
+def fuse(body: Expr, decisions: Decisions | None = None) -> Expr:
     """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
     nodes = _graph(body)
-    groups = _grouped(nodes)
+    groups = _grouped(nodes, decisions)
     again = _recomputed(nodes, groups)
     if again:
         body = _copied(body, again)
         nodes = _graph(body)
-        groups = _grouped(nodes)
+        groups = _grouped(nodes, decisions)
     return _rebuild(body, groups) if nodes else body
 
 
@@ -142,10 +142,11 @@ def _find_meeting(node: _Node) -> None:
 class _Groups:
     """A partition of the nodes: each group's sink (its one result), kind and members.
 
-    ``apart`` are nodes that were decided not to join.
+    ``decisions`` say what joins where it may pay not to; ``apart`` are nodes that were decided not to join.
     """
 
-    def __init__(self, nodes: list[_Node]) -> None:
+    def __init__(self, nodes: list[_Node], decisions: Decisions | None = None) -> None:
+        self.decisions = decisions
         self._into: dict[_Node, _Node] = {node: node for node in nodes}
         self._kind = {node: node.kind for node in nodes}
         self._members = {node: [node] for node in nodes}
@@ -180,9 +181,9 @@ class _Groups:
         return {sink.call: sorted(self._members[sink], key=lambda one: one.index) for sink in sinks}
 
 
-def _grouped(nodes: list[_Node]) -> _Groups:
+def _grouped(nodes: list[_Node], decisions: Decisions | None) -> _Groups:
     """The groups of ``nodes``."""
-    groups = _Groups(nodes)
+    groups = _Groups(nodes, decisions)
     for phase in range(2):
         for node in nodes:
             _try(node, groups, phase)
@@ -202,7 +203,7 @@ def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
         if stored and willing and groups.kind(node) <= Fuse.BROADCAST and not is_view(node.call):
             own = [one.call for one in groups.joined({node})]
             parts = [own, *([call] for call in readers.values())]
-            if decide("again", lambda parts=parts: parts, (ONCE, AGAIN), ONCE) == AGAIN:
+            if decide(groups.decisions, "again", lambda parts=parts: parts, (ONCE, AGAIN), ONCE) == AGAIN:
                 found[node.call] = own
     return found
 
@@ -297,7 +298,7 @@ def _decided(start: _Node, members: list[_Node], groups: _Groups) -> str:
         first = [one.call for one in members if groups.sink(one) is own]
         return [first, [one.call for one in members if groups.sink(one) is not own]]
 
-    return decide("fuse", place, (JOINED, APART), JOINED)
+    return decide(groups.decisions, "fuse", place, (JOINED, APART), JOINED)
 
 
 def _rebuild(body: Expr, groups: _Groups) -> Expr:

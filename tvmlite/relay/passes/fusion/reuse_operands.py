@@ -13,6 +13,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Var, canonical
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType, same_shape
+from tvmlite.relay.passes.graph_pass import rebuild
 
 
 def reuse_operands(module: Module) -> Module:
@@ -24,18 +25,16 @@ def reuse_operands(module: Module) -> Module:
     """
     main = module.main
     last_uses = memory.last_uses(order(main))
-    done: dict[Expr, Expr] = {}
-    for node in postorder(main.body):
-        assert isinstance(node, Expr)
-        made = node.map_children(done.__getitem__)
-        if isinstance(node, Call) and isinstance(node.op, Function):
-            wanted = [k for k in last_uses.get(node, ()) if read_in_step(node.op, k)]
-            group = _marked(node.op, wanted[0] if wanted else None)
-            if group is not node.op:
-                assert isinstance(made, Call)
-                made = dataclasses.replace(made, op=group)
-        done[node] = made
-    body = done[main.body]
+
+    def marked(node: Expr, made: Expr) -> Expr:
+        if not (isinstance(node, Call) and isinstance(node.op, Function)):
+            return made
+        wanted = [k for k in last_uses.get(node, ()) if read_in_step(node.op, k)]
+        group = _marked(node.op, wanted[0] if wanted else None)
+        assert isinstance(made, Call)
+        return made if group is node.op else dataclasses.replace(made, op=group)
+
+    body = rebuild(main.body, marked)
     return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
 

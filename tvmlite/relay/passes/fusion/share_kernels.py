@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import postorder, substitute
+from tvmlite.core.node import postorder, rewrite, substitute
 from tvmlite.relay.entry.canonical_dims import with_plain_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
@@ -41,14 +41,13 @@ def share_kernels(body: Expr) -> Expr:
     if not varying:
         return body
     shared = {group: _with_parameters(group, numbers) for group, numbers in varying.items()}
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        made = node.map_children(done.__getitem__)
-        if isinstance(made, Call) and isinstance(made.op, Function) and made.op in shared:
-            made = dataclasses.replace(made, op=shared[made.op], args=(*made.args, *varying[made.op]))
-        done[node] = made
-    return done[body]
+
+    def sharing(node: Expr) -> Expr:
+        if isinstance(node, Call) and isinstance(node.op, Function) and node.op in shared:
+            return dataclasses.replace(node, op=shared[node.op], args=(*node.args, *varying[node.op]))
+        return node
+
+    return rewrite(body, sharing)
 
 
 def _numbers(group: Function) -> Iterator[Constant]:

@@ -7,48 +7,35 @@ between kernels: the sum that a residual connection skips to, say. Reductions, n
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Var
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Var
 from tvmlite.relay.ir.op import Fuse, make
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.passes.graph_pass import map_functions
+from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 
 
-def narrow_links(dtype: str = "bfloat16") -> Callable[[Module], Module]:
-    """The pass to ``dtype``, to be run on fused groups (``fuse``)."""
-
-    def narrow_links(module: Module) -> Module:
-        return map_functions(module, lambda body: _narrowed(body, dtype))
-
-    return narrow_links
-
-
-def _narrowed(body: Expr, dtype: str) -> Expr:
-    nodes = [node for node in postorder(body) if isinstance(node, Expr)]
-    readers: dict[Expr, list[Expr]] = {}
-    for node in nodes:
-        for child in node.children():
-            readers.setdefault(child, []).append(node)  # type: ignore[arg-type]
+@graph_pass
+def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
+    """What is stored between groups (``fuse``) in ``dtype``, where the product it is made of is."""
     links = {
         node
-        for node in nodes
-        if node is not body
-        and _has_narrow_product(node, dtype)
-        and all(_reads_by_element(reader, node) for reader in readers.get(node, ()))
+        for node, readers in readers_of(body).items()
+        if _has_narrow_product(node, dtype) and all(_reads_by_element(reader, node) for reader in readers)
     }
-    done: dict[Expr, Expr] = {}
-    for node in nodes:
-        done[node] = made = node.map_children(done.__getitem__)
-        if isinstance(node, Call) and isinstance(node.op, Function) and isinstance(made, Call):
-            narrow = {param for param, arg in zip(node.op.params, node.args, strict=True) if arg in links}
-            if narrow or node in links:
-                function = _function(node.op, narrow, dtype, node in links)
-                done[node] = dataclasses.replace(made, op=function)
-    return done[body]
+
+    def narrowed(node: Expr, made: Expr) -> Expr:
+        if not (isinstance(node, Call) and isinstance(node.op, Function)):
+            return made
+        narrow = {param for param, arg in zip(node.op.params, node.args, strict=True) if arg in links}
+        if not narrow and node not in links:
+            return made
+        assert isinstance(made, Call)
+        return dataclasses.replace(made, op=_function(node.op, narrow, dtype, node in links))
+
+    return rebuild(body, narrowed)
 
 
 def _has_narrow_product(node: Expr, dtype: str) -> bool:
@@ -63,7 +50,7 @@ def _has_narrow_product(node: Expr, dtype: str) -> bool:
     )
 
 
-def _reads_by_element(reader: Expr, value: Expr) -> bool:
+def _reads_by_element(reader: Expr | None, value: Expr) -> bool:
     """Whether ``reader`` is a group in which none but element-wise and injective operators read ``value``."""
     if not (isinstance(reader, Call) and isinstance(reader.op, Function)):
         return False

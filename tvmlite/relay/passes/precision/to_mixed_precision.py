@@ -32,7 +32,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var, canonical
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, TupleType
-from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
 
 DTYPES = ("bfloat16", "float16")
@@ -68,11 +68,13 @@ def to_mixed_precision(
     always: frozenset[str] = ALWAYS,
     follow: frozenset[str] = FOLLOW,
     target: Target | None = None,
+    decisions: Decisions | None = None,
 ) -> Callable[[Module], Module]:
     """The pass to ``dtype``, bfloat16 or float16; inputs and outputs of the module keep their types.
 
     ``always`` and ``follow`` are names of operators; those in neither compute in float32. If ``target`` does
-    not multiply halves, they are stored as float32. Another dtype is a ConfigError.
+    not multiply halves, they are stored as float32. ``decisions`` may choose float32 for products. Another
+    dtype is a ConfigError.
     """
     if dtype not in DTYPES:
         raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
@@ -80,7 +82,9 @@ def to_mixed_precision(
     stored = dtype if target is None or multiplies_halves(target) else "float32"
 
     def to_mixed_precision(module: Module) -> Module:
-        return map_functions(module, lambda body: _Mixed(body, dtype, stored, always, follow).body())
+        return map_functions(
+            module, lambda body: _Mixed(body, dtype, stored, always, follow, decisions).body()
+        )
 
     return to_mixed_precision
 
@@ -97,6 +101,7 @@ class _Mixed:
     stored: str
     always: frozenset[str]
     follow: frozenset[str]
+    decisions: Decisions | None
     products: set[Expr] = field(default_factory=set)
     rounded: set[Expr] = field(default_factory=set)
     wide: dict[Expr, Expr] = field(default_factory=dict)
@@ -123,7 +128,8 @@ class _Mixed:
         """Whether ``node`` takes its operands in 16 bits: it could, and so it was decided."""
         if not (isinstance(node, Call) and node.op in self.always and _dtypes(node) == {"float32"}):
             return False
-        return decide("precision", lambda: [[node]], (self.dtype, "float32"), self.dtype) == self.dtype
+        either = self.dtype, "float32"
+        return decide(self.decisions, "precision", lambda: [[node]], either, self.dtype) == self.dtype
 
     def _follows(self, node: Expr) -> bool:
         return isinstance(node, Call) and node.op in self.follow and _dtypes(node) == {"float32"}

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tvmlite.core.node import Node, postorder
 from tvmlite.relay.ir.infer import same_type, type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.activation import CUBE
-from tvmlite.relay.passes.graph_pass import graph_pass
-from tvmlite.relay.passes.patterns import (
-    close,
-    commuted,
-    is_float,
-    polynomial,
-    same_polynomial,
-    scalar_of,
-    scaled,
-)
+from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
+from tvmlite.relay.passes.patterns import Number, Wildcard, close, first, is_float, op, scalar_of
+from tvmlite.relay.passes.polynomials import polynomial, same_polynomial
 from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
 
 NEAR = 5
 """How many operators above its curve the root of an activation is at most."""
+
+X = Wildcard("x")
+SIGMOID = 1.0 / (1.0 + op("exp", -X))
+SILU = X / (1.0 + op("exp", -X))
+LOW, HIGH = Number(name="low"), Number(name="high")
+CLIPPED = op("minimum", op("maximum", X, LOW), HIGH) | op("maximum", op("minimum", X, HIGH), LOW)
+POSITIVE = op("nn.relu", X) | op("maximum", X, 0.0)
+SOFTPLUS = op("log", 1.0 + op("exp", X)) | POSITIVE + op("log", 1.0 + op("exp", -op("abs", X)))
 
 CURVES = ("erf", "tanh", "sigmoid", "clip", "minimum", "maximum")
 LINE = {(1,): math.sqrt(0.5)}
@@ -42,12 +42,7 @@ def recognize_activations(body: Expr) -> Expr:
     steps afterwards (``quantized_chains``).
     """
     exact = quantized_chains(body) | settled(body)
-    done: dict[Node, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        rebuilt = node.map_children(done.__getitem__)
-        done[node] = _recognize(rebuilt, node in exact)
-    return done[body]
+    return rebuild(body, lambda node, made: _recognize(made, node in exact))
 
 
 def _recognize(node: Expr, keeps_bits: bool) -> Expr:
@@ -66,39 +61,24 @@ def _recognize(node: Expr, keeps_bits: bool) -> Expr:
 # --- curves -----------------------------------------------------------------------------------------
 
 
-def _denominator(expr: Expr) -> Expr | None:
-    """``x`` if ``expr`` is ``1 + exp(-x)``."""
-    for one, powers in commuted(expr, "add"):
-        if scalar_of(one) == 1.0 and isinstance(powers, Call) and powers.op == "exp":
-            value, factor = scaled(powers.args[0])
-            if factor == -1.0:
-                return value
-    return None
-
-
 def _sigmoid(node: Call) -> Expr | None:
     """``1 / (1 + exp(-x))``."""
-    value = _denominator(node.args[1]) if scalar_of(node.args[0]) == 1.0 else None
-    return None if value is None else _like(node, make("sigmoid", value, span=node.span))
+    found = first(SIGMOID, node)
+    return _like(node, make("sigmoid", found["x"], span=node.span)) if found else None
 
 
 def _silu_as_quotient(node: Call) -> Expr | None:
     """``x / (1 + exp(-x))``."""
-    value = _denominator(node.args[1])
-    return make("nn.silu", value, span=node.span) if value is not None and value is node.args[0] else None
+    found = first(SILU, node)
+    return make("nn.silu", found["x"], span=node.span) if found else None
 
 
 def _clip(node: Call) -> Expr | None:
     """``min(max(x, a), b)`` or ``max(min(x, b), a)`` with ``a <= b``."""
-    other = "maximum" if node.op == "minimum" else "minimum"
-    for outer, bound in commuted(node, str(node.op)):
-        for inner, inner_bound in commuted(outer, other):
-            first, second = scalar_of(bound), scalar_of(inner_bound)
-            if first is None or second is None:
-                continue
-            low, high = (second, first) if node.op == "minimum" else (first, second)
-            if low <= high:
-                return _like(node, make("clip", inner, a_min=low, a_max=high, span=node.span))
+    for found in CLIPPED.matches(node, {}):
+        if found["low"] <= found["high"]:
+            limits = {"a_min": found["low"], "a_max": found["high"]}
+            return _like(node, make("clip", found["x"], span=node.span, **limits))
     return None
 
 
@@ -142,9 +122,9 @@ def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, st
                     if same_polynomial(polynomial(curve.args[0], (data,)), inner):
                         if same_polynomial(polynomial(node, (data, curve)), HALVES):
                             yield "nn.gelu", data, {"approximate": kind}
-            data = _softplus(curve.args[0])
-            if data is not None and curve.op == "tanh" and _is_product(node, data, curve):
-                yield "nn.mish", data, {}
+            softplus = first(SOFTPLUS, curve.args[0]) if curve.op == "tanh" else None
+            if softplus and _is_product(node, softplus["x"], curve):
+                yield "nn.mish", softplus["x"], {}
         case "sigmoid":
             if _is_product(node, curve.args[0], curve):
                 yield "nn.silu", curve.args[0], {}
@@ -177,28 +157,3 @@ def _is_hard_swish(node: Call, curve: Call, data: Expr) -> bool:
     return (
         product and same_polynomial(line, {(1,): 1 / 6, (0,): 0.5}) and limits[0] == 0 and close(limits[1], 1)
     )
-
-
-def _softplus(expr: Expr) -> Expr | None:
-    """``x`` if ``expr`` is ``log(1 + exp(x))``, or ``max(x, 0) + log(1 + exp(-|x|))``."""
-    data = _log_one_plus_exp(expr)
-    if data is not None:
-        return data
-    for greater, logarithm in commuted(expr, "add"):
-        inner = _log_one_plus_exp(logarithm)
-        value, factor = (None, 0.0) if inner is None else scaled(inner)
-        if factor == -1.0 and isinstance(value, Call) and value.op == "abs":
-            positive = [x for x, zero in commuted(greater, "maximum") if scalar_of(zero) == 0.0]
-            if isinstance(greater, Call) and greater.op == "nn.relu":
-                positive = [greater.args[0]]
-            if value.args[0] in positive:
-                return value.args[0]
-    return None
-
-
-def _log_one_plus_exp(expr: Expr) -> Expr | None:
-    if isinstance(expr, Call) and expr.op == "log":
-        for one, powers in commuted(expr.args[0], "add"):
-            if scalar_of(one) == 1.0 and isinstance(powers, Call) and powers.op == "exp":
-                return powers.args[0]
-    return None

@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call, Expr, canonical, constant
 from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Dim, Shape, same_dim, same_shape
 from tvmlite.relay.ops.common import is_one
-from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import (
     Readers,
@@ -31,7 +31,7 @@ ONE_KERNEL, APART = "one kernel", "apart"
 
 
 @graph_pass
-def recognize_attention(body: Expr) -> Expr:
+def recognize_attention(body: Expr, decisions: Decisions | None = None) -> Expr:
     """``batch_matmul(softmax(batch_matmul(q, k) * scale + mask), v)`` becomes ``nn.attention``.
 
     Scales may stand before or behind the first product, masks may be added or filled in (``where`` with minus
@@ -40,10 +40,10 @@ def recognize_attention(body: Expr) -> Expr:
 
     Each is a decision (``relay.passes.decisions``): ``one kernel``, the default, or ``apart``.
     """
-    return rewrite_with_readers(body, _recognize)
+    return rewrite_with_readers(body, lambda node, readers: _recognize(node, readers, decisions))
 
 
-def _decided(node: Call, made: Expr) -> str:
+def _decided(node: Call, made: Expr, decisions: Decisions | None) -> str:
     """Whether ``node``, the product with the values, becomes attention, which ``made`` is a view of."""
 
     def place() -> list[list[Call]]:
@@ -53,15 +53,15 @@ def _decided(node: Call, made: Expr) -> str:
         assert isinstance(inner, Call)
         return [[inner, node]]
 
-    return decide("attention", place, (ONE_KERNEL, APART), ONE_KERNEL)
+    return decide(decisions, "attention", place, (ONE_KERNEL, APART), ONE_KERNEL)
 
 
-def _recognize(node: Expr, readers: Readers) -> Expr:
+def _recognize(node: Expr, readers: Readers, decisions: Decisions | None) -> Expr:
     if not isinstance(node, Call):
         return node
     if node.op == "nn.batch_matmul" and is_float(node) and not node["transpose_a"]:
         made = _attention(node, readers)
-        return made if made is not None and _decided(node, made) == ONE_KERNEL else node
+        return made if made is not None and _decided(node, made, decisions) == ONE_KERNEL else node
     if node.op == "transpose":
         return _with_layout(node, readers) or node
     inner = through_views(node)

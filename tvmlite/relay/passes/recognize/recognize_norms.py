@@ -13,18 +13,28 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_dim
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import (
+    CLOSE,
+    Number,
     Readers,
-    close,
+    Reduction,
+    Wildcard,
     commuted,
+    first,
     is_float,
     is_vector_along,
-    mean_of,
+    op,
     rewrite_with_readers,
     scalar_of,
     through_views,
 )
 
 NORMS = ("nn.layer_norm", "nn.rms_norm")
+
+VALUE, DATA = Wildcard("value"), Wildcard("data")
+VARIANCE = Reduction("mean", VALUE * VALUE | VALUE**2.0) + Number(name="epsilon")
+ROOT = op("sqrt", VARIANCE) | VARIANCE ** Number(0.5, tolerance=CLOSE)
+NORMALIZED = VALUE / ROOT | VALUE * (op("rsqrt", VARIANCE) | 1.0 / ROOT | VARIANCE**-0.5)
+CENTRED = DATA - Reduction("mean", DATA)
 
 
 @graph_pass
@@ -46,72 +56,21 @@ def _recognize(node: Expr, readers: Readers) -> Expr:
 
 def _norm(node: Call) -> Expr | None:
     """``value / sqrt(mean(value * value) + epsilon)`` in one of its forms."""
-    for value, root in _quotients(node):
-        found = _mean_square(root)
-        if found is None:
-            continue
-        squared, axis, epsilon = found
-        if squared is not value:
-            continue
-        centred = _centred(value, axis)
-        data = value if centred is None else centred
-        type_ = tensor_type_of(data)
-        extent = type_.shape[axis]
-        if not isinstance(extent, int) or not same_type(type_, type_of(node)):
-            return None
-        gamma, beta = (Constant(np.full(extent, v, dtypes.numpy_of(type_.dtype)), node.span) for v in (1, 0))
-        axis -= type_.ndim
-        if centred is None:
-            return make("nn.rms_norm", data, gamma, axis=axis, epsilon=epsilon, span=node.span)
-        return make("nn.layer_norm", data, gamma, beta, axis=axis, epsilon=epsilon, span=node.span)
-    return None
-
-
-def _quotients(node: Call) -> list[tuple[Expr, Expr]]:
-    """``(value, x)`` wherever ``node`` is ``value / sqrt(x)``."""
-    found: list[tuple[Expr, Expr]] = []
-    if node.op == "divide":
-        root = _argument(node.args[1], "sqrt")
-        found += [] if root is None else [(node.args[0], root)]
-    for value, inverse in commuted(node, "multiply"):
-        root = _argument(inverse, "rsqrt")
-        if root is None and isinstance(inverse, Call) and inverse.op == "divide":
-            if scalar_of(inverse.args[0]) == 1.0:
-                root = _argument(inverse.args[1], "sqrt")
-        if root is None and isinstance(inverse, Call) and inverse.op == "power":
-            if scalar_of(inverse.args[1]) == -0.5:
-                root = inverse.args[0]
-        found += [] if root is None else [(value, root)]
-    return found
-
-
-def _argument(expr: Expr, op: str) -> Expr | None:
-    if isinstance(expr, Call) and expr.op == "power" and op == "sqrt" and close(scalar_of(expr.args[1]), 0.5):
-        return expr.args[0]
-    return expr.args[0] if isinstance(expr, Call) and expr.op == op else None
-
-
-def _mean_square(expr: Expr) -> tuple[Expr, int, float] | None:
-    """``(v, axis, epsilon)`` if ``expr`` is ``mean(v * v) + epsilon``."""
-    for mean, epsilon in commuted(expr, "add"):
-        number, found = scalar_of(epsilon), mean_of(mean)
-        if number is None or found is None:
-            continue
-        square, axis = found
-        if isinstance(square, Call) and square.op == "multiply" and square.args[0] is square.args[1]:
-            return square.args[0], axis, number
-        if isinstance(square, Call) and square.op == "power" and scalar_of(square.args[1]) == 2.0:
-            return square.args[0], axis, number
-    return None
-
-
-def _centred(value: Expr, axis: int) -> Expr | None:
-    """``x`` if ``value`` is ``x - mean(x)``."""
-    if isinstance(value, Call) and value.op == "subtract":
-        found = mean_of(value.args[1])
-        if found is not None and found == (value.args[0], axis):
-            return value.args[0]
-    return None
+    found = first(NORMALIZED, node)
+    if found is None:
+        return None
+    value, axis, epsilon = found["value"], found["axis"], found["epsilon"]
+    centred = first(CENTRED, value, axis=axis)
+    data = centred["data"] if centred else value
+    type_ = tensor_type_of(data)
+    extent = type_.shape[axis]
+    if not isinstance(extent, int) or not same_type(type_, type_of(node)):
+        return None
+    gamma, beta = (Constant(np.full(extent, v, dtypes.numpy_of(type_.dtype)), node.span) for v in (1, 0))
+    axis -= type_.ndim
+    if not centred:
+        return make("nn.rms_norm", data, gamma, axis=axis, epsilon=epsilon, span=node.span)
+    return make("nn.layer_norm", data, gamma, beta, axis=axis, epsilon=epsilon, span=node.span)
 
 
 def _with_gamma(node: Call, readers: Readers) -> Expr | None:

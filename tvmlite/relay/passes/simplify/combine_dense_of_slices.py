@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
-from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 
 LEAST_SHARE = 0.5
 """Of the rows of the array: with fewer of them in use, too much would be computed that nothing reads."""
@@ -46,20 +46,18 @@ def combine_dense_of_slices(body: Expr) -> Expr:
 
 def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
     """``body`` with slices of the whole of each layer in place of the calls that ``layers`` has."""
-    done: dict[Expr, Expr] = {}
     wholes: dict[_Layer, Call] = {}
-    for node in postorder(body) if layers else ():
-        assert isinstance(node, Expr)
-        made = node.map_children(done.__getitem__)
-        if node in layers:
-            assert isinstance(made, Call)
-            piece, weight = made.args
-            assert isinstance(piece, Call)
-            whole = dataclasses.replace(made, args=(piece.args[0], weight))
-            whole = wholes.setdefault(layers[node], whole)
-            made = dataclasses.replace(piece, args=(whole, *piece.args[1:]))
-        done[node] = made
-    return done.get(body, body)
+
+    def combined(node: Expr, made: Expr) -> Expr:
+        if node not in layers:
+            return made
+        assert isinstance(made, Call)
+        piece, weight = made.args
+        assert isinstance(piece, Call)
+        whole = wholes.setdefault(layers[node], dataclasses.replace(made, args=(piece.args[0], weight)))
+        return dataclasses.replace(piece, args=(whole, *piece.args[1:]))
+
+    return rebuild(body, combined) if layers else body
 
 
 def _slice(value: Expr) -> tuple[Call, int, int] | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tvmlite.core.node import postorder
 from tvmlite.relay.ir.blocks import Block, blocks_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
-from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.text.literals import show_attribute
 
 SMALL_BYTES = 4096
@@ -21,21 +20,20 @@ def eliminate_common_subexpr(body: Expr) -> Expr:
     Branches and loops keep calls of their own, unless there is one like it around them: a branch that is not
     taken is not computed.
     """
-    places, _ = blocks_of(body, Block(body))
+    blocks, _ = blocks_of(body, Block(body))
     first: dict[Hashable, list[tuple[Block, Expr]]] = {}
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        new = node.map_children(done.__getitem__)
+
+    def unified(node: Expr, new: Expr) -> Expr:
         key = _key(new)
-        if key is not None:
-            made = first.setdefault(key, [])
-            around = [one for block, one in made if _is_around(block, places[node])]
-            new = around[0] if around else new
-            if not around:
-                made.append((places[node], new))
-        done[node] = new
-    return done[body]
+        if key is None:
+            return new
+        made = first.setdefault(key, [])
+        around = [one for block, one in made if _is_around(block, blocks[node])]
+        if not around:
+            made.append((blocks[node], new))
+        return around[0] if around else new
+
+    return rebuild(body, unified)
 
 
 def _is_around(outer: Block, block: Block) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tvmlite.core.node import postorder
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
@@ -14,6 +12,7 @@ from tvmlite.relay.ir.op import Fuse, is_view, make
 from tvmlite.relay.ir.types import TensorType, TupleType, normal_dim, same_dim
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import Readers, rewrite_with_readers
 
 WITH_SETTINGS = ("cast", "clip")
 """Element-wise operators whose attributes have nothing to do with shapes; the others must have none."""
@@ -32,19 +31,10 @@ def join_pieces(body: Expr) -> Expr:
     along the first axis, and the operators make each row of theirs of a row, or of what all pieces share:
     reshapes, element-wise ones and dense layers. Those that something else reads, too, are left alone.
     """
-    readers: Counter[Expr] = Counter()
-    for node in postorder(body):
-        readers.update(child for child in node.children() if isinstance(child, Expr))
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        made = node.map_children(done.__getitem__)
-        readers[made] = readers[node]
-        done[node] = _joined(made, readers)
-    return done[body]
+    return rewrite_with_readers(body, _joined)
 
 
-def _joined(node: Expr, readers: Counter[Expr]) -> Expr:
+def _joined(node: Expr, readers: Readers) -> Expr:
     """``node``, or what a concatenation of pieces is on the whole."""
     match node:
         case Call(op="concatenate", args=(Tuple(fields),)) if len(fields) > 1:
@@ -55,7 +45,7 @@ def _joined(node: Expr, readers: Counter[Expr]) -> Expr:
     return node
 
 
-def _whole(pieces: Sequence[Expr], readers: Counter[Expr], steps: int) -> Expr | None:
+def _whole(pieces: Sequence[Expr], readers: Readers, steps: int) -> Expr | None:
     """The expression that is ``pieces``, one after the other; None if there is none at no more work."""
     first = pieces[0]
     if isinstance(first, TupleGetItem):
@@ -67,7 +57,7 @@ def _whole(pieces: Sequence[Expr], readers: Counter[Expr], steps: int) -> Expr |
         return None
     if first.op == "strided_slice":
         return _whole_of_slices(calls)
-    if not steps or any(readers[one] > 1 for one in calls):
+    if not steps or any(readers.get(one, 1) > 1 for one in calls):
         return None
     if is_view(first):
         shape = tensor_type_of(first).shape
@@ -79,7 +69,7 @@ def _whole(pieces: Sequence[Expr], readers: Counter[Expr], steps: int) -> Expr |
     return _whole_of_rows(calls, readers, steps - 1)
 
 
-def _whole_of_rows(calls: Sequence[Call], readers: Counter[Expr], steps: int) -> Expr | None:
+def _whole_of_rows(calls: Sequence[Call], readers: Readers, steps: int) -> Expr | None:
     """The whole of ``calls`` of an operator that makes rows of rows."""
     first = calls[0]
     if not _is_by_rows(first) or any(one.attrs != first.attrs for one in calls):

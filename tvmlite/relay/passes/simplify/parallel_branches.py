@@ -12,6 +12,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import Fuse, is_view, make
+from tvmlite.relay.passes.graph_pass import readers_of
 
 
 @dataclass(eq=False)
@@ -51,7 +52,7 @@ def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: i
 
 
 def _groups(body: Expr, key: Key, axis: int, least: int) -> list[list[Branch]]:
-    readers = _readers(body)
+    readers = readers_of(body)
     found: dict[Hashable, list[Branch]] = {}
     for node in postorder(body):
         if isinstance(node, Call) and (common := key(node)) is not None:
@@ -59,15 +60,6 @@ def _groups(body: Expr, key: Key, axis: int, least: int) -> list[list[Branch]]:
             if _read_in_slices(branch.end, readers):
                 found.setdefault((node.args[0], common, branch.bias is None), []).append(branch)
     return [group for group in found.values() if len(group) >= least]
-
-
-def _readers(body: Expr) -> dict[Expr, list[Expr | None]]:
-    """Who reads each node; None for who called the function."""
-    readers: dict[Expr, list[Expr | None]] = {body: [None]}
-    for node in postorder(body):
-        for child in node.children():
-            readers.setdefault(child, []).append(node)  # type: ignore[arg-type]
-    return readers
 
 
 def _branch(anchor: Call, readers: Mapping[Expr, Sequence[Expr | None]], axis: int) -> Branch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from tvmlite.core.node import postorder
+from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
@@ -26,24 +26,23 @@ def sink_reshapes(body: Expr) -> Expr:
     convolution and the next from having one layout. Behind the tail it meets the axis that is inserted for
     the next, and both are gone.
     """
-    done: dict[Expr, Expr] = {}
     tails: set[Expr] = set()  # anchors, and what is element by element made of them
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        made = node.map_children(done.__getitem__)
-        if is_view(made):
-            made = simplified(made) if is_view(made.args[0]) else made  # type: ignore[attr-defined]
-        elif _is_elementwise(made):
-            moved = _sunk(made, tails)
+
+    def sunk(node: Expr) -> Expr:
+        if is_view(node):
+            return simplified(node) if is_view(node.args[0]) else node  # type: ignore[attr-defined]
+        if _is_elementwise(node):
+            moved = _sunk(node, tails)
             if moved is not None:
-                made = moved
                 tails.add(moved.args[0])
-            elif any(child in tails for child in made.children()):
-                tails.add(made)
-        elif _is_anchor(made):
-            tails.add(made)
-        done[node] = made
-    return done[body]
+                return moved
+            if not tails.isdisjoint(node.children()):  # type: ignore[arg-type]
+                tails.add(node)
+        elif _is_anchor(node):
+            tails.add(node)
+        return node
+
+    return rewrite(body, sunk)
 
 
 def _is_anchor(node: Expr) -> bool:

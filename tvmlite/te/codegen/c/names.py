@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tvmlite.core import abi
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.text import Helpers
 from tvmlite.te.codegen.math.expand import LIBRARY

@@ -12,8 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.machine import processor
-from tvmlite.machine.target import Target
+from tvmlite.machine.target import Target, family
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
 _SHORT = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
@@ -83,7 +82,7 @@ class Module:
 
     def __init__(self, target: Target, explicit: bool = False) -> None:
         self.target, self.explicit = target, explicit
-        self.family = processor.family(target.triple)
+        self.family = family(target.triple)
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []

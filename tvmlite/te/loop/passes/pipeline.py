@@ -8,12 +8,11 @@ from tvmlite.core import config
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes.asserts import asserts
+from tvmlite.te.loop.passes.asserts import asserts, permit
 from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
-from tvmlite.te.loop.passes.permit import permit
 from tvmlite.te.loop.passes.select_version import select_version
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import storage

@@ -12,7 +12,7 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
 from tvmlite.te.lowering.building import Building
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
 
@@ -20,7 +20,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     """The statement of an extern stage with int64 indices; what it takes by axes is found in whatever layout
     its producer has."""
     op = stage.op
-    assert isinstance(op, t.ExternOp)
+    assert isinstance(op, ExternOp)
     twins = _tensors(op)
     widening = building.bounds.widening
     for one in postorder(op.body):
@@ -53,31 +53,31 @@ def check_layouts(stages: Iterable[Stage]) -> None:
     is, cannot see."""
     of: dict[Operation, Stage] = {stage.op: stage for stage in stages}
     for stage in of.values():
-        if not isinstance(stage.op, t.ExternOp):
+        if not isinstance(stage.op, ExternOp):
             continue
         for tensor in _taken_as_memory(stage.op):
             producer = of.get(tensor.op)
             if producer is None:
                 continue
-            for primitive, span, wants in (
-                ("transform_layout", producer.layout_span, producer.layout is not None),
-                ("storage_align", producer.alignment_span, bool(producer.alignments)),
+            for primitive, asked in (
+                ("transform_layout", producer.layout),
+                ("storage_align", producer.alignments),
             ):
-                if wants:
+                if asked:
                     raise ScheduleError(
                         f"{primitive}: {producer.name} must stay as it is, because the extern stage "
                         f"{stage.name} takes its memory, by its address or with one index for all axes",
-                        span,
+                        producer.span_of(primitive),
                     )
 
 
-def _tensors(op: t.ExternOp) -> dict[ir.Buffer, Tensor]:
+def _tensors(op: ExternOp) -> dict[ir.Buffer, Tensor]:
     """The tensor that each buffer of ``op`` stands for."""
     found = dict(zip(op.output_buffers, op.outputs, strict=True))
     return found | dict(zip(op.input_buffers, op.input_tensors, strict=True))
 
 
-def _taken_as_memory(op: t.ExternOp) -> list[Tensor]:
+def _taken_as_memory(op: ExternOp) -> list[Tensor]:
     """Those whose address ``op`` takes, or that it reads or writes other than by an index for each axis."""
     twins = _tensors(op)
     found: dict[Tensor, None] = {}

@@ -50,31 +50,29 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
             raise ScheduleError(
                 f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
                 "turn computes what it is to and no more",
-                stage.multiples_span,
+                stage.span_of("align_bounds"),
             )
-        for span, primitive in (
-            (stage.alignment_span, "storage_align"),
-            (stage.layout_span, "transform_layout"),
-        ):
-            if span is not None and stage.op in scanned:
+        for asked, primitive in ((stage.alignments, "storage_align"), (stage.layout, "transform_layout")):
+            if asked and stage.op in scanned:
                 raise ScheduleError(
                     f"{primitive}: {stage.name} is a part of the scan {scanned[stage.op].name}, whose layout "
                     "it has",
-                    span,
+                    stage.span_of(primitive),
                 )
         if stage.alignments and stage.op in given:
             raise ScheduleError(
                 f"storage_align: {stage.name} is an argument of the function, whose layout is given",
-                stage.alignment_span,
+                stage.span_of("storage_align"),
             )
         if stage.alignments and stage.layout is not None:
             raise ScheduleError(
                 f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
-                stage.alignment_span,
+                stage.span_of("storage_align"),
             )
-        if stage.double_span is not None and stage.attach_type != AT:
+        if stage.double_buffered and stage.attach_type != AT:
             raise ScheduleError(
-                f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
+                f"double_buffer: {stage.name} is not computed in a loop of another stage",
+                stage.span_of("double_buffer"),
             )
 
 
@@ -89,10 +87,13 @@ def _check_predicates(schedule: Schedule) -> None:
             raise ScheduleError(
                 f"set_store_predicate: stage {stage.name} stores nothing itself, as it was given to "
                 f"{'compute_inline' if inlined else 'tensorize'}",
-                stage.predicate_span,
+                stage.span_of("set_store_predicate"),
             )
         for node in postorder(stage.predicate):
             if isinstance(node, e.Var) and node in axes.keys() - own:
                 raise stage.error(
-                    "set_store_predicate", "is not one of its axes", axes[node], span=stage.predicate_span
+                    "set_store_predicate",
+                    "is not one of its axes",
+                    axes[node],
+                    span=stage.span_of("set_store_predicate"),
                 )

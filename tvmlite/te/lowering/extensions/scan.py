@@ -34,8 +34,7 @@ def put_into_scans(schedule: Schedule) -> None:
         body = scan.op.body()
         for stage in schedule.stages:
             if stage.op in body and stage.attach_type == ROOT:
-                stage.attach_type, stage.attach_stage, stage.attach_ivar = AT, scan, scan.op.scan_axis
-                stage.attach_span = scan.op.span
+                stage.attach(AT, scan, scan.op.scan_axis, scan.op.span)
 
 
 def loop_nest(stage: Stage, building: Building) -> ir.Stmt:

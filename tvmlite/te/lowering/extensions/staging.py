@@ -133,7 +133,7 @@ def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Bui
         raise ScheduleError(
             f"double_buffer: {stages[0].name} is computed in the {loop.kind} loop {loop.var.name}, whose "
             "turns have no order",
-            stages[0].double_span,
+            stages[0].span_of("double_buffer"),
         )
     outputs = [tensor for stage in stages for tensor in stage.op.outputs]
     pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in outputs}
@@ -195,20 +195,20 @@ def doubled(
     """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be a turn ahead."""
     found: list[tuple[Stage, ir.Stmt]] = []
     for stage in stages:
-        if stage.double_span is None:
+        if not stage.double_buffered:
             continue
         for other in stages:
             if stage.reads(other.op):  # itself, or by way of what is computed in its loops
                 raise ScheduleError(
                     f"double_buffer: {stage.name} cannot be a turn ahead of {other.name}, which it reads and "
                     f"which is computed in the same loop {leaf.var.name}",
-                    stage.double_span,
+                    stage.span_of("double_buffer"),
                 )
         if e.is_const(building.bounds.ranges[leaf].extent, 1) or leaf in reader.partitions:
             raise ScheduleError(
                 f"double_buffer: the loop {leaf.var.name}, in which {stage.name} is computed, "
                 + ("is in pieces" if leaf in reader.partitions else "has one turn"),
-                stage.double_span,
+                stage.span_of("double_buffer"),
             )
         found.append((stage, loop_nest(stage, building)))
     return found

@@ -51,7 +51,9 @@ def _by_piece(schedule: Schedule, number: int, place: int, piece: int) -> Schedu
     made = schedule.copy()
     split = made.stages[number].relations[place]
     assert isinstance(split, Split)
-    made.stages[number].relations[place] = replace(split, piece=piece)
+    relations = list(made.stages[number].relations)
+    relations[place] = replace(split, piece=piece)
+    made.stages[number].change(relations=tuple(relations))
     return made
 
 

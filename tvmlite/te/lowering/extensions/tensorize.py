@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import alike, postorder, rewrite, substitute
+from tvmlite.core.node import postorder, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
@@ -61,7 +62,7 @@ class _Matching:
         return ScheduleError(
             f"tensorize: stage {self.stage.name} from axis {axis} on does not compute what the intrinsic "
             f"{self.intrin.name} does: {reason}",
-            self.stage.tensorize_span,
+            self.stage.span_of("tensorize"),
         )
 
 

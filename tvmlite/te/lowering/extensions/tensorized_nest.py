@@ -25,14 +25,14 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
     assert stage.tensorized is not None
     assert isinstance(stage.op, t.ComputeOp)
     bounds, leaves = building.bounds, stage.leaf_iter_vars
-    position = stage.require_leaf("tensorize", stage.tensorized[0], stage.tensorize_span)
+    position = stage.require_leaf("tensorize", stage.tensorized[0], stage.span_of("tensorize"))
     outer, inner = leaves[:position], leaves[position:]
     for leaf in inner:
         for one in building.attached.get(leaf, ()):
             raise ScheduleError(
                 f"tensorize: {one.name} is computed at axis {leaf.var.name} of {stage.name}, a loop that "
                 "the intrinsic replaces",
-                stage.tensorize_span,
+                stage.span_of("tensorize"),
             )
     risky = overruns(stage.relations, leaves, bounds.ranges, prover(bounds))
     made = intrinsic_statements(stage, building, inner, risky)
@@ -46,7 +46,7 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
         raise ScheduleError(
             f"tensorize: axis {around[0].var.name} of {stage.name} reduces outside the intrinsic "
             f"{stage.tensorized[1].name}, which has no update",
-            stage.tensorize_span,
+            stage.span_of("tensorize"),
             hint="its function must give (body, reset, update)",
         )
     if reset is not None:
@@ -55,7 +55,7 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
             _check_held(stage, building, outer, start)
             start.finish = made.finish
         return loops_around_body(stage, building, update, guards, start, outer)
-    stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
+    stage.refuse_shrinking("tensorize", ("reduce",), stage.span_of("tensorize"))
     if not all(_has_iterations(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
         reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
         return loops_around_body(
@@ -84,7 +84,9 @@ def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) ->
     return e.all_of([e.Equal(index_of(values[axis]), index_of(one.min)) for axis, one in ranges.items()])
 
 
-def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, guards: list[Guard]) -> Start:
+def _reset(
+    stage: Stage, bounds: Bounds, outer: Sequence[IterVar], reset: ir.Stmt, guards: list[Guard]
+) -> Start:
     """An intrinsic's ``reset``, for the windows that the loops ``outer`` go through."""
     depth, parts = start_depth(stage, outer), parts_of(stage)
     for leaf in outer[depth:]:
@@ -92,20 +94,20 @@ def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, g
             raise ScheduleError(
                 f"tensorize: axis {leaf.var.name} of {stage.name}, outside the intrinsic, both reduces and "
                 "runs over elements",
-                stage.tensorize_span,
+                stage.span_of("tensorize"),
             )
     axes = start_axes(stage, outer[depth:])
     if not bounds.loops.keys() >= set(axes):  # the windows of smaller tiles are none of the intrinsic's
-        stage.refuse_shrinking("tensorize", ("data",), stage.tensorize_span)
+        stage.refuse_shrinking("tensorize", ("data",), stage.span_of("tensorize"))
     loops = {axis: bounds.loops[axis] for axis in axes}
     return Start(reset, depth, loops, guards)
 
 
-def _check_held(stage: Stage, building: Building, outer: list[IterVar], start: Start) -> None:
+def _check_held(stage: Stage, building: Building, outer: Sequence[IterVar], start: Start) -> None:
     """An intrinsic that holds the sums of a window until its finish is in loops that reduce and no others,
     and no other such is computed inside."""
     assert stage.tensorized is not None
-    name, span = stage.tensorized[1].name, stage.tensorize_span
+    name, span = stage.tensorized[1].name, stage.span_of("tensorize")
     if start.loops:
         axis = next(iter(start.loops))
         raise ScheduleError(
@@ -121,6 +123,6 @@ def _check_held(stage: Stage, building: Building, outer: list[IterVar], start: S
             raise ScheduleError(
                 f"tensorize: {one.name}, whose intrinsic {one.tensorized[1].name} holds sums, is computed "
                 f"inside the reduction of {stage.name}, while the intrinsic {name} holds those",
-                one.tensorize_span,
+                one.span_of("tensorize"),
             )
         todo += [other for leaf in one.leaf_iter_vars for other in building.attached.get(leaf, ())]

@@ -49,6 +49,7 @@ def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | No
 def _spans(schedule: Schedule | None) -> Iterator[tuple[str, Span]]:
     """Where axes are unrolled, by their names."""
     for stage in schedule.stages if schedule is not None else ():
-        for axis, span in stage.kind_spans.items():
-            if stage.loop_kinds.get(axis) == UNROLL:
+        for axis, kind in stage.loop_kinds.items():
+            span = stage.span_of(UNROLL, axis)
+            if kind == UNROLL and span is not None:
                 yield axis.var.name, span

@@ -15,7 +15,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ops.common import fault
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 from tvmlite.te.templates.anchors import Anchor
@@ -30,12 +30,11 @@ PLACES = STRIP
 CHANNELS = amx.DEPTH // PLACES
 """The most channels: all strips of a place are one block of 32 channels."""
 
-STRIPS = Anchor("strips")
+ROW_WINDOWS = Anchor("strips")
 """Neighbours that are read side by side."""
 
 
-def _strips_type(call: Call, data: TensorType) -> TensorType:
-    (data,) = tensors(call, data)
+def _row_windows_type(call: Call, data: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 4)
     if not (isinstance(data.shape[1], int) and 1 <= data.shape[1] <= CHANNELS):
         raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {CHANNELS} channels")
@@ -54,7 +53,7 @@ def _shape(call: Call, shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return shape[0], 1, shape[2] + (top + bottom), along, CHANNELS * PLACES
 
 
-def _strips_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+def _row_windows_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     (top, left), (bottom, right) = windows.padding_of(call, 2)
     padded = np.pad(data, ((0, 0), (0, 0), (top, bottom), (left, right)))
     made = np.zeros(windows.known(_shape(call, data.shape)), data.dtype)
@@ -67,13 +66,13 @@ def _strips_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @operator(
     "nn.contrib_strips",
-    infer=_strips_type,
-    reference=_strips_numpy,
+    infer=_row_windows_type,
+    reference=_row_windows_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"width": REQUIRED, "stride": 1, "padding": (0, 0)},
-    schedule=STRIPS,
+    schedule=ROW_WINDOWS,
 )
-def strips(call: Call, data: te.Tensor) -> te.Tensor:
+def row_windows(call: Call, data: te.Tensor) -> te.Tensor:
     """``(n, c, h, w)`` padded, as ``(n, 1, h', w', 32)``: element ``c * 8 + k`` of place ``x`` is that of
     channel ``c`` at ``x * stride + k``, for ``k`` less than ``width``, and 0 for others."""
     (top, left), (bottom, right) = windows.padding_of(call, 2)
@@ -91,8 +90,8 @@ def strips(call: Call, data: te.Tensor) -> te.Tensor:
     return te.compute(_shape(call, data.shape), element, name="strips", tag="strips")
 
 
-@template("blocked_conv", STRIPS)
-def arrange_strips(group: Group) -> None:
+@template("blocked_conv", ROW_WINDOWS)
+def arrange_row_windows(group: Group) -> None:
     """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
     group.inline_all_but(())
     for tensor in group.outputs:

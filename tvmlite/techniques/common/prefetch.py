@@ -47,7 +47,7 @@ def fetch_ahead(
     panel = shared[-1] if shared else position - 1
     weight = stage.op.inputs[-1]
     most = max(1, min(STEPS, MOST_STEPS // several))
-    at_once = 1 if turns is None else _turns_at_once(turns, whole, most)
+    at_once = 1 if turns is None else _iterations_between(turns, whole, most)
     if position and isinstance(weight.op, PlaceholderOp) and at_once >= most // 2:
         outer, steps = stage.split(steps, factor=at_once)
         stage.prefetch(weight, loops[panel], share=[*loops[panel + 1 : position + 1], outer])
@@ -55,14 +55,14 @@ def fetch_ahead(
         stage.prefetch(weight, steps, near)
 
 
-def turns_near(group: Group, anchor: ComputeOp) -> int:
+def near_distance(group: Group, anchor: ComputeOp) -> int:
     """How many turns before its use a weight of ``anchor`` is asked for from the second cache. Layers with a
     panel on its way gain as well."""
     stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
     return group.target.machine.prefetch_near if stands else 0
 
 
-def _turns_at_once(turns: int, whole: int, most: int) -> int:
+def _iterations_between(turns: int, whole: int, most: int) -> int:
     """The most turns, of about ``most``, that divide ``turns`` and are a multiple of ``whole``."""
     most = most if whole == 1 else max(most, WINDOWS * whole)
     fitting = [n for n in range(whole, most + 1, whole) if turns % n == 0]

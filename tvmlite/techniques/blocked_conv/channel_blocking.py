@@ -27,7 +27,7 @@ ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 56)
 ORDERS = ("panels first", "rows first")
 
 
-def in_passes(group: Group, anchor: ComputeOp) -> bool:
+def blocks_channels(group: Group, anchor: ComputeOp) -> bool:
     """Whether a convolution of channels in blocks goes through its input by blocks of them.
 
     A tile in registers that takes all channels at once meets all their weights, more than the first cache
@@ -54,7 +54,9 @@ def skips_rows(anchor: ComputeOp) -> bool:
     return isinstance(sums, Reduce) and not isinstance(sums.condition, e.Const)
 
 
-def passes(group: Group, anchor: ComputeOp, host: Tensor, tile: Sequence[int], row_wise: bool) -> None:
+def channel_blocked(
+    group: Group, anchor: ComputeOp, host: Tensor, tile: Sequence[int], row_wise: bool
+) -> None:
     """Loops for ``anchor``, by tiles of blocks of output channels, rows and pixels, and for its ``host``.
 
     Threads share out the sums that stay near. Knobs: ``rows``, how many of the image those are of; ``order``

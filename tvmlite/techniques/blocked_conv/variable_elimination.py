@@ -28,7 +28,9 @@ class Table(Generic[V]):
     costs: Mapping[tuple[int, ...], float]
 
 
-def cheapest(sizes: Mapping[V, int], tables: Sequence[Table[V]], otherwise: Mapping[V, int]) -> dict[V, int]:
+def minimum_cost(
+    sizes: Mapping[V, int], tables: Sequence[Table[V]], otherwise: Mapping[V, int]
+) -> dict[V, int]:
     """The number of the value for each variable, ``sizes`` telling how many each has, with the least sum of
     ``tables``; of equals the first in order.
 

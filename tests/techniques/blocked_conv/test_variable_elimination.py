@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from tvmlite.techniques.blocked_conv import cheapest as program
-from tvmlite.techniques.blocked_conv.cheapest import Table, cheapest
+from tvmlite.techniques.blocked_conv import variable_elimination as program
+from tvmlite.techniques.blocked_conv.variable_elimination import Table, minimum_cost
 
 rng = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ def test_it_is_the_least_of_all_combinations(edges: list[tuple[int, int]], turn:
     tables = [random_table(sizes, *dict.fromkeys(edge)) for edge in edges]
     tables += [random_table(sizes, variable) for variable in range(6)]
 
-    chosen = cheapest(sizes, tables, dict.fromkeys(sizes, 0))
+    chosen = minimum_cost(sizes, tables, dict.fromkeys(sizes, 0))
 
     assert total(chosen, tables) == least(sizes, tables)
 
@@ -53,7 +53,7 @@ def test_tables_may_be_of_three() -> None:
     sizes = dict.fromkeys(range(5), 3)
     tables = [random_table(sizes, 0, 1, 2), random_table(sizes, 2, 3, 4), random_table(sizes, 0, 4)]
 
-    assert total(cheapest(sizes, tables, dict.fromkeys(sizes, 0)), tables) == least(sizes, tables)
+    assert total(minimum_cost(sizes, tables, dict.fromkeys(sizes, 0)), tables) == least(sizes, tables)
 
 
 def test_what_would_be_too_large_is_fixed_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_what_would_be_too_large_is_fixed_first(monkeypatch: pytest.MonkeyPatch)
     sizes = dict.fromkeys(range(6), 3)
     tables = [random_table(sizes, *edge) for edge in EDGES["all with all"]]
 
-    chosen = cheapest(sizes, tables, dict.fromkeys(sizes, 1))
+    chosen = minimum_cost(sizes, tables, dict.fromkeys(sizes, 1))
 
     assert set(chosen) == set(sizes)
     assert list(chosen.values()).count(1) >= 3
@@ -72,4 +72,4 @@ def test_a_long_chain_takes_no_time() -> None:
     sizes = dict.fromkeys(range(300), 4)
     tables = [random_table(sizes, i, i + 1) for i in range(299)]
 
-    assert len(cheapest(sizes, tables, dict.fromkeys(sizes, 0))) == 300
+    assert len(minimum_cost(sizes, tables, dict.fromkeys(sizes, 0))) == 300

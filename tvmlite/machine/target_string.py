@@ -1,0 +1,138 @@
+"""Targets as users write them: ``"native"``, ``"llvm -mcpu=znver4"``, ``"c"``."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tvmlite.core import config
+from tvmlite.core.errors import TargetError
+from tvmlite.machine import processor
+from tvmlite.machine.target import Target, family
+
+_KEYS = {
+    "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
+    "c": ("-vector-bits", "-num-cores"),
+}
+_VECTOR_BITS = (128, 256, 512)
+_LONGEST = 10_000
+"""Letters of a target; all features of a processor are some 2,000."""
+_MOST_CORES = 4096
+
+
+def parse(text: str) -> Target:
+    """The target that ``text`` describes; see ``Target.parse``."""
+    if not isinstance(text, str):
+        raise TargetError(f"a target is a string, not a {type(text).__name__}", hint='such as "native"')
+    words = text.split()
+    if words in (["native"], ["llvm"]):
+        override = config.native_target()
+        if override is None or override.split() in (["native"], ["llvm"]):
+            return native(config.processors())
+        words = override.split()
+    return _parse(" ".join(words), config.processors())
+
+
+def written(target: Target) -> str:
+    """``target`` as a string that ``parse`` reads back in a process that may use as many cores."""
+    return _words(target) if target.num_cores == config.processors() else written_with_cores(target)
+
+
+def written_with_cores(target: Target) -> str:
+    """``target`` as a string that every process reads alike."""
+    return f"{_words(target)} -num-cores={target.num_cores}"
+
+
+def _words(target: Target) -> str:
+    """What ``parse`` reads, but for the number of cores."""
+    words = [target.kind]
+    if target.triple:
+        words.append(f"-mtriple={target.triple}")
+    if target.cpu:
+        words.append(f"-mcpu={target.cpu}")
+    if target.features:
+        words.append(f"-mattr={','.join(target.features)}")
+    if target.vector_bits != _vectors(target.triple, target.instructions)[0]:
+        words.append(f"-vector-bits={target.vector_bits}")
+    return " ".join(words)
+
+
+@cache
+def native(cores: int) -> Target:
+    """The machine we run on, of which ``cores`` are used."""
+    triple, cpu, features = processor.host()
+    instructions = processor.describe(triple, cpu, features)
+    return Target("llvm", triple, cpu, features, *_vectors(triple, instructions), instructions, cores)
+
+
+@cache
+def _parse(text: str, cores: int) -> Target:
+    if len(text) > _LONGEST or not (text.isascii() and text.isprintable()):
+        raise TargetError(f"target {text[:80]!r}: expected plain letters, {_LONGEST:,} at most")
+    kind, *options = text.split() or [""]
+    if kind not in _KEYS:
+        raise TargetError(
+            f"target {text!r} is of unknown kind {kind!r}; kinds are native, {', '.join(_KEYS)}",
+            hint='for this machine, write "native"',
+        )
+    given: dict[str, str] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if key not in _KEYS[kind] or not equals or not value or key in given:
+            known = ", ".join(f"{k}=..." for k in _KEYS[kind])
+            raise TargetError(f"target {text!r}: cannot use {option!r}; {kind} knows {known}, each once")
+        given[key] = value
+    triple = cpu = ""
+    features: tuple[str, ...] = ()
+    instructions: frozenset[str] = frozenset()
+    if kind == "llvm":
+        triple = given.get("-mtriple", processor.host()[0])
+        cpu = given.get("-mcpu", "")
+        features = _features(text, given.get("-mattr", ""))
+        instructions = processor.describe(triple, cpu, features)
+    width, _ = _vectors(triple, instructions)
+    if "-vector-bits" in given:
+        width = _width(text, given["-vector-bits"])
+    if "-num-cores" in given:
+        cores = _cores(text, given["-num-cores"])
+    registers = _registers(triple, instructions, width)
+    return Target(kind, triple, cpu, features, width, registers, instructions, cores)
+
+
+def _features(text: str, value: str) -> tuple[str, ...]:
+    features = tuple(one for one in value.split(",") if one)
+    for one in features:
+        if one[0] not in "+-" or len(one) < 2:
+            raise TargetError(f"target {text!r}: feature {one!r} of -mattr starts with neither + nor -")
+    return features
+
+
+def _width(text: str, value: str) -> int:
+    if value not in map(str, _VECTOR_BITS):
+        raise TargetError(f"target {text!r}: -vector-bits is {value!r}, expected 128, 256 or 512")
+    return int(value)
+
+
+def _cores(text: str, value: str) -> int:
+    if not value.isdecimal() or len(value) > len(str(_MOST_CORES)) or not 1 <= int(value) <= _MOST_CORES:
+        raise TargetError(
+            f"target {text!r}: -num-cores is {value!r}, expected a whole number from 1 to {_MOST_CORES}"
+        )
+    return int(value)
+
+
+def _vectors(triple: str, instructions: frozenset[str]) -> tuple[int, int]:
+    """Width and number of the vector registers."""
+    width = 128
+    if "avx512f" in instructions:
+        width = 512
+    elif "avx" in instructions:
+        width = 256
+    return width, _registers(triple, instructions, width)
+
+
+def _registers(triple: str, instructions: frozenset[str], width: int) -> int:
+    if not triple:  # C source: as many as the machines with such vectors have
+        return 32 if width == 512 else 16
+    if "avx512f" in instructions:
+        return 32 if width == 512 or "avx512vl" in instructions else 16
+    return 32 if family(triple) in ("aarch64", "riscv") else 16

@@ -1,0 +1,72 @@
+"""How operators enter the table whose formula is of one element, and those of loops.
+
+An operator of one element is a function of the call, the indices of that element and the tensors that are
+read::
+
+    @injective("reverse", infer=reverse_type, reference=reverse_numpy, attrs={"axis": REQUIRED})
+    def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
+        axis = call["axis"] % data.ndim
+        return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
+
+The shape of the result is what the type relation says.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ops.common import short_name
+from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
+
+Indices: TypeAlias = tuple[Any, ...]
+"""The indices of an element."""
+
+Element: TypeAlias = Callable[..., e.Expr]
+
+
+def _of_one_element(
+    fuse: Fuse, tag: str, name: str, *, infer: Callable[..., TensorType], **columns: Any
+) -> Callable[[Element], Element]:
+    """Register the decorated formula of one element as the operator ``name``."""
+
+    def register(element: Element) -> Element:
+        def apply(call: Call, *tensors: Tensor) -> Tensor:
+            shape = infer(call, *(TensorType(one.shape, one.dtype) for one in tensors)).shape
+            return compute(shape, lambda *i: element(call, i, *tensors), name=short_name(call), tag=tag)
+
+        signature = inspect.signature(element)
+        call, _, *arguments = signature.parameters.values()
+        apply.__signature__ = signature.replace(parameters=[call, *arguments])  # type: ignore[attr-defined]
+        apply.__doc__ = element.__doc__
+        operator(name, infer=infer, fuse=fuse, **columns)(apply)
+        return element
+
+    return register
+
+
+elemwise = partial(_of_one_element, Fuse.ELEMWISE, "elemwise")
+"""Element i of the result reads element i of the arguments only."""
+
+broadcast = partial(_of_one_element, Fuse.BROADCAST, "broadcast")
+"""Arguments are broadcast, then computed element by element."""
+
+injective = partial(_of_one_element, Fuse.INJECTIVE, "injective", rounding=Rounding.ONCE)
+"""Each element reads some elements of the arguments, and computes nothing of them."""
+
+statement = partial(operator, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)
+"""A kernel of loops that no formula of one element describes."""
+
+reduction = partial(operator, fuse=Fuse.COMM_REDUCE, schedule=anchors.REDUCTION)
+"""A reduction over axes of the data."""
+
+anchored = partial(operator, fuse=Fuse.OUT_ELEMWISE_FUSABLE)
+"""What leads a group, by the ``schedule`` given: element-wise operators may follow in its kernel."""

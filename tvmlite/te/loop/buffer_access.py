@@ -1,0 +1,60 @@
+"""How tensor intrinsics address a buffer: ``vload``, ``vstore`` and ``access_ptr``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te.expr import INDEX, Call, Expr, Ramp, cast, const, is_const, lanes_of, scalar
+from tvmlite.te.extensions import extend
+from tvmlite.te.loop import ir
+
+
+class BufferAccess:
+    """Methods of ``ir.Buffer``."""
+
+    def vload(self: Any, begin: Any, dtype: str | None = None) -> ir.Load:
+        """Elements side by side from ``begin`` on, an index or one an axis: as many as ``dtype``, such as
+        ``"float32x16"``, has lanes. Of a scalar dtype, one element."""
+        element, lanes = lanes_of(self.dtype if dtype is None else dtype)
+        if element != self.dtype:
+            raise TensorExpressionError(
+                f"vload: {self.name} holds {self.dtype}, it cannot be read as {dtype}", Span.of_caller()
+            )
+        return ir.Load(self, _side_by_side(self, begin, lanes))
+
+    def vstore(self: Any, begin: Any, value: Any) -> ir.Store:
+        """The statement that stores ``value``, a vector or scalar, from ``begin`` on."""
+        expr = cast(self.dtype, value)
+        return ir.Store(self, _side_by_side(self, begin, expr.lanes), expr)
+
+    def access_ptr(self: Any, access_mask: str = "rw", offset: Any = 0) -> Expr:
+        """The address of the first element, or of the one ``offset`` elements on, for a C function."""
+        arguments.text("access_ptr: access_mask", access_mask)
+        first = offset is None or is_const(offset, 0)
+        indices = [0] * len(self.shape) if first else [offset]
+        return Call("address_of", (ir.Load(self, tuple(_index(self, one) for one in indices)),), "uint64")
+
+
+def _side_by_side(buffer: ir.Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
+    given = tuple(begin) if isinstance(begin, (tuple, list)) else (begin,)
+    if not given:
+        raise TensorExpressionError(f"buffer {buffer.name!r} is indexed with nothing", Span.of_caller())
+    *outer, last = (_index(buffer, one) for one in given)
+    return (*outer, last if lanes == 1 else Ramp(last, const(1, INDEX), lanes))
+
+
+def _index(buffer: ir.Buffer, value: Any) -> Expr:
+    index = scalar(f"an index of buffer {buffer.name!r}", value)
+    if not dtypes.is_int(index.dtype):
+        raise TensorExpressionError(
+            f"buffer {buffer.name!r} is indexed with a {index.dtype} value, expected an int",
+            Span.of_caller(),
+        )
+    return cast(INDEX, index)
+
+
+extend(ir.Buffer, BufferAccess)

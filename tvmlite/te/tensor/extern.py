@@ -1,0 +1,47 @@
+"""Tensors that loops given as they are write (``te.extern``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from tvmlite.core.span import Span
+from tvmlite.te.tensor.tensor import Operation, Shape, Tensor, extent_of
+
+
+@dataclass(frozen=True, eq=False)
+class ExternOp(Operation):
+    """Tensors written by a loop nest given as it is.
+
+    ``body`` is a ``loop.ir`` statement over ``input_buffers`` and ``output_buffers``, which stand for
+    ``input_tensors`` and the outputs. Such a stage has no axes to schedule.
+    """
+
+    input_tensors: tuple[Tensor, ...]
+    input_buffers: tuple[Any, ...]
+    output_buffers: tuple[Any, ...]
+    body: Any
+    tag: str = ""
+    attrs: tuple[tuple[str, Any], ...] = ()
+    span: Span | None = None
+
+    kind: ClassVar[str] = "extern"
+    takes_inputs: ClassVar[str] = "read by the extern stage"
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output_buffers)
+
+    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys(self.input_tensors))
+
+    def output_shape(self, index: int) -> Shape:
+        return tuple(extent_of(n) for n in self.output_buffers[index].shape)
+
+    def output_dtype(self, index: int) -> str:
+        return self.output_buffers[index].dtype
