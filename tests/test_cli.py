@@ -86,7 +86,7 @@ def test_a_run_can_stop_at_any_value(tvmlite: Run, folder: Path) -> None:
 
     assert done.status == 0
     assert "m: float32[4, 5], min -" in done.out
-    assert "no value or node 'mm'; near it are 'm'" in unknown.err
+    assert "no value or node 'mm'; similar names are 'm'" in unknown.err
     assert "--until needs the model: net.so is a library, which has no nodes" in library.err
 
 
@@ -186,7 +186,7 @@ def test_a_kernel_in_c_has_the_forms_of_c(tvmlite: Run) -> None:
 
     assert "int32_t fused_" in source.out
     assert refused.status == 1
-    assert "form 'asm' is of LLVM; target 'c' has loops, legal, c" in refused.err
+    assert "form 'asm' needs an LLVM target; target 'c' has loops, legal, c" in refused.err
 
 
 def test_passes_run_over_text(tvmlite: Run, folder: Path) -> None:

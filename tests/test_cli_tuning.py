@@ -30,8 +30,8 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     assert tuned.status == 0, tuned.err
     ends = ("of the default, 4 trials", "nothing faster than the default", "not significantly faster there")
     assert any(told in tuned.out for told in ends), tuned.out  # these are measurements
-    takes = "take it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
-    assert (takes in tuned.out) != ("nothing to take, a longer search may find more" in tuned.out)
+    takes = "use it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
+    assert (takes in tuned.out) != ("nothing to use yet, a longer search may find more" in tuned.out)
     page = (folder / "tune.html").read_text(encoding="utf-8")
     assert "<h1>Tuning of conv.onnx</h1>" in page
     assert f"<dd>tvmlite tune conv.onnx -o tune.jsonl {' '.join(search)}</dd>" in page
@@ -76,7 +76,7 @@ def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> 
     assert (untuned.status, "--require-tuned needs --records" in untuned.err) == (1, True)
     assert (damaged.status, damaged.err) == (
         0,
-        "tvmlite: bad.jsonl: 1 lines are no records; line 1: fields ['code', 'config', 'costs', 'error', "
+        "tvmlite: bad.jsonl: 1 lines are not records; line 1: fields ['code', 'config', 'costs', 'error', "
         "'message', 'origin', 'seed', 'target', 'task', 'time', 'trace', 'trial', 'verified'] are missing\n",
     )
     assert (replayed.status, "bad.jsonl has 1 lines, none is number 7" in replayed.err) == (1, True)

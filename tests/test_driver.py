@@ -582,7 +582,7 @@ def test_an_unknown_value_is_an_error_that_lists_near_names() -> None:
     lib = tvmlite.compile(from_onnx(small_models.model([join], [small_models.tensor("x")])))
 
     with pytest.raises(
-        InputError, match="no value or node 'layer_1/relu'; near it are 'encoder/layer_1/relu'"
+        InputError, match="no value or node 'layer_1/relu'; similar names are 'encoder/layer_1/relu'"
     ):
         lib.run_until("layer_1/relu", np.ones((2, 3), np.float32))
     with pytest.raises(InputError, match="no value or node 'q'; it has 'encoder/layer_1/relu', 'x', 'y'"):

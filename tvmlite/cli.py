@@ -21,9 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
     141 when the reader of our output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
     options = parser().parse_whole(argv)
-    warnings.showwarning = _show_warning
+    shown_elsewhere = warnings.showwarning
     start = Span.of_caller()
     try:
+        warnings.showwarning = _show_warning
         status = options.command(options)
         sys.stdout.flush()
         return status
@@ -33,13 +34,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TvmliteError as error:
         ours = error.span is not None and error.span.source == start.source  # whoever started us, no user
         where = None if ours else error.span
-        told = TvmliteError(error.message, where, error.hint)
-        print(f"tvmlite: {type(error).__name__}: {told}", file=sys.stderr)
+        shown = TvmliteError(error.message, where, error.hint)
+        print(f"tvmlite: {type(error).__name__}: {shown}", file=sys.stderr)
         return 1
     except OSError as error:
         place = f"{error.filename}: " if error.filename is not None else ""
         print(f"tvmlite: {place}{error.strerror or error}", file=sys.stderr)
         return 1
+    finally:
+        warnings.showwarning = shown_elsewhere
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

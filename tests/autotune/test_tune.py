@@ -428,7 +428,7 @@ def test_damaged_records_are_told(tmp_path: Path) -> None:
     path.write_text("{}\n")
 
     with (
-        pytest.warns(UserWarning, match="1 lines are no records; line 1: not a record"),
+        pytest.warns(UserWarning, match="1 lines are not records; line 1: not a record"),
         autotune.apply_history_best(path) as history,
     ):
         assert history.best == {}
@@ -510,7 +510,7 @@ def test_what_a_file_holds_that_is_of_no_use_is_told_once(task: Task, tmp_path: 
         autotune.tune(task, path, trials=4, runner=MadeUpMachine(), tuner="random", learn_from=other)
 
     assert [str(one.message).partition(": ")[0] for one in warned] == [str(path)] * 3 + [str(other)]
-    assert "1 lines are no records; line 3: not JSON" in str(warned[0].message)
+    assert "1 lines are not records; line 3: not JSON" in str(warned[0].message)
     assert "1 records are of another machine, the first 'llvm -mcpu=other'" in str(warned[1].message)
     assert "1 records are of another version, the first '0.0.1'" in str(warned[2].message)
     assert {one.filename for one in warned} == {__file__}

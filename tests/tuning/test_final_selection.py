@@ -66,7 +66,7 @@ def test_the_default_stays_and_comes_first_where_the_model_is_slower(
     selection = judge(base, tuned=1200).decide(searches)
 
     assert selection.lib is base
-    assert selection.turns is None
+    assert selection.runs is None
     assert set(selection.dropped) == {one.task.args[0] for one in searches}
     assert set(selection.dropped.values()) == {"0.833x [0.833, 0.833] in the model: it is slower there"}
     assert [one.gain for one in selection.kernels] == [1, 1]

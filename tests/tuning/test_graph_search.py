@@ -86,8 +86,8 @@ def test_what_is_quicker_is_taken_recorded_and_followed(module: Module, tmp_path
     found = decided(module, path, MadeUp(APART_IS_QUICKER))
     lib = tvmlite.compile(module, records=path)
 
-    assert found.turns is not None
-    assert found.turns.is_better
+    assert found.runs is not None
+    assert found.runs.is_better
     assert {one.taken for one in found.taken} == {"apart"}
     assert f"{CONV} add" not in kernels(found.lib)
     assert kernels(lib) == kernels(found.lib)
@@ -103,7 +103,7 @@ def test_what_is_not_quicker_stays_and_its_cost_is_told(module: Module, tmp_path
     found = decided(module, path, MadeUp({CONV: 3000}))
 
     assert found.taken == ()
-    assert found.turns is None
+    assert found.runs is None
     measured = [one for one in found.records if one.costs]
     assert measured
     assert all(one.cost("apart") > one.cost("joined") for one in measured)
@@ -120,7 +120,7 @@ def test_what_does_not_make_the_whole_model_quicker_is_taken_back(module: Module
     found = decided(module, path, slow)
 
     assert found.taken == ()
-    assert found.turns is None
+    assert found.runs is None
     assert "joined 18 µs, apart 8 µs  not faster in the model as a whole" in str(found)
     assert kernels(tvmlite.compile(module, records=path)) == kernels(tvmlite.compile(module))
 
@@ -288,6 +288,6 @@ def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> N
     with LocalRunner(budget=0.001) as runner:
         found = Decider(make_it(), make_it, path, [X], profiled, 0, 1e-4, runner).decide(20.0)
 
-    assert (found.turns is None) == (kernels(found.lib) == kernels(make_it()))
+    assert (found.runs is None) == (kernels(found.lib) == kernels(make_it()))
     code = found.records[0].code
     assert graph_search.latest(rec.load(path).decisions, found.lib.target, code, num_threads())

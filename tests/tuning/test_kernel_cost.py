@@ -74,7 +74,7 @@ def test_after_the_end_nothing_is_measured_and_all_is_counted() -> None:
     cost = cost_on(Machine(), seconds=-1)
 
     assert cost(group(8)) == float("inf")
-    assert cost.reasons() == "1 kernel not measured: 1 for want of time"
+    assert cost.reasons() == "1 kernel not measured: 1 for lack of time"
 
 
 def test_a_kernel_that_cannot_be_built_is_counted_as_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,12 +69,12 @@ def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
 def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
     """Where copies of one library differ as much as two libraries do, neither is better."""
 
-    def turns(*speeds: int) -> InterleavedRuns:
+    def runs(*speeds: int) -> InterleavedRuns:
         run = WhoBeginsIsSlow(*libs, speeds=dict(enumerate(speeds)))
         before, after, before_too, after_too = rounds(libs, [], 0.2, run)
         return InterleavedRuns(before, after, ((before_too, after_too),))
 
-    by_luck, beyond_luck = turns(1000, 975, 970, 945), turns(1000, 945, 990, 955)
+    by_luck, beyond_luck = runs(1000, 975, 970, 945), runs(1000, 945, 990, 955)
 
     assert InterleavedRuns(by_luck.before, by_luck.after).is_better
     assert not by_luck.is_better
@@ -82,8 +82,8 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
         "each was loaded 2 times, with its weights at other addresses, and 1 of the 4 pairs do not show "
         "a gain: it may come from where the weights lie"
     )
-    assert turns(1000, 1010, 1000, 1010).why_not == "it is slower there"
-    same = turns(1000, 1000, 1000, 1000)
+    assert runs(1000, 1010, 1000, 1010).why_not == "it is slower there"
+    same = runs(1000, 1000, 1000, 1000)
     same = InterleavedRuns(same.before, same.before[1:] + same.before[:1])
     assert same.why_not == "may be chance: the interval reaches 1 or below"
     assert by_luck.ratio == pytest.approx((0.975 * 0.945 / 0.97) ** 0.5, abs=0.003)
@@ -95,23 +95,23 @@ def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) 
     both = interleaved(lib, lib, given, 0.5, copies=True)
 
     assert len(both.copies) == 4
-    assert str(both).endswith("turns of 5 copies")
+    assert str(both).endswith("rounds of 5 copies")
     assert interleaved(lib, lib, given, 0.5).copies == ()
 
 
 def test_among_many_copies_a_few_may_be_lost_by_luck(lib: CompiledModule) -> None:
     libs = [copy.copy(lib) for _ in range(8)]
 
-    def turns(befores: Sequence[int], afters: Sequence[int]) -> InterleavedRuns:
+    def runs_of(befores: Sequence[int], afters: Sequence[int]) -> InterleavedRuns:
         speeds = dict(enumerate(one for pair in zip(befores, afters, strict=True) for one in pair))
         runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds=speeds))
         first, *others = zip(runs[::2], runs[1::2], strict=True)
         return InterleavedRuns(*first, tuple(others))
 
-    lucky = turns((1000, 1000, 1000, 900), (950, 950, 950, 850))  # three pairs lost
+    lucky = runs_of((1000, 1000, 1000, 900), (950, 950, 950, 850))  # three pairs lost
     assert not lucky.is_better
     assert "3 of the 16 pairs do not show a gain" in lucky.why_not
-    assert turns((1000, 1000, 1000, 930), (900, 900, 880, 950)).is_better  # one
+    assert runs_of((1000, 1000, 1000, 930), (900, 900, 880, 950)).is_better  # one
 
 
 def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) -> None:
@@ -120,7 +120,7 @@ def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) 
 
     alone = interleaved(lib, lib, [], 0.0, takes_10_ms, copies=True)
     assert alone.copies == ()
-    assert str(alone).endswith(" turns")
+    assert str(alone).endswith(" rounds")
     for count in (2, 3):
         needed = fewest_runs(2 * count) * 0.01
         found = interleaved(lib, lib, [], 0.5 * needed + 1e-6, takes_10_ms, copies=True)

@@ -36,7 +36,7 @@ FINAL_SECONDS = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """A Ctrl-C during a search; ``results`` are what had been found, nothing of it held against a default."""
+    """A Ctrl-C during a search; ``results`` are what had been found, none of it compared with a default."""
 
     def __init__(self, results: Sequence[Tuned]) -> None:
         super().__init__("tuning was interrupted")
@@ -45,11 +45,12 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of a task: ``best`` is the winner beside the default, ``default`` the default's own record.
+    """The result of tuning a task: ``best`` is the winner beside the default, ``default`` the default's own
+    record.
 
     ``best`` is None where nothing could be measured. ``progress`` counts trials and failures, ``tuner`` names
-    who proposed. ``in_turns`` is how many times quicker the winner was than the default turn by turn, where
-    both ran so: others who use the machine disturb that least.
+    the search strategy. ``in_turns`` is how many times as fast as the default the winner was when both ran
+    interleaved, if they did: other processes disturb that least.
     """
 
     task: Task
@@ -61,7 +62,7 @@ class Tuned:
 
     @property
     def gain(self) -> float:
-        """How many times quicker than the default; 1 where the default was not beaten."""
+        """How many times as fast as the default; 1 where the default was not beaten."""
         if self.in_turns is not None:
             return self.in_turns
         return 1.0 if self.default is None or self.best is None else self.default.cost / self.best.cost
@@ -102,18 +103,18 @@ def tune(
     compare: bool = True,
     note: Callable[[str], object] = warn,
 ) -> list[Tuned]:
-    """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
+    """Search the spaces of ``tasks`` for fast schedules; each trial is appended to the file ``records``.
 
     There are ``trials`` trials in all, or ``budget`` seconds (or ``"10m"``). Batch by batch they go to the
-    task with most to win (``scheduler``); ``weights`` tell how often each runs in what is tuned, ``shares``
-    what part of its time that takes, which is shown. A task whose last ``early_stopping`` trials have not
-    bettered its best is left. At the end each task's best are timed beside its default, which a record
-    replaces only where it is quicker. ``resume`` takes up a run with the same ``seed`` that was cut short:
-    what ``records`` already tell is not measured again. Records of other runs, in that file or in
+    task with the most to gain (``scheduler``); ``weights`` say how often each runs in what is tuned,
+    ``shares`` what part of its time that takes, which is shown. A task whose last ``early_stopping`` trials
+    have not bettered its best is left. At the end each task's best are timed beside its default, which a
+    record replaces only where it is faster. ``resume`` takes up a run with the same ``seed`` that was cut
+    short: what ``records`` already contain is not measured again. Records of other runs, in that file or in
     ``learn_from``, teach the cost model, whatever tasks they are of. Without ``compare`` nothing is timed
     beside the defaults: the caller does that. ``note`` is called with a sentence for each reason why records
-    are not used; by default it is a warning. A Ctrl-C is ``Interrupted``.
-    Nothing measured at all is an ExecutionError that tells the first cause.
+    are not used; by default it is a warning. A Ctrl-C is ``Interrupted``. Nothing measured at all is an
+    ExecutionError with the first cause.
     """
     given = [tasks] if isinstance(tasks, Task) else tasks
     tasks = list(arguments.listed("tune: tasks", given, "tasks", InputError))
@@ -153,8 +154,8 @@ def tune(
         final = FINAL_SECONDS * len(tasks) if compare else 0.0
         deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
-        if told := machine_load.note([share for search in searches for share in search.progress.busy]):
-            warn(told)
+        if disturbed := machine_load.note([share for search in searches for share in search.progress.busy]):
+            warn(disturbed)
         _require_one(searches)
         return [_compared(search, records) if compare else _by_trials(search) for search in searches]
     except KeyboardInterrupt:
@@ -261,8 +262,7 @@ def _kind(
     if arguments.text("tune: tuner", name, InputError) not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
-        told = f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})"
-        warn(told)
+        warn(f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})")
         name = "genetic"
     if name != "xgboost":
         return lambda task: TUNERS[name](task, seed)

@@ -1,4 +1,4 @@
-"""Time a model, alone or in turn with onnxruntime; outputs that differ from its make the status 1."""
+"""Time a model, alone or interleaved with onnxruntime; if the outputs differ, the status is 1."""
 
 from __future__ import annotations
 

@@ -177,7 +177,8 @@ def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int =
 
 @contextmanager
 def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
-    """Sizes of open dimensions that are missing are told with the options that this command has for them."""
+    """Sizes of open dimensions that are missing are reported with the options that this command has for
+    them."""
     try:
         yield
     except example_inputs.OpenDimensions as error:
@@ -258,9 +259,9 @@ class Progress:
 def interleaved(
     runs: Mapping[str, Callable[[], object]], rounds: int, pause: float = 0.2
 ) -> dict[str, float]:
-    """Median seconds of each of ``runs``, timed in turn (A B A B ...), so that drift hits all alike.
+    """Median seconds of each of ``runs``, timed interleaved (A B A B ...), so that drift affects all alike.
 
-    Each turn is one warm-up and as many calls as fill 50 ms; ``pause`` lets the threads of other
+    Each round is one warm-up and as many calls as fill 50 ms; ``pause`` lets the threads of other
     runtimes, which spin after a run, go to sleep.
     """
     samples: dict[str, list[float]] = {name: [] for name in runs}

@@ -1,4 +1,4 @@
-"""Compile a real model, show each level, check the answer, and search quicker schedules for a minute."""
+"""Compile a real model, show each level, check the answer, and search faster schedules for a minute."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _tiled_matmul(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 def _tune_model(module: Module, records: Path, budget: float) -> None:
-    """Tune ``module``; only what is quicker in the model is kept, so nothing can go wrong."""
+    """Tune ``module``; only what is faster in the model is kept, so nothing can go wrong."""
     print(
         "Its Fourier transform is a convolution: 402 outputs over 400 samples of one channel, every 160.\n"
         "Default schedules are made for the shapes of images and matrices; for others a search finds more.\n"
@@ -157,7 +157,7 @@ def _wrapped(text: str, width: int = 130) -> str:
 
 
 def _excerpt(text: str, count: int, width: int = 130) -> str:
-    """The first ``count`` lines of ``text``, cut at ``width``; what is left out is told."""
+    """The first ``count`` lines of ``text``, cut at ``width``, and how many more there are."""
     lines = [line if len(line) <= width else f"{line[: width - 4]} ..." for line in text.splitlines()]
     return "\n".join(
         lines if len(lines) <= count else [*lines[:count], f"  ... {len(lines) - count} more lines"]

@@ -42,8 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; the status is 1 if anything went wrong, 130 if it was told to stop: what was
-    tried until then is told."""
+    """Carry the command out; the status is 1 if anything went wrong, 130 if it was interrupted, after what
+    was tried until then is reported."""
     backends = [name for name in options.backend.split(",") if name]
     for name in backends:
         if name not in BACKENDS:
@@ -114,7 +114,7 @@ def _distinct(findings: list[Finding]) -> list[Finding]:
 
 def _report(seed: int, finding: Finding, backends: list[str], patience: float) -> None:
     print(f"\ncase {finding.index} of seed {seed}: {finding.signature}: {finding.text}")
-    if finding.program is None or finding.signature.startswith("refusal"):
+    if finding.program is None or finding.is_refusal:
         if finding.program is not None:
             print("\n" + finding.program.text())
         return
@@ -126,14 +126,14 @@ class _Line:
     """The progress line of a terminal, and a line for each finding when it comes."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.told = total, 0
+        self.total, self.printed = total, 0
 
     def __call__(self, counts: Counts) -> None:
-        for finding in counts.findings[self.told :]:
+        for finding in counts.findings[self.printed :]:
             self.wipe()
             first = finding.text.partition("\n")[0]
             print(f"case {finding.index}: {finding.signature}: {first}", flush=True)
-        self.told = len(counts.findings)
+        self.printed = len(counts.findings)
         if sys.stderr.isatty():
             text = f"{counts.cases}/{self.total} cases, {len(counts.findings)} wrong"
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

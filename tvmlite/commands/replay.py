@@ -63,8 +63,8 @@ def main(options: argparse.Namespace) -> int:
         low, high = timing.interval(sorted(outcome.costs))
         rate = task.flop / seconds / 1e9
         print(f"{name:9} {seconds * 1e6:10.2f} us [{low * 1e6:.2f}, {high * 1e6:.2f}]  {rate:.1f} GFLOP/s")
-    told = f"{record.cost * 1e6:10.2f} us" if record.ok else f"{record.error}: {record.message}"
-    print(f"{'recorded':9} {told}")
+    recorded = f"{record.cost * 1e6:10.2f} us" if record.ok else f"{record.error}: {record.message}"
+    print(f"{'recorded':9} {recorded}")
     return 0
 
 

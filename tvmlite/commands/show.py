@@ -72,7 +72,7 @@ def _page(options: argparse.Namespace) -> int:
     dims = common.parse_dims(options.dims)
     if options.profile:
         if options.last_pass is not None:
-            raise InputError("--profile times the kernels of the whole pipeline; it goes without --pass")
+            raise InputError("--profile times the kernels of the whole pipeline: not with --pass")
         common.set_threads(options)
         lib = common.compile_model(options)
         module, times = lib.module, _microseconds(lib, options)
@@ -106,7 +106,7 @@ def _kernels(options: argparse.Namespace) -> int:
     chosen = [name for name in lib.kernel_names if options.kernel in ("all", name) or options.kernel in name]
     if not chosen:
         print("\n".join(lib.kernel_names), file=sys.stderr)
-        raise InputError(f"no kernel's name holds {options.kernel!r}; they are listed above")
+        raise InputError(f"no kernel's name contains {options.kernel!r}; they are listed above")
     for name in chosen:
         print(lib.source(options.form, name))
     return 0

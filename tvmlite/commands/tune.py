@@ -23,7 +23,7 @@ from tvmlite.tuning.tune import TunedModel, TuningInterrupted, tune
 NAME = "tune"
 DEFAULT_BUDGET = "10m"
 
-HELP = "search quick schedules for a model's kernels"
+HELP = "search fast schedules for a model's kernels"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +71,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
-    """Print what came of it and how to use it, and write the page if one is wanted."""
+    """Print the results and how to use them, and write the page if one is wanted."""
     print(tuned)
     if tuned.default_and_tuned is None:
-        print(f"{options.output}: what was measured; nothing to take, a longer search may find more")
+        print(f"{options.output}: what was measured; nothing to use yet, a longer search may find more")
     else:
-        print(f"{options.output}: take it with\n    {how_to_take(options)}")
+        print(f"{options.output}: use it with\n    {how_to_take(options)}")
     if options.report is None:
         return
     page = tuned.page(title=f"Tuning of {options.model.name}", facts=_facts(options, tuned), peak=peak)

@@ -200,7 +200,7 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(name, known, 5, 0.5)
     near += [one for one in known if (name in one or one in name) and one not in near]
     if near:
-        return f"near it are {', '.join(map(repr, near[:5]))}"
+        return f"similar names are {', '.join(map(repr, near[:5]))}"
     more = ", ..." if len(known) > 10 else ""
     return f"it has {', '.join(map(repr, list(known)[:10]))}{more}" if known else "no values of it have names"
 
@@ -208,7 +208,7 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
 def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: Target) -> str:
     """A function as text, in one of ``FORMS``."""
     if target.kind == "c" and form in ("llvm", "optimized", "asm"):
-        raise InputError(f"form {form!r} is of LLVM; target 'c' has loops, legal, c")
+        raise InputError(f"form {form!r} needs an LLVM target; target 'c' has loops, legal, c")
     match form:
         case "loops":
             return str(lowered)
@@ -227,7 +227,7 @@ def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: T
 
 
 def _for_c(lowered: loop.Function, legal: loop.Function, target: Target) -> loop.Function:
-    """``legal``, unless it may have instructions that only LLVM has: then it is made anew for C."""
+    """``legal``, unless it may have instructions that only LLVM has: then it is made again for C."""
     if target.kind == "c" or not any(isinstance(node, loop.Choice) for node in postorder(lowered.body)):
         return legal
     return legalize(lowered, f"c -vector-bits={target.vector_bits}")

@@ -55,14 +55,14 @@ class OpenDimensions(InputError):
             name: dict.fromkeys(d for d in shape if isinstance(d, str) and d not in known)
             for name, shape in shapes.items()
         }
-        told = [
+        parts = [
             f"input {name!r} has the open dimension{'s' * (len(dims) > 1)} {', '.join(map(repr, dims))}"
             for name, dims in missing.items()
             if dims
         ]
         self.names = tuple(dict.fromkeys(dim for dims in missing.values() for dim in dims))
         sizes = ", ".join(f"{name!r}: N" for name in self.names)
-        super().__init__("; ".join(told), hint=f"give arrays with inputs=, or sizes with shape={{{sizes}}}")
+        super().__init__("; ".join(parts), hint=f"give arrays with inputs=, or sizes with shape={{{sizes}}}")
 
 
 def require_sizes(shapes: Mapping[str, Sequence[int | str | None]], known: Mapping[str, int]) -> None:

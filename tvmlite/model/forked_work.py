@@ -1,4 +1,4 @@
-"""Work shared out among processes, on systems that can fork.
+"""Work divided among processes, on systems that can fork.
 
 Compiling a kernel is Python's work as much as LLVM's, so threads would wait for Python's lock. A process that
 was forked sees all that its parent has: nothing is sent but the number of what to do next.
@@ -33,7 +33,7 @@ def divided_among_processes(
 ) -> Iterator[Iterator[int]]:
     """Gives those of ``numbers`` that the caller is to do itself, while forked processes do ``work`` for the
     others; they have ended when the context is left. They are forked inside ``alone``, where no other thread
-    holds a lock that ``work`` takes: in a child nobody would open it.
+    holds a lock that ``work`` takes: in a child it would never be released.
 
     What ``work`` gives or raises is lost with its process, warnings are raised in it, and it may be killed:
     whoever needs the result sees whether it is there, and else does it again. All numbers are the caller's
@@ -72,7 +72,7 @@ def _taken(queue: int) -> Iterator[int]:
     import fcntl  # not on every system
 
     while True:
-        fcntl.lockf(queue, fcntl.LOCK_EX)  # Linux reads by turns from files that have a path, not from this
+        fcntl.lockf(queue, fcntl.LOCK_EX)  # Linux serializes reads of files with a path only
         number = os.read(queue, _NUMBER.size)
         fcntl.lockf(queue, fcntl.LOCK_UN)
         if not number:

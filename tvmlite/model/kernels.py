@@ -1,4 +1,4 @@
-"""Compiled kernels: lowered, legalised and turned into an object once, then found in the cache on disk."""
+"""Compiled kernels: lowered, legalised and compiled to an object once, then found in the cache on disk."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Choice:
     """How a kernel is scheduled: ``config`` sets its knobs (None: as its template thinks best).
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, 0.1 being a tenth;
-    None where nothing tells. ``seconds`` of a call were measured. ``reason`` says why there is no record, and
-    what the loss is estimated by.
+    None where nothing is known. ``seconds`` of a call were measured. ``reason`` says why there is no record,
+    and what the loss is estimated by.
     """
 
     origin: str
@@ -124,13 +124,14 @@ class Choices:
 
     def _untuned(self, group: Function, why: str) -> Choice:
         """The default, which is expected to lose what it lost where the shapes are most like these, or else
-        the median of all kernels of its template. Another shape's configuration is not used: nobody has
-        measured it beside this default."""
+        the median of all kernels of its template. Another shape's configuration is not used: it was not
+        measured beside this default."""
         if alike := self._alike(group):
-            return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; nearest shape's")
+            return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; estimated from the nearest shape")
         losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
         if losses:
-            return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
+            reason = f"{why}; estimated from other kernels of its template"
+            return Choice(DEFAULT, loss=median(losses), reason=reason)
         return Choice(DEFAULT, reason=why)
 
     def _alike(self, group: Function) -> list[_Seen]:
@@ -147,14 +148,14 @@ class Choices:
 
     @cached_property
     def _seen(self) -> list[_Seen]:
-        """What comparisons tell of defaults."""
+        """What comparisons say about defaults."""
         found = []
         for block in self.comparisons.values():
             try:
                 group = tasks.group_of(block[0].task[1][0])
                 default = tasks.task_of(group, self.target).default.settings
             except TvmliteError as error:
-                self.note(f"a record's task is none: {shortened(error.message)}: skipped")
+                self.note(f"a record's task cannot be read: {shortened(error.message)}: skipped")
                 continue
             names, template, extents = operator_names(group), anchor(group).schedule.name, _extents(group)
             defaults = [one for one in block if one.ok and one.config.settings == default]
@@ -193,8 +194,8 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     elsewhere = sorted({r.threads for r in everything} - {0, here})
     if elsewhere:
         count = sum(r.threads in elsewhere for r in everything)
-        told = shortened(", ".join(map(str, elsewhere)))
-        notes.append(f"{count} records were measured with {told} threads, here are {here}: skipped")
+        threads = shortened(", ".join(map(str, elsewhere)))
+        notes.append(f"{count} records were measured with {threads} threads, here are {here}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)
     if others:
         notes.append(f"{others} records are of tasks of other kinds than a model's kernels: skipped")

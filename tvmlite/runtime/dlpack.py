@@ -155,7 +155,7 @@ def _release(managed: Any) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _destroy(capsule: int) -> None:
-    if _is_valid(capsule, b"dltensor"):  # else somebody took it, and calls the deleter
+    if _is_valid(capsule, b"dltensor"):  # else it was taken, and who took it calls the deleter
         _given.pop(_get_pointer(capsule, b"dltensor"), None)
 
 

@@ -17,7 +17,7 @@ _CPUS = ("cpu", "llvm", "c", "native")
 
 @dataclass(frozen=True)
 class Device:
-    """This machine's processors, of which there is one: ``index`` is TVM's, and only told."""
+    """This machine's processors, of which there is one: ``index`` is TVM's, and only shown."""
 
     index: int = 0
     exist: bool = True

@@ -29,7 +29,7 @@ class Timing:
 
     ``interval`` holds the true median with 95% confidence, if runs are independent. ``runs`` are the
     measured times, each the mean of ``number`` calls. ``busy`` is the share of the machine's processors
-    that other processes used meanwhile: 0 on a quiet machine, NaN where the system does not tell.
+    that other processes used meanwhile: 0 on a quiet machine, NaN where that is not known.
     """
 
     median: float
@@ -83,7 +83,7 @@ def measure(
     """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up if that is wanted.
 
     Without ``number``, so many that a run lasts 0.2 ms; without ``repeat``, as many runs as fit in
-    ``budget`` seconds, at least 3 and at most 1000, or fewer that are enough by ``until``. ``clock`` tells
+    ``budget`` seconds, at least 3 and at most 1000, or fewer that are enough by ``until``. ``clock`` gives
     seconds: by ``time.thread_time``, what runs on one thread is timed without what other processes take of
     its processor.
     """
@@ -156,8 +156,8 @@ class Others:
 
     @property
     def share(self) -> float:
-        """The part of the machine's processors that they have used, until now; NaN where the system does not
-        tell."""
+        """The part of the machine's processors that they have used, until now; NaN where that is not
+        known."""
         used = _others_seconds() - self._used
         passed = time.perf_counter() - self._start
         share = used / (passed * (os.cpu_count() or 1))

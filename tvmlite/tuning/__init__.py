@@ -1,1 +1,1 @@
-"""A whole model tuned: its graph, its kernels, and which of what was found is quicker in the model itself."""
+"""A whole model tuned: its graph, its kernels, and which of what was found is faster in the model itself."""

@@ -2,8 +2,9 @@
 
 What a kernel takes by itself is not what it takes among others, whose data fills the caches; and the best of
 many trials is partly the luckiest. So the few best of every kernel are put into the model: in one library all
-the first, in another all the second. These libraries run in turns with the default. A kernel's schedule is
-replaced by what was quicker in the model beyond doubt, and all replaced together must be quicker too.
+the first, in another all the second. The runs of these libraries and the default are interleaved. A kernel's
+schedule is replaced by what was significantly faster in the model, and all replaced together must be faster
+too.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ SLACK = 1.05
 """A candidate whose trial took so many times that of the default may still be the better: trials vary."""
 
 COSTS = 25
-"""Times that a record keeps, spread over all turns."""
+"""Times that a record keeps, spread over all rounds."""
 
 AFTER_ALL = -1
 """The trial's number in records made in the model."""
@@ -57,16 +58,16 @@ AFTER_ALL = -1
 
 @dataclass(frozen=True)
 class Selection:
-    """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
+    """The result: ``lib``, and its runs beside the default's, None if it is the default.
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
-    ``dropped`` says why, by the texts of tasks whose finalists were not quicker there; ``late`` are texts of
-    those there was no time to compile, of which the records say nothing; ``notes`` say why else something is
-    not used, and whether others used the machine meanwhile.
+    ``dropped`` says why, by the texts of tasks whose finalists were not faster there; ``late`` are texts of
+    those that there was no time to compile, of which there are no records; ``notes`` say why else something
+    is not used, and whether other processes used the machine meanwhile.
     """
 
     lib: CompiledModule
-    turns: InterleavedRuns | None
+    runs: InterleavedRuns | None
     kernels: tuple[Tuned, ...]
     records: tuple[rec.Record, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -76,8 +77,8 @@ class Selection:
 
 @dataclass
 class _Case:
-    """A kernel to decide on: its search, its finalists, and the seconds of its calls in the model, turn by
-    turn: the default's first, then the finalists'."""
+    """A kernel to decide on: its search, its finalists, and the seconds of its calls in the model,
+    round by round: the default's first, then the finalists'."""
 
     search: Tuned
     finalists: list[ConfigEntity]
@@ -92,21 +93,21 @@ class _Case:
         return self.search.task.args[0]
 
     @property
-    def to_win(self) -> float:
-        """Seconds of the model that the first finalist saves if its trial told the truth."""
+    def possible_gain(self) -> float:
+        """Seconds of the model that the first finalist saves by the times of its trial."""
         progress = self.search.progress
         saved = progress.curve[0] - progress.leaders[0].cost if progress.leaders else 0.0
         return progress.weight * saved
 
     def choose(self, libraries: int) -> None:
-        """The finalist that took least, if it is quicker than the default beyond doubt, or why there is none;
-        so many ``libraries`` ran in turns."""
+        """The finalist that took least, if it is significantly faster than the default, or why there is none;
+        the runs of so many ``libraries`` were interleaved."""
         default, *others = self.costs
         found = {number: ratios(default, costs, libraries) for number, costs in enumerate(others, 1)}
         ordered = sorted(found, key=lambda number: timing.median(found[number]))
-        quicker = [number for number in ordered if timing.interval(found[number])[1] < 1]
-        if quicker and timing.median(found[quicker[0]]) < 1:
-            self.winner, self.gain = quicker[0], 1 / timing.median(found[quicker[0]])
+        faster = [number for number in ordered if timing.interval(found[number])[1] < 1]
+        if faster and timing.median(found[faster[0]]) < 1:
+            self.winner, self.gain = faster[0], 1 / timing.median(found[faster[0]])
         elif ordered:
             best = found[ordered[0]]
             interval = timing.interval(best)
@@ -133,7 +134,7 @@ class FinalSelection:
         self._busy: list[float] = []
 
     def decide(self, searches: Sequence[Tuned]) -> Selection:
-        """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
+        """Time the best of all ``searches`` in the model, and keep what makes it faster."""
         ranks = self._ranks()
         cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
         hopeful = [case for case in cases if case.finalists]
@@ -141,26 +142,26 @@ class FinalSelection:
         late = [case.text for case in hopeful if not case.finalists]
         cases = [case for case in cases if case.text not in late]
         self._compare(cases)
-        lib, turns, notes = self._together([case for case in cases if case.winner])
+        lib, runs, notes = self._together([case for case in cases if case.winner])
         dropped = {case.text: case.why_not for case in cases if case.finalists and not case.winner}
         records = {case.text: self._records(case) for case in cases}
         gains = {case.text: case.gain for case in cases}
         kernels = [_as_timed(one, records.get(one.task.args[0], []), gains) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
-        if told := machine_load.note(self._busy, " in the model"):
-            notes.append(told)
-        return Selection(lib, turns, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
+        if disturbed := machine_load.note(self._busy, " in the model"):
+            notes.append(disturbed)
+        return Selection(lib, runs, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
     def _ranks(self) -> int:
-        """How many finalists of a kernel the time suffices for."""
+        """How many finalists of a kernel there is time for."""
         self.run(self.base, self.inputs)
         seconds = self.run(self.base, self.inputs).nanoseconds * 1e-9
         runs = self.seconds / 4 / max(seconds, 1e-6)
         return max((n for n in range(1, FINALISTS + 1) if fewest_runs(n + 1) <= runs), default=1)
 
     def _compile(self, cases: Sequence[_Case]) -> None:
-        """Compile the finalists, those first with which most is to be won, one at least; those that half of
-        the time was too short for are none any more."""
+        """Compile the finalists, those with the most to gain first, one at least; those that half of
+        the time was too short for are dropped."""
         end = time.monotonic() + self.seconds / 2
         cache, done = object_cache(), 0
         for rank in range(FINALISTS):
@@ -170,7 +171,7 @@ class FinalSelection:
             for task in kernel_tasks(self.base.module, self.base.target, choose)[0]:
                 if task.key not in self._compiled:
                     wanted[tasks.task_text(task.group)].append(task)
-            for case in sorted(ranked, key=lambda case: -case.to_win):
+            for case in sorted(ranked, key=lambda case: -case.possible_gain):
                 if self.strict and done and time.monotonic() > end:
                     del case.finalists[rank:]
                     continue
@@ -179,7 +180,7 @@ class FinalSelection:
                     self._compiled[task.key] = compile_kernel(task, self.base.target, cache)
 
     def _compare(self, cases: Sequence[_Case]) -> None:
-        """Run the libraries of all first finalists, of all second ones, ... in turns with the default, and
+        """Run the libraries of all first finalists, of all second ones, ... interleaved with the default, and
         choose."""
         ranks = max((len(case.finalists) for case in cases), default=0)
         libs = [self.base]
@@ -195,7 +196,7 @@ class FinalSelection:
             case.choose(len(libs))
 
     def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
-        """The library of all ``winners``, if it is right, and quicker than the default beyond doubt; else the
+        """The library of all ``winners``, if it is right, and significantly faster than the default; else the
         default, and none has won."""
         if not winners:
             return self.base, None, []
@@ -203,11 +204,11 @@ class FinalSelection:
         gap = outputs_apart(lib, self.base, self.inputs)
         if gap <= self.tolerance:
             others = timing.Others()
-            turns = interleaved(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
+            runs = interleaved(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
             self._busy.append(others.share)
-            if turns.is_better:
-                return lib, turns, []
-            note = f"the winners together: {turns}\n    not taken: {turns.why_not}"
+            if runs.is_better:
+                return lib, runs, []
+            note = f"the winners together: {runs}\n    not taken: {runs.why_not}"
         else:
             note = (
                 f"the tuned model's answers are off by {gap:.1e}, not taken: {self.tolerance:.1e} are allowed"
@@ -252,7 +253,7 @@ def _chooser(configs: Mapping[str, ConfigEntity]) -> Callable[[Function], Config
 
 
 def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
-    """The best of a search, as far as they may be quicker than the default."""
+    """The best of a search, as far as they may be faster than the default."""
     return search.progress.finalists(most, SLACK * search.progress.curve[0])
 
 

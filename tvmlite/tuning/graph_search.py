@@ -1,9 +1,9 @@
-"""Which way the graph passes of a model go best, measured in the model itself.
+"""Decisions of the graph passes, measured in the model itself.
 
 Each decision that passes asked for (``passes.decisions``) is tried the other way: the model is compiled so,
-and run in turns with the one as it was. What is compared are the kernels that only one of the two has.
-Layouts depend on each other: they are chosen together, by what their kernels take one by one, and then tried
-as one.
+and its runs are interleaved with those of the model as it was. What is compared are the kernels that only one
+of the two has. Layouts depend on each other: they are chosen together, by what their kernels take one by one,
+and then tried as one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHARE_OF_LAYOUTS = 0.5
 """Of the time, what may go to the kernels that layouts are chosen by."""
 
 PROFILES = 5
-"""Runs that tell where the time of the model goes."""
+"""Runs that show where the time of the model goes."""
 
 NOT_TOGETHER = "not faster in the model as a whole"
 
@@ -49,11 +49,11 @@ Make = Callable[..., CompiledModule]
 
 @dataclass(frozen=True)
 class Decided:
-    """What was decided: ``lib`` is the model so, ``turns`` are runs of the default and of ``lib``, None where
-    they are the same. ``untried`` counts decisions for which there was no time."""
+    """The result: ``lib`` is the model with all decisions, ``runs`` are of the default and of ``lib``, None
+    where they are the same. ``untried`` counts decisions for which there was no time."""
 
     lib: CompiledModule
-    turns: InterleavedRuns | None = None
+    runs: InterleavedRuns | None = None
     records: tuple[DecisionRecord, ...] = ()
     untried: int = 0
 
@@ -66,8 +66,8 @@ class Decided:
         lines = shown.table(self.records)
         if self.untried:
             lines.append(f"decisions not tried: {self.untried}")
-        if self.turns is not None:
-            lines.append(f"decisions together: {self.turns}")
+        if self.runs is not None:
+            lines.append(f"decisions together: {self.runs}")
         return "\n".join(lines)
 
 
@@ -86,12 +86,12 @@ class _Trial:
 
     @property
     def after(self) -> tuple[float, ...]:
-        """Seconds as if each turn had begun with the middle of all."""
+        """Seconds as if ``before`` had been its median in each round."""
         return tuple(timing.median(self.before) * ratio for ratio in self.ratios)
 
     @property
-    def is_quicker(self) -> bool:
-        """Whether what is after is quicker beyond doubt, and the whole is not slower."""
+    def is_faster(self) -> bool:
+        """Whether what is after is significantly faster, and the whole is not slower."""
         return timing.interval(self.ratios)[1] < 1 and self.whole < 1
 
 
@@ -114,7 +114,8 @@ class Decider:
     runner: Runner | None = None
 
     def decide(self, seconds: float, stands: bool = False) -> Decided:
-        """Try what there is time for, those with most to win first; hold the outcome against the default.
+        """Try what there is time for, those with the most to gain first; compare the outcome with the
+        default.
 
         ``stands``: the run that is taken up again has done that, and gone on with what came of it.
         """
@@ -145,7 +146,7 @@ class Decider:
         self, known: Mapping[str, DecisionRecord], end: float
     ) -> tuple[CompiledModule, list[DecisionRecord]]:
         """The model and the records of its layouts: the cheapest together by their kernels, if the model is
-        quicker so. No records if there was no time to measure the kernels."""
+        faster so. No records if there was no time to measure the kernels."""
         asked = [one for one in self.base.report.decisions if _is_layout(one)]
         if all(one.name in known for one in asked):
             records = [known[one.name] for one in asked]
@@ -162,7 +163,7 @@ class Decider:
         if trial is not None:
             note = f"{len(proposed)} layouts together: {_times(trial)}"
             note += f"; {cost.reasons()}" if cost.missed else ""
-        lib = other if trial is not None and trial.is_quicker else self.base
+        lib = other if trial is not None and trial.is_faster else self.base
         records = []
         for one in asked:
             record, taken = self._record(one), proposed.get(one.name, one.default)
@@ -198,7 +199,7 @@ class Decider:
     def _tried(
         self, decision: Decision, lib: CompiledModule, decided: Sequence[DecisionRecord]
     ) -> DecisionRecord:
-        """The best alternative beside the default: another only if it is quicker beyond doubt."""
+        """The best alternative beside the default: another only if it is significantly faster."""
         found = self._record(decision)
         least = 1.0
         for alternative in decision.alternatives:
@@ -211,33 +212,34 @@ class Decider:
                 continue
             costs = {decision.default: trial.before} | dict(found.costs) | {alternative: trial.after}
             found = replace(found, costs=costs)
-            if trial.is_quicker and trial.ratio < least:
+            if trial.is_faster and trial.ratio < least:
                 least = trial.ratio
                 found = replace(found, taken=alternative)
         return found
 
     def _compared(self, lib: CompiledModule, other: CompiledModule) -> tuple[_Trial | None, str]:
-        """Both run in turns; None where they have the same kernels, or the answers differ, which is told."""
+        """Both run interleaved; None where they have the same kernels, or where the answers differ, and then
+        a note about that."""
         concerned = _difference(lib, other)
         if not any(concerned):
             return None, ""
         gap = outputs_apart(other, self.base, self.inputs)
         if not gap <= self.tolerance:
             return None, f"answers are off by {gap:.1e}"
-        turns = interleaved(lib, other, self.inputs, TRIAL_SECONDS, self.run)
-        before, ratios = _costs(turns, concerned)
-        return _Trial(tuple(before), tuple(ratios), turns.ratio), ""
+        runs = interleaved(lib, other, self.inputs, TRIAL_SECONDS, self.run)
+        before, ratios = _costs(runs, concerned)
+        return _Trial(tuple(before), tuple(ratios), runs.ratio), ""
 
     def _confirmed(
         self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
     ) -> Decided:
-        """``lib`` if it is quicker than the default beyond doubt, or was when its schedules were searched;
+        """``lib`` if it is significantly faster than the default, or was when its schedules were searched;
         else all decisions are taken back."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
-        turns = interleaved(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
-        if (stands or turns.is_better) and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
-            return Decided(lib, turns, records, untried)
+        runs = interleaved(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
+        if (stands or runs.is_better) and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
+            return Decided(lib, runs, records, untried)
         back = tuple(_taken_back(one) for one in records)
         rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])
         return Decided(self.base, None, back, untried)
@@ -285,10 +287,10 @@ def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int
     return first, second
 
 
-def _costs(turns: InterleavedRuns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
+def _costs(runs: InterleavedRuns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
     """Seconds of the kernels concerned before, and by how much those after take more, sorted."""
     before, after = (
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
-        for profiles, places in zip((turns.before, turns.after), concerned, strict=True)
+        for profiles, places in zip((runs.before, runs.after), concerned, strict=True)
     )
     return sorted(before), ratios(before, after, 2)

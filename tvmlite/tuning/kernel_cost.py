@@ -19,7 +19,7 @@ MOST_BYTES = 1 << 30
 
 @dataclass
 class KernelCost:
-    """Tells the seconds of the kernel of a group, scheduled as by default: infinity where it cannot be
+    """Gives the seconds of the kernel of a group with its default schedule: infinity where it cannot be
     measured. Each kernel is measured once, none after ``end`` (``time.monotonic``). ``missed`` are those that
     were not, each with why.
     """
@@ -51,7 +51,7 @@ class KernelCost:
     def _measured(self, group: Function) -> float | str:
         """Seconds, or why there are none."""
         if time.monotonic() > self.end:
-            return "for want of time"
+            return "for lack of time"
         if tasks.why_no_task(group):
             return "as no tuning task"
         task = tasks.task_of(group, self.target)

@@ -1,7 +1,7 @@
-"""Default and tuned kernels timed in turns in the model itself: only what is quicker there stays.
+"""Default and tuned kernels timed interleaved in the model itself: only what is faster there stays.
 
 What a kernel takes by itself is not what it takes among others, whose data fills the caches and whose layouts
-it must read; so the last word on a record is spoken here.
+it must read; so whether a record is used is decided here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 
 FEWEST_RATIOS = 6
-"""Of a comparison; of fewer the interval that reaches from the least to the most is not sure enough."""
+"""Of a comparison; of fewer the interval from the least to the greatest holds the median too rarely."""
 
 MOST = 3000
-"""Turns of a comparison."""
+"""Rounds of a comparison."""
 
 MOST_LOST = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
-"""Of so many copies, in how many of all pairs the one after may be no quicker than the one before: at 5% the
+"""Of so many copies, in how many of all pairs the one after may be no faster than the one before: at 5% the
 critical values of Mann and Whitney's test (On a test of whether one of two random variables is stochastically
 larger than the other, 1947) for 3 and more; with 2 chance would do it once in six times."""
 
@@ -52,9 +52,9 @@ def profiled(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
 
 @dataclass(frozen=True)
 class InterleavedRuns:
-    """Two libraries of one model, run in turns: ``before`` and ``after`` have a profile of each turn.
+    """Interleaved runs of two libraries of one model: ``before`` and ``after`` have a profile of each round.
 
-    ``copies`` are runs of further copies of both, whose weights lie elsewhere, in the same turns.
+    ``copies`` are runs of further copies of both, whose weights lie elsewhere, in the same rounds.
     """
 
     before: tuple[Profile, ...]
@@ -68,7 +68,7 @@ class InterleavedRuns:
 
     @property
     def ratio(self) -> float:
-        """The time of ``after`` as a part of that of ``before``, in the middle of all turns."""
+        """The time of ``after`` as a part of that of ``before``, the median of all rounds."""
         return timing.median(self._ratios)
 
     @property
@@ -78,14 +78,14 @@ class InterleavedRuns:
 
     @property
     def is_better(self) -> bool:
-        """Whether ``after`` is quicker beyond doubt: where there are copies, all of its than all of
-        ``before``, but for so few pairs that this is no chance. Copies of one library differ, beyond doubt,
-        where it matters to a cache where their weights lie."""
+        """Whether ``after`` is significantly faster: where there are copies, all of its than all of
+        ``before``, but for so few pairs that this is not by chance. Copies of one library differ
+        significantly where their time depends on the addresses of their weights."""
         return self._pairs_lost <= MOST_LOST[1 + len(self.copies)]
 
     @property
     def _pairs_lost(self) -> int:
-        """Of all pairs of a copy before and a copy after, those whose interval does not say quicker."""
+        """Of all pairs of a copy before and a copy after, those whose interval does not say faster."""
         befores, afters = zip(*self._pairs, strict=True)
         each = itertools.product(befores, afters)
         return sum(timing.interval(ratios(*pair, self._libraries))[1] >= 1 for pair in each)
@@ -102,7 +102,7 @@ class InterleavedRuns:
         )
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
-        """Seconds of a call of the kernels at ``positions`` in the order of calls, turn by turn."""
+        """Seconds of a call of the kernels at ``positions`` in the order of calls, round by round."""
         return seconds_of_call(self.before, positions), seconds_of_call(self.after, positions)
 
     @property
@@ -126,11 +126,11 @@ class InterleavedRuns:
         before, after = map(text.seconds, self.seconds)
         copies = f" of {1 + len(self.copies)} copies" if self.copies else ""
         gain = speedup(self.ratio, self.interval)
-        return f"{before} before, {after} after: {gain}, {len(self.before)} turns{copies}"
+        return f"{before} before, {after} after: {gain}, {len(self.before)} rounds{copies}"
 
 
 def speedup(ratio: float, interval: tuple[float, float]) -> str:
-    """``1.04x [1.01, 1.07]``: how many times quicker, with its 95% interval, of a ratio of times."""
+    """``1.04x [1.01, 1.07]``: the speedup with its 95% interval, of a ratio of times."""
     low, high = interval
     return f"{1 / ratio:.3f}x [{1 / high:.3f}, {1 / low:.3f}]"
 
@@ -150,10 +150,10 @@ def interleaved(
     run: Run = profiled,
     copies: bool = False,
 ) -> InterleavedRuns:
-    """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other.
+    """Run both on ``inputs`` alternately, for ``seconds``; each begins a round as often as the other.
 
     ``copies``: and copies of both, if their weights may lie in a cache, up to as many in all as ``MOST_LOST``
-    tells of, so that all their runs fit in twice the time.
+    has, so that all their runs fit in twice the time.
     """
     libs = [before, after]
     if copies and _is_warm(libs):
@@ -166,10 +166,10 @@ def interleaved(
 
 
 def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> list[float]:
-    """By how much those ``after`` take more, ascending: one ratio of each ``libraries`` turns.
+    """By how much those ``after`` take more, ascending: one ratio of each ``libraries`` rounds.
 
-    So many ran in turns, and each began one of these. Who begins a turn is not as quick as who follows, or
-    quicker: by 5% where kernels take microseconds. The geometric mean over those turns is free of that.
+    The runs of so many libraries were interleaved, and each began one of these rounds. The first run of a
+    round may differ from the others by 5% where kernels take microseconds; their geometric mean does not.
     """
     each = [new / max(old, 1e-12) for old, new in zip(before, after, strict=True)]
     whole = (each[first : first + libraries] for first in range(0, len(each), libraries))
@@ -182,9 +182,9 @@ def rounds(
     seconds: float,
     run: Run = profiled,
 ) -> list[tuple[Profile, ...]]:
-    """Run all ``libs`` on ``inputs`` in turns, for ``seconds``; the runs of each.
+    """Run all ``libs`` on ``inputs`` alternately, for ``seconds``; the runs of each.
 
-    Each turn another begins; a round is as many turns as there are libraries, and all rounds are whole.
+    Each round another one begins, each as often as the others.
     A run finds in the caches what one of the same library has left there, as it does where a model is used,
     unless the weights are too large for any cache.
     """
@@ -193,14 +193,14 @@ def rounds(
     warm = _is_warm(libs)
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
-    turns = 0
-    while turns < FEWEST_RATIOS * len(libs) or (turns < MOST and time.monotonic() < end):
+    done = 0
+    while done < FEWEST_RATIOS * len(libs) or (done < MOST and time.monotonic() < end):
         for first in range(len(libs)):
             for number in (*range(first, len(libs)), *range(first)):
                 if warm:
                     run(libs[number], inputs)
                 runs[number].append(run(libs[number], inputs))
-        turns += len(libs)
+        done += len(libs)
     return [tuple(one) for one in runs]
 
 

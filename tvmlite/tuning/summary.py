@@ -1,4 +1,4 @@
-"""What came of tuning a model, in lines: each kernel that is quicker, the others by what befell them."""
+"""The results of tuning a model in lines: each kernel that is faster, the others by their outcome."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def lines(
 ) -> list[str]:
     """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
     model's time by symbols and by texts of tasks; ``dropped`` says why by texts of those whose best was not
-    quicker in the model, ``late`` are those there was no time to see in it."""
-    quicker, failed, same, lost, unseen, untried = [], [], [], [], [], []
+    faster in the model, ``late`` are those that there was no time to time in it."""
+    faster, failed, same, lost, unseen, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
             (failed if one.progress.failures else untried).append(one)
         elif one.task.args[0] in late:
             unseen.append(one)
         elif one.gain > 1:
-            quicker.append(one)
+            faster.append(one)
         else:
             (lost if one.task.args[0] in dropped else same).append(one)
 
     def part(some: Iterable[Tuned]) -> str:
         return _part(shares, (one.task.args[0] for one in some))
 
-    made = [str(one) for one in sorted(quicker, key=lambda one: -_saved(one))]
+    made = [str(one) for one in sorted(faster, key=lambda one: -_saved(one))]
     made += [str(one) for one in failed]
     made += _lost(lost, shares, dropped)
     if same:
         made.append(f"{_count(same)}{part(same)}: nothing faster than the default was found")
     if unseen:
-        told = "no time was left to time the best in the model; --resume does"
-        made.append(f"{_count(unseen)}{part(unseen)}: {told}")
+        reason = "no time was left to time the best in the model; --resume does"
+        made.append(f"{_count(unseen)}{part(unseen)}: {reason}")
     if untried:
         made.append(
             f"{_count(untried)}{part(untried)}: not tried: all trials or all the time went to other kernels"
@@ -55,7 +55,7 @@ def lines(
 
 
 def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[str, str]) -> list[str]:
-    """Why what was quicker by itself is not used: the kernels that take most time one by one."""
+    """Why what was faster by itself is not used: the kernels that take most time one by one."""
     if not lost:
         return []
     texts = [one.task.args[0] for one in lost]
@@ -79,8 +79,8 @@ def _failures(searches: Sequence[Tuned]) -> list[str]:
     if not causes:
         return []
     trials = sum(one.progress.trials for one in searches)
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(causes.items()))
-    return [f"{sum(causes.values())} of {trials} trials failed: {told}"]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(causes.items()))
+    return [f"{sum(causes.values())} of {trials} trials failed: {kinds}"]
 
 
 def _saved(search: Tuned) -> float:

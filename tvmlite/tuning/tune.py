@@ -1,4 +1,4 @@
-"""Tuning a whole model: its graph decided, its kernels searched, what is quicker in the model itself kept."""
+"""Tuning a whole model: decisions of its graph, searches for its kernels, and what is faster in the model."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ AFTER_INTERRUPT = 5.0
 
 PROFILED_RUNS = 9
 PROFILED_SECONDS = 1.0
-"""Runs that tell where the time of the model goes: so many, or what fits into the seconds."""
+"""Runs that show where the time of the model goes: so many, or what fits into the seconds."""
 
-NOTHING = "the model stays as it was: nothing that was found is surely quicker in it"
+NOTHING = "the model stays as it was: nothing that was found is significantly faster in it"
 """The end where no schedule and no decision has changed."""
 
 
 @dataclass(frozen=True)
 class TunedModel:
-    """What came of tuning a model.
+    """The result of tuning a model.
 
-    ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
+    ``lib`` is the model compiled with what was kept, ``kernels`` are the searches of the tasks, ``turns`` are
     runs of the same graph with default schedules and of ``lib``, None if they are the same. By texts of tasks
-    ``dropped`` says why their best are not used, as they were not quicker in the model; ``late`` are those
-    there was no time to see in it. ``skipped`` says of each kernel that is no task why. ``decided`` tells of
-    the graph, ``whole`` are runs of the default library and of ``lib`` where both graph and schedules have
-    changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
+    ``dropped`` says why their best are not used, as they were not faster in the model; ``late`` are those
+    that there was no time to time in it. ``skipped`` says of each kernel that is no task why. ``decided``
+    says what was decided about the graph, ``whole`` are runs of the default library and of ``lib`` where both
+    graph and schedules have changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
     """
 
     lib: CompiledModule
@@ -94,13 +94,13 @@ class TunedModel:
     @property
     def default_and_tuned(self) -> InterleavedRuns | None:
         """Runs of the default library and of ``lib``; None if they are the same."""
-        return self.whole or self.turns or (None if self.decided is None else self.decided.turns)
+        return self.whole or self.turns or (None if self.decided is None else self.decided.runs)
 
     @property
     def gain(self) -> float:
-        """How many times quicker the model is than before."""
-        turns = self.default_and_tuned
-        return 1.0 if turns is None else 1 / turns.ratio
+        """How many times as fast as before the model is."""
+        runs = self.default_and_tuned
+        return 1.0 if runs is None else 1 / runs.ratio
 
     def kernel_times(self) -> list[report.KernelTime]:
         """How long each call of a kernel takes in the model at best, before and after; none where nothing has
@@ -110,17 +110,17 @@ class TunedModel:
         tuned = {place for places in positions_of_tuned(self.lib).values() for place in places}
         times = []
         for place, label in enumerate(self.lib.kernel_labels):
-            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the quickest
+            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the fastest
             times.append(report.KernelTime(label, before, after, "tuned" if place in tuned else "default"))
         return times
 
-    def page(self, **told: Any) -> str:
-        """What came of it as an HTML page; ``told`` are further arguments of ``autotune.report.page``."""
-        turns = self.default_and_tuned
+    def page(self, **options: Any) -> str:
+        """The results as an HTML page; ``options`` are further arguments of ``autotune.report.page``."""
+        runs = self.default_and_tuned
         model = None
-        if turns is not None:
-            low, high = turns.interval
-            model = report.ModelTime(*turns.seconds, self.gain, (1 / high, 1 / low))
+        if runs is not None:
+            low, high = runs.interval
+            model = report.ModelTime(*runs.seconds, self.gain, (1 / high, 1 / low))
         names = {one.task.symbol: labels.label(one.task.group) for one in self.lib.kernels}
         late = dict.fromkeys(self.late, "found too late to be timed in the model; --resume does")
         outcomes = {**late, **self.dropped}
@@ -134,21 +134,21 @@ class TunedModel:
                 if one.task.args[0] in outcomes
             },
             skipped={names.get(symbol, symbol): reason for symbol, reason in self.skipped.items()},
-            notes=[*([] if turns else [NOTHING]), *self.notes],
+            notes=[*([] if runs else [NOTHING]), *self.notes],
             decisions=self.decided.records if self.decided else (),
-            **told,
+            **options,
         )
 
     def __str__(self) -> str:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
         lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped, self.late)
-        turns = self.default_and_tuned
-        whole = NOTHING if turns is None else f"the model: {turns}"
+        runs = self.default_and_tuned
+        whole = NOTHING if runs is None else f"the model: {runs}"
         return "\n".join([*lines, *self.notes, whole])
 
 
 class TuningInterrupted(KeyboardInterrupt):
-    """A Ctrl-C during ``tune``: ``tuned`` is what came of it until then, which is in the records."""
+    """A Ctrl-C during ``tune``: ``tuned`` is the result until then, which is in the records."""
 
     def __init__(self, tuned: TunedModel) -> None:
         super().__init__("tuning was interrupted")
@@ -181,17 +181,17 @@ def tune(
 
     What graph passes could decide in another way is tried first, for a part of the budget (``graph_search``);
     without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
-    fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to win; each is appended to the
-    file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed in
-    the model, beside the default (``final_selection``): what is not quicker there is not used. ``resume``
+    fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with the most to gain; each is appended to
+    the file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed
+    in the model, beside the default (``final_selection``): what is not faster there is not used. ``resume``
     takes up a run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is
     timed so in a few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
 
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``model_timing``), ``runner``
     kernels; without one ``jobs`` of them are measured at once, each by as many threads as are set, pinned to
-    processors of its own (an InputError if this process may not use so many). ``say`` is told what is done
-    next; ``shape`` and ``options`` are those of ``compile``. What of ``records`` cannot be used is told by
-    warnings, each once.
+    processors of its own (an InputError if this process may not use so many). ``say`` is called with what is
+    done next; ``shape`` and ``options`` are those of ``compile``. What of ``records`` cannot be used is
+    reported by warnings, each once.
     """
     started = time.monotonic()
     target = _measurable(target)
@@ -252,14 +252,14 @@ def tune(
     selection = FinalSelection(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
     rec.append(records, selection.records)
     lib, both = base, None
-    if selection.turns is not None:
+    if selection.runs is not None:
         lib = make(records=records)
-        if decided.turns is not None:
+        if decided.runs is not None:
             both = interleaved(default, lib, arguments, whole / 2, run, copies=True)
     tuned = TunedModel(
         lib,
         selection.kernels,
-        selection.turns,
+        selection.runs,
         selection.dropped,
         skipped,
         (*_other_tuner(tuner, kernels), *selection.notes),
@@ -283,8 +283,8 @@ def _require_sizes(model: object, shape: Sizes) -> None:
 
 def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[..., CompiledModule]) -> bool:
     """Whether the run with this ``seed`` whose records are at ``path`` had come to the schedules of the graph
-    that it decided on: some of its kernels were tried after the last decision. The file may tell of other
-    models too."""
+    that it decided on: some of its kernels were tried after the last decision. The file may hold records of
+    other models too."""
     loaded = rec.load(path) if path.exists() else rec.Records(())
     trials = [one for one in loaded if one.seed == seed and one.trial >= 0]
     if not trials:
@@ -327,13 +327,13 @@ def _searched(
 
 
 def _other_tuner(wanted: str, kernels: Sequence[Tuned]) -> list[str]:
-    """What is said where another one searched than was asked for."""
+    """The note where the search was another than was asked for."""
     others = {one.tuner for one in kernels} - {wanted}
     return [f"{wanted} is not installed: the search was {', '.join(sorted(others))}"] if others else []
 
 
 def _footprint(lib: CompiledModule) -> Footprint:
-    """The bytes that a run of ``lib`` touches: its weights, and the memory where its values lie in turns."""
+    """The bytes that a run of ``lib`` touches: its weights, and the memory that its values share."""
     workspace = lib.signature.workspace
     return Footprint(lib.signature.constants, workspace if isinstance(workspace, int) else 0)
 

@@ -14,7 +14,7 @@ __all__ = ["register_intrin_lowering", "register_op_attr"]
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> None:
     """That the intrinsic ``op_name`` has no effect but its value (``"TCallEffectKind"``), as all have here;
-    anything else that TVM can be told of an intrinsic is an error."""
+    any other attribute that TVM knows is an error."""
     arguments.text("register_op_attr: op_name", op_name)
     arguments.text("register_op_attr: attr_key", attr_key)
     given = getattr(value, "name", value)

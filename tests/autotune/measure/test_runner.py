@@ -381,7 +381,7 @@ def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner
 
     outcome = runner.build_and_measure(task.key, BuildRequest(function, task.target))
 
-    assert (outcome.error, outcome.message) == ("schedule", "a task has shapes that are numbers")
+    assert (outcome.error, outcome.message) == ("schedule", "a tuning task has fixed shapes")
     assert outcome == candidate_of(function, task.target)
 
 

@@ -41,10 +41,10 @@ def test_decisions_and_kernels_share_a_file(tmp_path: Path) -> None:
     ("change", "reason"),
     [
         ({"v": 2}, "not a decision of version 1"),
-        ({"costs": {"apart": [-1.0]}}, "cost -1.0 is no positive number"),
-        ({"costs": {"apart": [True]}}, "cost True is no positive number"),
+        ({"costs": {"apart": [-1.0]}}, "cost -1.0 is not a positive number"),
+        ({"costs": {"apart": [True]}}, "cost True is not a positive number"),
         ({"costs": {"apart": 1.0}}, "the costs of 'apart' are 1.0"),
-        ({"costs": {"apart": [10**400]}}, "is no positive number"),
+        ({"costs": {"apart": [10**400]}}, "is not a positive number"),
         ({"time": 10**400}, "time is 1000"),
         ({"taken": 1}, "field 'taken' is 1"),
         ({"threads": "2"}, "field 'threads' is '2'"),

@@ -49,9 +49,9 @@ def test_the_median_is_the_cost() -> None:
     ("change", "reason"),
     [
         ({"v": 2}, "not a record of version 1"),
-        ({"costs": [float("nan")]}, "not JSON: NaN is no number"),
-        ({"costs": [-1.0]}, "no positive number"),
-        ({"costs": [True]}, "no positive number"),
+        ({"costs": [float("nan")]}, "not JSON: NaN is not a number"),
+        ({"costs": [-1.0]}, "not a positive number"),
+        ({"costs": [True]}, "not a positive number"),
         ({"error": "bad luck"}, "error is 'bad luck'"),
         ({"verified": 1}, "field 'verified' is 1"),
         ({"task": ["matmul"]}, "expected a name and arguments"),
@@ -148,7 +148,7 @@ def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
 
 @pytest.mark.parametrize("change", [{"costs": []}, {"verified": False}])
 def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> None:
-    with pytest.raises(ParseError, match="it has no error, but no costs"):
+    with pytest.raises(ParseError, match="it has neither an error nor costs"):
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
 
 

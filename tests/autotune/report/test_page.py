@@ -118,7 +118,7 @@ def test_the_header_tells_when_where_and_how_and_the_model_before_and_after(tune
 
     for words in ("2026-11-24 06:26 +0000", "A <fast> one, 8 cores", "263 µs", "196 µs", "1.34×"):
         assert words in text, words
-    assert "as quick, 95% interval 1.31× to 1.37×" in text
+    assert "as fast, 95% interval 1.31× to 1.37×" in text
     assert report.page(tuned, facts=facts, model=model) == report.page(tuned, facts=facts, model=model)
 
 

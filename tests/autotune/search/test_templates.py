@@ -141,5 +141,5 @@ def test_a_template_of_placeholders_alone_is_an_error() -> None:
     def nothing() -> list[te.Tensor]:
         return [te.placeholder((4,))]
 
-    with pytest.raises(ScheduleError, match="template 'nothing' gave 1 tensors and none that is computed"):
+    with pytest.raises(ScheduleError, match="template 'nothing' gave 1 tensors, none of which is computed"):
         nothing()

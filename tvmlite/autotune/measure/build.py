@@ -96,6 +96,6 @@ def _candidate(lowered: loop.Function, target: Target) -> Candidate:
     legal = legalize(lowered, target)
     signature = signature_of(legal)
     if not all(isinstance(extent, int) for p in signature.arrays for extent in p.shape):
-        raise UnsupportedError("a task has shapes that are numbers", hint="fix the sizes in its arguments")
+        raise UnsupportedError("a tuning task has fixed shapes", hint="fix the sizes in its arguments")
     modules = (llvm.generate(one, target) for one in process.with_shapes([legal]))
     return Candidate(NEXT_MODULE.join(modules), signature.to_json(), target)

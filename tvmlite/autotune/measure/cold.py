@@ -1,4 +1,4 @@
-"""How far away what a candidate reads and writes is: where it is used, others run between two calls."""
+"""How cold what a candidate reads and writes is: in a model, other kernels run between two calls."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def as_in_a_model(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def further_arguments(
     arrays: Sequence[np.ndarray], cold: Collection[int], results: Collection[int], footprint: Footprint
 ) -> list[list[np.ndarray]]:
-    """Lists of arguments to take after ``arrays``, in turns: those at the places ``cold`` come from as far
-    away as weights do, and ``results`` go where values lie that died some calls ago.
+    """Lists of arguments to take after ``arrays``, alternately: those at the places ``cold`` are as cold as
+    weights, and ``results`` are written where values were some calls ago.
 
-    A schedule that writes parts of lines in any order is as quick as others in the near cache, and half as
-    quick far from it; one that waits for far lines is slow there where none are far.
+    A schedule that writes parts of cache lines in any order is as fast as others in the near cache, and half
+    as fast outside of it; one that waits for distant lines is slow where there are none.
     """
     weights = _copies(arrays, [place for place in cold if place not in results], footprint.weights)
     values = _copies(arrays, results, footprint.values)
     own = dict(enumerate(arrays))
     return [
-        list((own | weights[turn % len(weights)] | values[turn % len(values)]).values())
-        for turn in range(1, max(len(weights), len(values)))
+        list((own | weights[n % len(weights)] | values[n % len(values)]).values())
+        for n in range(1, max(len(weights), len(values)))
     ]
 
 

@@ -14,7 +14,8 @@ LONGEST = 1 << 28
 """Bytes of a message; more is a sign that the two sides have lost each other."""
 
 NEXT_MODULE = "\n; the next module\n"
-"""Between the LLVM modules of a candidate: its function, and what tells how much memory that needs."""
+"""Between the LLVM modules of a candidate: its function, and the one that computes how much memory that
+needs."""
 
 
 class Closed(Exception):
@@ -28,7 +29,8 @@ class TooLate(Exception):
 def send(
     descriptor: int, fields: dict[str, Any], payload: bytes = b"", deadline: float | None = None
 ) -> None:
-    """Write a message; Closed if nobody reads it, TooLate if not before ``deadline`` (``time.monotonic``)."""
+    """Write a message; Closed if the other side has closed the pipe, TooLate if not before ``deadline``
+    (``time.monotonic``)."""
     text = json.dumps(fields).encode()
     data = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
     while data:

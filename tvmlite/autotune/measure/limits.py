@@ -1,4 +1,4 @@
-"""What a worker may take of the machine: memory, before the system ends others; time, if nobody ends it."""
+"""Limits of a worker: of memory, before the system ends other processes; of time, if its tuner is gone."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ FREE = 0.9
 """The part of the memory that is free which a worker may take."""
 
 LATE = 2.0
-"""Seconds after its time that a request ends with the process: a tuner that lives has ended both before."""
+"""Seconds after its time limit at which a request ends the process; a living tuner has ended it before."""
 
 
 def bound_memory() -> None:
-    """Have this process fail where it asks for more memory than is free now, but for some.
+    """Make this process fail where it asks for more than most of the memory that is free now.
 
-    Without that it would get what there is not, and when that is written to the system ends a process of its
-    choice. Where all runs short nevertheless, this is the one to end. Elsewhere than on Linux nothing is
-    bounded.
+    Otherwise the system would promise memory that it does not have, and end a process of its choice when that
+    is written to. If memory runs short nevertheless, this process is ended first. On systems other than Linux
+    nothing is bounded.
     """
     try:
         taken, free = _bytes("/proc/self/status", "VmData"), _bytes("/proc/meminfo", "MemAvailable")
@@ -35,8 +35,8 @@ def bound_memory() -> None:
 @contextmanager
 def bounded_time(seconds: float) -> Iterator[None]:
     """Have this process end if what is done within takes longer than ``seconds`` and some: a tuner that was
-    killed ends nobody, and endless code sees no pipe close."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # who started the tuner may have had it ignored
+    killed cannot end it, and endless code does not notice a closed pipe."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it may have been ignored where the tuner was started
     signal.setitimer(signal.ITIMER_REAL, seconds + LATE)
     try:
         yield
@@ -45,7 +45,7 @@ def bounded_time(seconds: float) -> Iterator[None]:
 
 
 def _bytes(path: str, name: str) -> int:
-    """What the file at ``path`` of the system tells of ``name``; an OSError if it tells nothing."""
+    """The value of ``name`` in the system's file at ``path``; an OSError if it is not there."""
     with open(path, encoding="ascii", errors="replace") as file:
         for line in file:
             if line.startswith(f"{name}:"):

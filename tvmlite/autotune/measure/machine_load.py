@@ -1,4 +1,4 @@
-"""What is told of a machine that others used while something was timed."""
+"""The note about a machine that other processes used while something was timed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 BUSY = 0.2
-"""A share of the machine that others use without being told of."""
+"""The share of the machine from which on use by others is reported."""
 
 
 def note(shares: Sequence[float], where: str = "") -> str:
-    """That other processes disturbed what was timed, if they used such ``shares`` of the machine (NaN: nobody
-    knows) while candidates were timed, as ``where`` says; empty if they did not."""
+    """That other processes disturbed what was timed, if they used such ``shares`` of the machine (NaN: not
+    known) while candidates were timed, as ``where`` says; empty if they did not."""
     known = [share for share in shares if not math.isnan(share)]
     busy = sum(known) / max(len(known), 1)
     if busy < BUSY:

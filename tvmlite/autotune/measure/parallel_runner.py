@@ -63,7 +63,7 @@ class ParallelRunner:
         self.close()
 
     def _measured(self, measure: Callable[[LocalRunner], Outcome]) -> Outcome:
-        """What comes of a candidate; what the other runners use is no other program's doing."""
+        """The outcome of a candidate; what the other runners use does not count as other processes."""
         with self._one() as runner:
             outcome = measure(runner)
         others = (self.jobs - 1) * self.threads / (os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Runs candidates in a worker process that outlives them, and is started anew when one of them ends it."""
+"""Runs candidates in a worker process that outlives them, and is started again when one of them ends it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a candidate: ``costs`` in seconds of one call, or an ``error`` of ``records.ERRORS``."""
+    """The measurement of a candidate: ``costs`` in seconds of one call, or an ``error`` of
+    ``records.ERRORS``."""
 
     costs: tuple[float, ...] = ()
     error: str = ""
@@ -58,13 +59,13 @@ class Outcome:
 class Runner(Protocol):
     """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods.
 
-    ``threads`` is how many candidates are run with, 0 if nobody knows.
+    ``threads`` is how many candidates are run with, 0 if that is not known.
     """
 
     threads: int
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
-        """Tell the machine what ``task`` computes: ``reference`` is right, on arrays made from ``seed``."""
+        """Set what ``task`` computes: the results of ``reference`` on arrays made from ``seed``."""
         ...
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
@@ -72,8 +73,8 @@ class Runner(Protocol):
         ...
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
-        """Time candidates in turns, so that they are comparable to each other; what fails is told, and the
-        others are compared without it."""
+        """Time candidates interleaved, so that they can be compared; what fails is reported, and the others
+        are compared without it."""
         ...
 
     def close(self) -> None:
@@ -82,8 +83,8 @@ class Runner(Protocol):
 
 
 class ReferenceFailed(TvmliteError):
-    """What is right could not be found out for a task, so that none of its candidates can be checked; for an
-    ``error`` as those of an ``Outcome``."""
+    """The reference of a task could not be run, so that none of its candidates can be checked; ``error`` is
+    as that of an ``Outcome``."""
 
     def __init__(self, task: str, error: str, message: str) -> None:
         super().__init__(f"task {task}: the reference failed: {error}: {message}")
@@ -101,10 +102,10 @@ class BuildingRunner(Runner, Protocol):
 
 @runtime_checkable
 class InterruptibleRunner(Runner, Protocol):
-    """A machine that can be told to hurry: the thread that measures waits for it, another has its reasons."""
+    """A machine whose measurement another thread can end."""
 
     def interrupt(self) -> None:
-        """End what is measured now; nobody wants to know what comes of it."""
+        """End what is measured now; its result is not wanted."""
         ...
 
 
@@ -115,7 +116,7 @@ class LocalRunner:
     ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
     candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
     ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
-    and values of a model: cold arrays come from as far away, and results go as far. ``processors`` are those
+    and values of a model: cold arrays and results are as cold as those would be. ``processors`` are those
     the process may run on, of this process's own; all of them if None.
     """
 
@@ -142,7 +143,7 @@ class LocalRunner:
         self._references: dict[str, tuple[Candidate, int]] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
-        """See ``Runner``; the worker learns of it when it first needs to, and again after a crash."""
+        """See ``Runner``; the worker gets it when it first needs it, and again after a crash."""
         if self._references.get(task) != (reference, seed):
             self._known.discard(task)
         self._references[task] = reference, seed
@@ -162,7 +163,7 @@ class LocalRunner:
         reply = self._ask(task, target, wanted, payload, self.timeout)
         if reply.get("error"):
             return Outcome(error=reply["error"], message=reply["message"])
-        # The next candidates are thought about meanwhile, here: that is no other program's doing.
+        # The tuner searches in this process meanwhile: that is no other program's doing.
         ours = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
         return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - ours, 0.0))
 
@@ -181,8 +182,8 @@ class LocalRunner:
         ]
 
     def _without_failing_one(self, task: str, candidates: list[Candidate], failed: Outcome) -> list[Outcome]:
-        """What comes of ``candidates`` that ended the worker together, as ``failed`` says: those that fail by
-        themselves too are told of that, and the others are compared again, if they are fewer now."""
+        """The outcomes of ``candidates`` that ended the worker together, as ``failed`` says: those that fail
+        by themselves too get that outcome, and the others are compared again, if they are fewer now."""
         alone = [self.measure(task, one) for one in candidates]
         rest = [one for one, outcome in zip(candidates, alone, strict=True) if not outcome.error]
         if len(rest) == len(candidates):
@@ -198,7 +199,8 @@ class LocalRunner:
             process.close()
 
     def interrupt(self) -> None:
-        """See ``InterruptibleRunner``; who waits for the worker is told of its end, and tidies up."""
+        """See ``InterruptibleRunner``; the thread that waits for the worker notices its end, and cleans
+        up."""
         process = self._process
         if process is not None:
             process.kill()
@@ -212,8 +214,8 @@ class LocalRunner:
     def _ask(
         self, task: str, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
-        """The worker's reply about ``task``, which it is told of before. What it has no memory for beside the
-        arrays of other tasks is asked of another one, which has none of these."""
+        """The worker's reply about ``task``, whose reference is sent first. If its memory is too small beside
+        the arrays of other tasks, a new worker, which has none of these, is asked."""
         if task not in self._known:
             self._send_reference(task)
         reply = self._request(target, {**fields, "task": task}, payload, timeout)
@@ -223,7 +225,7 @@ class LocalRunner:
         return reply
 
     def _send_reference(self, task: str) -> None:
-        """Tell the worker of ``task``; ReferenceFailed if that does not go."""
+        """Send the worker the reference of ``task``; ReferenceFailed if that fails."""
         reference, seed = self._references[task]
         wanted = {"do": "reference", "seed": seed, "task": task}
         wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
@@ -240,7 +242,7 @@ class LocalRunner:
     def _request(
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
-        """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
+        """The worker's reply; the worker is gone if that is a timeout or a crash."""
         fields |= {"target": target.with_cores, "timeout": timeout}
         process = self._started()
         deadline = time.monotonic() + timeout
@@ -254,7 +256,7 @@ class LocalRunner:
             reply = self._last_words(process)
             self.close()
             return reply
-        except BaseException:  # Ctrl-C in between: what the worker would still answer is nobody's
+        except BaseException:  # Ctrl-C: what the worker would still answer is to no later request
             self.close()
             raise
 

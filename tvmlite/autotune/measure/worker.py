@@ -60,7 +60,7 @@ AHEAD = 3
 """So many times as many arrays as calls are expected are made ready: the first call takes longer."""
 
 MOST_ROUNDS = 140
-"""Of candidates that are compared, each a single run: who else uses a core comes and goes in milliseconds."""
+"""Of candidates that are compared, each a single run: other processes come and go in milliseconds."""
 
 COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
@@ -140,7 +140,7 @@ class _Task:
         return spoilt
 
     def others(self) -> list[list[np.ndarray]]:
-        """Further lists of arguments, to be taken in turns."""
+        """Further lists of arguments, to be taken alternately."""
         return further_arguments(self.arrays, self.cold, self.expected, self.footprint)
 
 
@@ -225,8 +225,8 @@ class Worker:
         return {"costs": list(timed.runs), "busy": timed.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
-        """Time several candidates in turns, so that what the machine does meanwhile meets all of them; those
-        that fail are told, and the others are timed without them."""
+        """Time several candidates interleaved, so that what the machine does meanwhile affects all of them;
+        those that fail are reported, and the others are timed without them."""
         found = [
             self._ready({**fields, "signature": signature}, text)
             for signature, text in zip(fields["signatures"], texts.split(fields["mark"]), strict=True)
@@ -256,7 +256,7 @@ class Worker:
     def _time(self, function: CompiledFunction, name: str, calls: int, **options: Any) -> timing.Timing:
         """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones.
 
-        For about so many ``calls`` as many copies are made ready, those next in turn: each takes about 20 us.
+        For about so many ``calls`` as many copies are made ready, the next ones: each takes about 20 us.
         """
         task = self.tasks[name]
         if self.copied[0] != name:

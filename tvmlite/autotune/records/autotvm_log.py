@@ -31,7 +31,7 @@ def is_line(fields: Any) -> bool:
 
 
 def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``records.Record`` that the line ``fields`` tells; a ParseError if it is damaged."""
+    """The fields of ``records.Record`` that the line ``fields`` holds; a ParseError if it is damaged."""
     if fields.get("version") != VERSION:
         raise ParseError(f"a line of AutoTVM's version {fields.get('version')!r}, expected {VERSION}")
     match fields["input"]:
@@ -79,7 +79,7 @@ def _target(text: str) -> str:
     """Our string for TVM's: the machine it was measured on, this one if it does not say."""
     kind, *options = text.split() or [""]
     if kind != "llvm":
-        raise ParseError(f"AutoTVM: target {text!r} is no CPU's")
+        raise ParseError(f"AutoTVM: target {text!r} is not a CPU")
     kept = [option for option in options if option.startswith(_KEPT)]
     try:
         return str(Target.parse(" ".join(["llvm", *kept]) if kept else "native"))

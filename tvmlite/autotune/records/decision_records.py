@@ -1,6 +1,6 @@
 """Records of decisions about a graph: which alternative was taken, and what each was measured to take.
 
-They stand as lines of JSON in the file of the kernels' records (``records``), told apart by the field
+They are lines of JSON in the file of the kernels' records (``records``), distinguished by the field
 ``decision``. What is decided is a name here, which the compiler's passes know.
 """
 
@@ -21,8 +21,8 @@ from tvmlite.runtime import timing
 class DecisionRecord:
     """That ``taken`` is the alternative to take for the decision ``name`` on ``target``.
 
-    ``costs`` are seconds of the kernels concerned in each run of the model, by alternative, all taken in
-    turns with those of ``default``; empty where nothing was measured. ``note`` says why what was quicker is
+    ``costs`` are seconds of the kernels concerned in each run of the model, by alternative, all interleaved
+    with those of ``default``; empty where nothing was measured. ``note`` says why what was faster is
     not taken, ``threads`` how many it was measured with.
     """
 

@@ -52,7 +52,7 @@ def parsed(text: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON: {error}") from None
     if _is_deeper(fields, DEEPEST):
-        raise ParseError(f"more than {DEEPEST} lists lie in each other")
+        raise ParseError(f"more than {DEEPEST} nested lists")
     return fields
 
 
@@ -71,7 +71,7 @@ def seconds(value: object) -> float:
     """What a run took; a ParseError if ``value`` is no positive number."""
     made = number(value)
     if made is None or made <= 0:
-        raise ParseError(f"cost {value!r} is no positive number of seconds")
+        raise ParseError(f"cost {value!r} is not a positive number of seconds")
     return made
 
 
@@ -96,7 +96,7 @@ def _finite(text: str) -> float:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _is_deeper(value: object, levels: int) -> bool:

@@ -27,7 +27,7 @@ class History:
     _sound: set[str] = field(default_factory=set)
 
     def best_config(self, name: str, args: list[Any]) -> ConfigEntity | None:
-        """The best configuration of a task; None, with a word, if there is none."""
+        """The best configuration of a task; None, with a warning, if there is none."""
         key = json.dumps([name, args])
         found = self.best.get(key)
         if found is None:
@@ -48,7 +48,7 @@ class History:
         return True
 
     def _miss(self, key: str, why: str) -> None:
-        """Tell, once, that a task has no record that counts."""
+        """Warn, once, that a task has no record that counts."""
         if key not in self.missing:
             self.missing.append(key)
             warn(why)
@@ -58,12 +58,12 @@ class History:
 def apply_history_best(
     records: str | Path | Iterable[rec.Record], target: str | Target = "native"
 ) -> Iterator[History]:
-    """Within the block, templates are configured by the quickest record of their task on ``target``, whatever
+    """Within the block, templates are configured by the fastest record of their task on ``target``, whatever
     number of threads it was measured with.
 
     ``records`` are a file or the records themselves. Lines that are none, records of another machine or
-    version, and tasks without a record, which take their defaults, are told by a warning; so are comparisons
-    that lack the default's record, of which nothing is taken.
+    version, and tasks without a record, which take their defaults, are reported by a warning; so are
+    comparisons that lack the default's record, of which nothing is taken.
     """
     target = Target.parse(target)
     loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)

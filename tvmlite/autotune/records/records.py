@@ -29,10 +29,11 @@ ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer
 
 
 FINAL = "final"
-"""The origin of records of candidates timed in turns: those can be compared, times of trials hardly."""
+"""The origin of records of candidates that were timed interleaved: those can be compared, times of trials
+hardly."""
 
 LOST_DEFAULT = "a comparison lacks the default's record, which may have won: skipped"
-"""What is told where ``winner`` finds none."""
+"""The message where ``winner`` finds none."""
 
 TOGETHER = 0.5
 """Seconds between two records of a comparison at most; a comparison takes longer."""
@@ -45,14 +46,14 @@ def schedules_digest() -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """One candidate and what came of it.
+    """One candidate and its measurement.
 
     ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string,
-    ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, told in
-    ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in the
-    run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970, ``threads``
-    how many it was timed with, 0 if that is not told, ``schedules`` the digest of the code of schedules that
-    it was made with (``schedules_digest``), empty if that is not known.
+    ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, explained
+    in ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in
+    the run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970,
+    ``threads`` how many it was timed with, 0 if that is not known, ``schedules`` the digest of the code of
+    schedules that it was made with (``schedules_digest``), empty if that is not known.
     """
 
     task: tuple[str, tuple[Any, ...]]
@@ -113,7 +114,7 @@ class Record:
 
     @staticmethod
     def from_json(text: str) -> Record:
-        """Read ``to_json``'s line, or one of AutoTVM's; of anything else a ParseError says what is amiss.
+        """Read ``to_json``'s line, or one of AutoTVM's; of anything else a ParseError says what is wrong.
 
         Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
         """
@@ -147,7 +148,7 @@ _LATER: dict[str, Any] = {"threads": 0, "schedules": ""}
 
 @dataclass(frozen=True)
 class Damage:
-    """A line that is not a record: its number, from 1, and what is amiss."""
+    """A line that is not a record: its number, from 1, and what is wrong with it."""
 
     line: int
     reason: str
@@ -208,7 +209,7 @@ def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None
 def load(path: str | Path) -> Records:
     """The records in the file at ``path``; an InputError if it cannot be read.
 
-    A damaged line is skipped and told in ``damages``.
+    A damaged line is skipped and reported in ``damages``.
     """
     records: list[Record] = []
     damages: list[Damage] = []
@@ -249,18 +250,18 @@ def unusable(loaded: Records, target: Target) -> list[str]:
     notes = []
     if loaded.damages:
         first = loaded.damages[0]
-        notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
+        notes.append(f"{len(loaded.damages)} lines are not records; line {first.line}: {first.reason}")
     everything = (*loaded.records, *loaded.decisions)
     foreign = [r.target for r in everything if r.target != str(target)]
     if foreign:
-        told = fields.shortened(f"{len(foreign)} records are of another machine, the first {min(foreign)!r}")
-        notes.append(f"{told}: skipped")
+        note = fields.shortened(f"{len(foreign)} records are of another machine, the first {min(foreign)!r}")
+        notes.append(f"{note}: skipped")
     old = [r.code for r in loaded if not r.is_current]
     old += [d.code for d in loaded.decisions if d.code != core.VERSION]
     if old:
         first_old = fields.shortened(repr(min(old)))
-        told = f"{len(old)} records are of another version, the first {first_old}, not {core.VERSION}"
-        notes.append(f"{told}: skipped")
+        note = f"{len(old)} records are of another version, the first {first_old}, not {core.VERSION}"
+        notes.append(f"{note}: skipped")
     stale = sum(one.is_stale for one in current(loaded, target))
     if stale:
         notes.append(
@@ -274,8 +275,8 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     """The record to use for each task, by ``task_key``.
 
     The winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a lucky time
-    of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
-    Records of another version count for nothing: its spaces and its code may be others.
+    of a single trial does not beat times that were interleaved. Else the fastest; of equals the first.
+    Records of another version do not count: its spaces and its code may be others.
     """
     found: dict[str, Record] = {}
     records = current(records, target)
@@ -335,14 +336,14 @@ def _lines(file: Any) -> Iterator[bytes]:
 
 
 def _read(text: str) -> Record | DecisionRecord:
-    """What the line ``text`` tells; if that is nothing, a ParseError says in a few words what is amiss."""
+    """What the line ``text`` holds; a ParseError says in a few words what is wrong with it."""
     try:
         found = fields.parsed(text)
         if decision_records.is_line(found):
             return decision_records.decoded(found)
         made = Record(**autotvm_log.decode(found)) if autotvm_log.is_line(found) else _decoded(found)
         if not made.error and not made.ok:
-            raise ParseError("it has no error, but no costs or no verified answer")
+            raise ParseError("it has neither an error nor costs with a verified answer")
         return made
     except ParseError as error:
         raise ParseError(fields.shortened(error.message), Span.of_caller()) from None

@@ -13,13 +13,13 @@ HEADS = ("decision", "taken", "alternatives", "won")
 
 
 def table(records: Sequence[DecisionRecord]) -> list[str]:
-    """The lines of a table, what won most first; none if there is nothing to tell."""
+    """The lines of a table, what gains most first; none if there is nothing to show."""
     ordered = _ordered(records)
     return text.table([HEADS, *map(_cells, ordered)]) if ordered else []
 
 
 def section(records: Sequence[DecisionRecord]) -> str:
-    """The same as a part of a page; empty if there is nothing to tell."""
+    """The same as a part of a page; empty if there is nothing to show."""
     ordered = _ordered(records)
     if not ordered:
         return ""
@@ -36,17 +36,17 @@ def won(record: DecisionRecord) -> float:
 def _ordered(records: Sequence[DecisionRecord]) -> list[DecisionRecord]:
     """Those that something was measured of, or that are not as by default; what was tried together and is not
     taken as one."""
-    telling: list[DecisionRecord] = []
+    shown: list[DecisionRecord] = []
     together: dict[str, list[DecisionRecord]] = {}
     for one in records:
         if one.costs or one.taken != one.default:
-            telling.append(one)
+            shown.append(one)
         elif one.note:
             together.setdefault(one.note, []).append(one)
     for first, *others in together.values():
         more = f"{first.name} (and {len(others)} more)" if others else first.name
-        telling.append(replace(first, name=more))
-    return sorted(telling, key=lambda one: (-won(one), one.name))
+        shown.append(replace(first, name=more))
+    return sorted(shown, key=lambda one: (-won(one), one.name))
 
 
 def _cells(record: DecisionRecord) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What came of a tuning run, as one HTML file: the model before and after, its kernels, and each search."""
+"""The results of a tuning run as one HTML file: the model before and after, its kernels, and each search."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class ModelTime:
-    """Seconds of a run of a whole model before and after; how many times quicker, with its 95% interval."""
+    """Seconds of a run of a whole model before and after; how many times faster, with its 95% interval."""
 
     before: float
     after: float
@@ -46,10 +46,11 @@ class ModelTime:
     interval: tuple[float, float]
 
 
-def write(path: str | Path, tuned: Sequence[Tuned], **told: Any) -> Path:
-    """Write the page of ``tuned`` to ``path``, and give the path; ``told`` are the arguments of ``page``."""
+def write(path: str | Path, tuned: Sequence[Tuned], **options: Any) -> Path:
+    """Write the page of ``tuned`` to ``path``, and give the path; ``options`` are the arguments of
+    ``page``."""
     written = Path(path)
-    written.write_text(page(tuned, **told), encoding="utf-8")
+    written.write_text(page(tuned, **options), encoding="utf-8")
     return written
 
 
@@ -69,11 +70,11 @@ def page(
 ) -> str:
     """The HTML of a run: the same arguments give the same page.
 
-    ``facts`` are told under the title: date, machine, command. ``model`` are the times of a whole model, None
-    where it stays as it was or there is none, ``times`` those of its parts as its library measured them.
+    ``facts`` are shown under the title: date, machine, command. ``model`` are the times of a whole model,
+    None where it stays as it was or there is none, ``times`` those of its parts as its library measured them.
     ``outcomes`` say by tasks' keys why what was found is not used, ``skipped`` by kernels' names why they
     were not searched. ``peak`` is how many operations a second the machine can do, ``labels`` name tasks by
-    their keys, ``notes`` are told as they are, ``decisions`` are those about the model's graph.
+    their keys, ``notes`` are shown as they are, ``decisions`` are those about the model's graph.
     """
     ordered = sorted(tuned, key=kernels.seconds_before, reverse=True)
     measured = [one for one in ordered if one.best is not None]
@@ -91,7 +92,7 @@ def page(
 
 
 def _facts(facts: Mapping[str, str]) -> str:
-    inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(told)}</dd>" for name, told in facts.items())
+    inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
     return f'<dl class="about">{inside}</dl>' if inside else ""
 
 
@@ -102,15 +103,15 @@ def _header(tuned: Sequence[Tuned], model: ModelTime | None, notes: Sequence[str
     if model is not None:
         low, high = model.interval
         tiles += [(text.seconds(model.before), "a run before"), (text.seconds(model.after), "a run after")]
-        tiles.append((text.gain(model.gain), f"as quick, 95% interval {text.gain(low)} to {text.gain(high)}"))
+        tiles.append((text.gain(model.gain), f"as fast, 95% interval {text.gain(low)} to {text.gain(high)}"))
     tiles.append(
         (str(trials), f"trials of {len(tuned)} {'kernel' if len(tuned) == 1 else 'kernels'}, {failed} failed")
     )
     inside = "".join(
         f"<div><b>{escape(number)}</b> <span>{escape(what)}</span></div>" for number, what in tiles
     )
-    told = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
-    return f'<div class="tiles">{inside}</div>{told}'
+    shown = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    return f'<div class="tiles">{inside}</div>{shown}'
 
 
 def _model(times: Sequence[KernelTime]) -> str:
@@ -134,7 +135,7 @@ def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None, is_o
         default = rates[0] or None if rates else None
         figures = f"<figure>{curve(rates, default, peak / 1e9 if peak else None)}</figure>"
     if len(progress.predicted) > 2 and one.task.flop:
-        points = [(thought, speed / 1e9) for thought, speed in progress.predicted]
+        points = [(predicted, speed / 1e9) for predicted, speed in progress.predicted]
         figures += f"<figure>{scatter(points)}</figure>"
     name = escape(label_of(one.task, labels))
     return (
@@ -144,8 +145,8 @@ def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None, is_o
 
 
 def _counts(one: Tuned) -> str:
-    told = [f"{one.progress.trials} trials by {one.tuner}", f"{one.progress.weight:g} calls a run"]
-    told += [f"{count} {kind}" for kind, count in one.progress.failures.items()]
+    parts = [f"{one.progress.trials} trials by {one.tuner}", f"{one.progress.weight:g} calls a run"]
+    parts += [f"{count} {kind}" for kind, count in one.progress.failures.items()]
     if one.best is not None:
-        told.append(f"best: {one.best.config}")
-    return "; ".join(told)
+        parts.append(f"best: {one.best.config}")
+    return "; ".join(parts)

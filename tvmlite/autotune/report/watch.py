@@ -21,8 +21,8 @@ ROWS = 24
 """Tasks in the table: those whose kernels take most of the time."""
 
 COLUMNS = ("kernel", "of time", "trials", "failed", "GFLOP/s", "of peak", "best", "alone", "in model")
-"""``alone`` is how many times quicker the best is by itself than the default; ``in model`` how many times
-quicker that makes the whole, if the kernel gains as much in it."""
+"""``alone`` is how many times as fast as the default the best is by itself; ``in model`` how many times as
+fast that makes the whole, if the kernel gains as much in it."""
 
 
 def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
@@ -32,7 +32,7 @@ def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
 
 
 def expected_gain(tasks: Sequence[Progress]) -> float:
-    """How many times quicker the whole is, if each kernel gains in it what it gains by itself."""
+    """How many times faster the whole is, if each kernel gains in it what it gains by itself."""
     return 1 / (1 - sum(one.share * (1 - 1 / one.gain) for one in tasks))
 
 
@@ -45,7 +45,7 @@ class Watch:
             autotune.tune(tasks, "tune.jsonl", budget=600, callbacks=[watch])
 
     On a terminal with the package rich it is a table, else a line every ``SECONDS``. ``peak`` is how many
-    operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those of the run, to tell
+    operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those of the run, to show
     how much is left; ``labels`` name tasks by their keys.
     """
 
@@ -69,7 +69,7 @@ class Watch:
             arguments.whole("Watch: trials", trials, InputError, least=1)
         arguments.mapping("Watch: labels", labels, InputError)
         self.tasks: dict[str, Progress] = {}
-        self._started = self._told = time.monotonic()
+        self._started = self._printed = time.monotonic()
         self._live: Any = _live(self.stream)
 
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
@@ -78,8 +78,8 @@ class Watch:
             self.peak = max(self.peak, progress.best_flops)
         if self._live is not None:
             self._live.update(self._table())
-        elif time.monotonic() - self._told >= SECONDS:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._printed >= SECONDS:
+            self._printed = time.monotonic()
             print(self._line(progress), file=self.stream, flush=True)
 
     def say(self, message: str) -> None:
@@ -90,7 +90,7 @@ class Watch:
             print(message, file=self.stream, flush=True)
 
     def __enter__(self) -> Watch:
-        self._started = self._told = time.monotonic()
+        self._started = self._printed = time.monotonic()
         if self._live is not None:
             self._live.start()
         return self
@@ -143,7 +143,7 @@ class Watch:
         return f"{self.left()}; {name}: " + ", ".join(part for part in parts if part) + self._model()
 
     def _model(self) -> str:
-        """What all that was found would make of the whole; empty where nobody knows what part each takes."""
+        """The expected gain of the whole model; empty where it is not known what part each kernel takes."""
         if not any(one.share for one in self.tasks.values()):
             return ""
         return f"; the model {expected_gain(list(self.tasks.values())):.3f}x if each gains as much in it"
@@ -154,11 +154,11 @@ class Watch:
         title = f"tuning {len(self.tasks)} kernels, {self.left()}{self._model()}"
         table = Table(title=title, title_justify="left")
         rows = self.rows()
-        told = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-        for place in told:
+        filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+        for place in filled:
             table.add_column(COLUMNS[place], justify="right" if place else "left", no_wrap=True)
         for row in rows:
-            table.add_row(*(row[place] for place in told))
+            table.add_row(*(row[place] for place in filled))
         return table
 
 

@@ -60,8 +60,8 @@ Callback = Callable[[Progress, Sequence[Record]], object]
 class Search:
     """The tuning of one task, batch after batch; its default is tried first.
 
-    ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
-    not measured again, so that a run that was cut short goes on where it was. ``in_force`` are what
+    ``known`` are records of an earlier run with the same seed: where they hold the measurement of a proposal
+    it is not made again, so that a run that was cut short goes on where it was. ``in_force`` are what
     comparisons of earlier runs found best, each another, the last first; what is of another space counts for
     nothing.
     """
@@ -87,8 +87,8 @@ class Search:
         self.machine_waited = False
         self.jobs = jobs_of(runner)
         self.fills_machine = runner.threads * self.jobs >= processors()
-        """Whether candidates take all processors: who thinks meanwhile would take one from them, and of the
-        first they would be told twice the time."""
+        """Whether candidates take all processors: searching meanwhile would take one from them, and
+        falsify their times."""
         self._exhausted = False
         self._prepared = False
 
@@ -102,8 +102,8 @@ class Search:
         """One batch of at most ``most`` trials: proposed, built, measured, learned from.
 
         Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted. A task
-        of which nothing can be checked is over, and others go on. After a Ctrl-C nobody waits for what is
-        measured.
+        of which nothing can be checked is over, and others go on. After a Ctrl-C no measurement is waited
+        for.
         """
         try:
             self._step(most, measuring, callbacks)
@@ -131,16 +131,16 @@ class Search:
             return
         flop = progress.task.flop
         speeds = [flop / r.cost if r.ok else 0.0 for r in batch.records]
-        thought = [self.tuner.prediction(number) for number in proposed]
-        progress.predicted += [(p, s) for p, s in zip(thought, speeds, strict=True) if p is not None and s]
+        predicted = [self.tuner.prediction(number) for number in proposed]
+        progress.predicted += [(p, s) for p, s in zip(predicted, speeds, strict=True) if p is not None and s]
         self.tuner.learn(proposed, speeds)
 
     def final(self) -> tuple[list[Record], bool]:
-        """The best so far beside the default, timed in turns: the winner's record first, and whether they are
+        """The best so far and the default, timed interleaved: the winner's record first, and whether they are
         new, or an earlier run had come so far.
 
-        The default wins unless another is quicker beyond doubt: its interval lies below the default's. What
-        cannot be built has its record as well, so that nobody takes the default's for lost. There are no
+        The default wins unless another is significantly faster: its interval lies below the default's. What
+        cannot be built has its record as well, so that the default's is not taken for lost. There are no
         records where nothing can be checked any more.
         """
         trial = self.progress.trials
@@ -157,7 +157,8 @@ class Search:
         return _winner_first(records, self.default), is_new
 
     def _compared(self, configs: Sequence[ConfigEntity]) -> list[Record]:
-        """Records of ``configs`` timed in turns, all of one time: by it they are together."""
+        """Records of ``configs``, timed interleaved; they all have one time, which shows that they belong
+        together."""
         builder, trial = self.tuner.builder, self.progress.trials
         built = [builder.built(config) for config in configs]
         candidates = [one for one in built if isinstance(one, Candidate)]
@@ -180,14 +181,14 @@ class Search:
         )
 
     def prepare(self) -> None:
-        """Tell the machine what the task computes, if it does not know yet."""
+        """Send the machine the task's reference, if it does not have it yet."""
         if not self._prepared:
             task = self.progress.task
             self.runner.prepare(task.key, reference(task), self.tuner.seed)
             self._prepared = True
 
     def _proposed(self, count: int, batch: _Batch) -> list[int]:
-        """What is to be tried besides the default, which is measured while a tuner first looks around."""
+        """What is to be tried besides the default, which is measured while a tuner begins its search."""
         if self.progress.trials == 0:
             index = self.progress.task.config_space.index_of(self.default.settings)
             if index is not None:
@@ -277,7 +278,7 @@ class _Batch:
         self.pending.append((trial, config, tuner.builder.trace(config), outcome))
 
     def _measured(self, made: _Candidate) -> Outcome:
-        """What comes of a candidate: of its code, or of its loops if there is no code of it yet."""
+        """The measurement of a candidate: by its code, or by its loops if there is no code of it yet."""
         task, runner = self.search.progress.task, self.search.runner
         with made.lock:
             made.is_taken = True
@@ -289,11 +290,11 @@ class _Batch:
         return runner.measure(task.key, made.built)
 
     def start(self, proposed: Sequence[int]) -> None:
-        """Hand all to be measured; waits until they are, and has the tuner think meanwhile, unless these are
+        """Hand all to be measured; waits until they are, and has the tuner search meanwhile, unless these are
         the last.
 
-        Code that the machine has not begun to make is made here, so that it need not; but only when the tuner
-        has thought, if it was the machine that waited the last time.
+        Code that the machine has not begun to make is made here, so that it need not; but only after the
+        tuner has proposed, if it was the machine that waited the last time.
         """
         search = self.search
         for number in proposed:
@@ -322,10 +323,10 @@ class _Batch:
                     made.built = self.search.tuner.builder.built(made.config)
 
     def finish(self) -> list[Record]:
-        """Count what has come of the batch; gives the records that are new."""
+        """Count the results of the batch; gives the records that are new."""
         for *_, one in self.pending:
             if isinstance(one, Future):
-                one.cancel()  # what nobody waits for any more
+                one.cancel()  # its result is not wanted any more
         new = []
         tuner = self.search.tuner
         for trial, config, trace, outcome in self.pending:
@@ -346,7 +347,7 @@ class _Batch:
 
 
 def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
-    """Of records of a comparison, the winner's first, those that failed last: the quickest where the default
+    """Of records of a comparison, the winner's first, those that failed last: the fastest where the default
     could not be timed, the default's where nothing could."""
     if not records or records[0].config.settings != default.settings or not records[0].ok:
         return sorted(records, key=lambda r: r.cost)

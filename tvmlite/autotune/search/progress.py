@@ -18,10 +18,10 @@ class Progress:
     """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error.
 
     ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
-    what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
+    what the tuner predicted for a candidate, beside its operations a second; ``weight``
     is how often the task's kernel runs in what is tuned, ``share`` what part of its time that takes by
-    default (0: nobody knows), ``busy`` the share of the machine that other processes used while each
-    candidate was timed, where the machine tells; ``in_force`` are what comparisons of earlier runs found
+    default (0: not known), ``busy`` the share of the machine that other processes used while each
+    candidate was timed, where that is known; ``in_force`` are what comparisons of earlier runs found
     best, the last first, ``default`` the trial of the default, if that went well.
     """
 
@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def best(self) -> Record | None:
-        """The quickest so far."""
+        """The fastest so far."""
         return self.leaders[0] if self.leaders else None
 
     @property
@@ -52,13 +52,13 @@ class Progress:
 
     @property
     def gain(self) -> float:
-        """How many times quicker the best so far is by itself than the default, which is tried first; 1 as
-        long as nobody knows."""
+        """How many times as fast as the default, which is tried first, the best so far is by itself; 1 as
+        long as that is not known."""
         known = self.best is not None and self.curve and math.isfinite(self.curve[0])
         return self.curve[0] / self.curve[-1] if known else 1.0
 
     def finalists(self, most: int, slowest: float = math.inf) -> list[ConfigEntity]:
-        """What is to be held against the default: the best, at most so many, that took less than ``slowest``
+        """What is to be compared with the default: the best, at most so many, that took less than ``slowest``
         seconds; and among them, whatever its trial said, what is in force, so that a later run never puts
         something slower in its place without having compared them."""
         default = self.task.default.settings

@@ -1,4 +1,4 @@
-"""Where a cost model's best predictions are: a small space is gone through, a large one annealed."""
+"""Where a cost model's best predictions are: a small space is searched in full, a large one by annealing."""
 
 from __future__ import annotations
 

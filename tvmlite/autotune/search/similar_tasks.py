@@ -1,4 +1,4 @@
-"""What was quick in tasks of other shapes, as configurations of this one."""
+"""What was fast in tasks of other shapes, as configurations of this one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TASKS = 3
 """So many other tasks are looked at, those of nearest shape."""
 
 BEST = 4
-"""So many of the quickest of each."""
+"""So many of the fastest of each."""
 
 _NUMBER = re.compile(r"\d{1,18}")
 """No extent has more digits; a line of a file may."""
 
 
 def configurations(records: Iterable[Record], task: Task) -> list[int]:
-    """Numbers of configurations of ``task`` as near as can be to those that were quickest in the tasks of
+    """Numbers of configurations of ``task`` as near as can be to those that were fastest in the tasks of
     ``records`` that differ from it in numbers alone: first the best of each such task, that of the nearest
     shape first, then the second best of each, and so on; each once.
 

@@ -54,7 +54,7 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
 
 
 def complete(schedule: Schedule) -> Schedule:
-    """Arrange the stages of ``schedule`` that nobody has arranged yet; those that are stay as they are.
+    """Arrange the stages of ``schedule`` that are not arranged yet; the others stay as they are.
 
     ::
 
@@ -76,6 +76,6 @@ def _generated(name: str, tensors: Sequence[Tensor]) -> tuple[Schedule, list[Ten
     results = [tensor for tensor in tensors if not isinstance(tensor.op, PlaceholderOp)]
     if not results:
         raise ScheduleError(
-            f"template {name!r} gave {len(tensors)} tensors and none that is computed", Span.of_caller()
+            f"template {name!r} gave {len(tensors)} tensors, none of which is computed", Span.of_caller()
         )
     return complete(create_schedule([tensor.op for tensor in results])), list(tensors)

@@ -1,4 +1,4 @@
-"""Tuners: each proposes configurations and learns from what came of them; here random, grid and genetic."""
+"""Tuners: each proposes configurations and learns from their measurements; here random, grid and genetic."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Tuner:
         """Called while a batch is being measured: time to prepare for the next."""
 
     def prediction(self, index: int) -> float | None:
-        """What is thought of a configuration, higher for quicker ones; None if nothing is."""
+        """What is predicted for a configuration, higher for faster ones; None if nothing is."""
         return None
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
-        """What came of configurations: operations a second, 0 for those that failed."""
+        """Take the measurements of configurations: operations a second, 0 for those that failed."""
         self.speeds.update(zip(indices, speeds, strict=True))
 
     def tune(
@@ -114,7 +114,7 @@ class GridSearchTuner(Tuner):
 
 
 class GATuner(Tuner):
-    """A genetic algorithm: knobs of two quick parents mixed, now and then one changed."""
+    """A genetic algorithm: knobs of two fast parents mixed, now and then one changed."""
 
     name = "genetic"
 

@@ -1,14 +1,14 @@
 """The tuner that learns: a cost model of loops says what to measure next.
 
 Three things are known of a configuration at three prices. Its knobs cost nothing, so that a model of knobs
-can go through the whole space; its loops cost a few milliseconds of lowering, and tell much more
+can search the whole space; its loops cost a few milliseconds of lowering, and say much more
 (``loop_features``); its time costs a measurement. So the model of loops learns from measurements, beginning
 with what it knew before (``prior``), the model of knobs learns from what the model of loops says of all that
-was lowered, and what the model of knobs thinks best is lowered next, with neighbours of the best measured: a
-model that knows much beforehand sees little difference between those it likes. What cannot be built is found
-out by lowering, and costs no trial.
+was lowered, and what the model of knobs predicts to be the fastest is lowered next, with neighbours of the
+best measured: a model that knows much in advance sees little difference between those it prefers. What cannot
+be built is found out by lowering, and costs no trial.
 
-What is thought best is much alike, and so is what is wrong with it. So what the model may be off by counts as
+The best predictions are much alike, and so are their errors. So the uncertainty of the model counts as
 well (Srinivas et al., "Gaussian Process Optimization in the Bandit Setting", ICML 2010): less for each
 measurement of a tile of the same kind.
 """
@@ -35,8 +35,8 @@ POOL = 48
 """Random configurations that are lowered before anything is measured."""
 
 ROUNDS = 8
-"""How often ``LOWERED`` more are then lowered, each time what is thought best by what was: of what is drawn
-at random far fewer are as good."""
+"""How often ``LOWERED`` more are then lowered, each time those predicted to be the best: of those drawn at
+random far fewer are as good."""
 
 LOWERED = 24
 """How many more are lowered while a batch is measured, half of them like the best."""
@@ -56,34 +56,34 @@ CHILDREN = 24
 """Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
 
 HANDED = 6
-"""Of a batch, so many at most are those that were quick in other shapes: what is measured besides tells what
-is quick in this one."""
+"""Of a batch, so many at most are those that were fast in other shapes: the rest shows what is fast in this
+one."""
 
 UNCERTAINTY = 0.2
 """By what power of two the model may be off on a kind of tile of which nothing was measured."""
 
 PRIOR_TRIALS = 24
-"""After so many measurements what was known beforehand counts half."""
+"""After so many measurements what was known in advance counts half."""
 
 _TILE = [
     NAMES.index(f"{n}: {name}")
     for n in range(STATEMENTS)
     for name in ("lanes", "full", "unrolled", "kept", "contiguous", "broadcast", "scattered", "store", "held")
 ]
-"""The features that tell kinds of tiles apart."""
+"""The features that distinguish kinds of tiles."""
 
 
 MOST_REFUSED = 64
 """After so many configurations in a batch that cannot be built those that follow are trials, which fail: what
-is wrong with them is told and counted, and the search comes to its end."""
+is wrong with them is reported and counted, and the search comes to its end."""
 
 
 class XGBTuner(Tuner):
-    """Measures what a cost model thinks quickest, and learns from it.
+    """Measures what a cost model predicts to be the fastest, and learns from it.
 
     One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
-    is known beforehand of the loops of whatever task; the model that comes with the package for the task's
-    target, unless another is given. ``handed`` are numbers of configurations like those that were quick in
+    is known in advance of the loops of whatever task; the model that comes with the package for the task's
+    target, unless another is given. ``handed`` are numbers of configurations like those that were fast in
     other shapes (``similar_tasks``): they are measured first.
     """
 
@@ -117,7 +117,7 @@ class XGBTuner(Tuner):
         self._nodes = 0.0
 
     def propose_next(self) -> None:
-        """Lower what the model of knobs thinks best."""
+        """Lower what the model of knobs predicts to be the fastest."""
         if not self._rows:
             return
         numbers, scores = self._scored()
@@ -138,7 +138,7 @@ class XGBTuner(Tuner):
         self._lower([*near, *best])
 
     def prediction(self, index: int) -> float | None:
-        """What was thought beforehand of what was lowered: the logarithm of its speed by the best's."""
+        """What the prior predicted for what was lowered: the logarithm of its speed relative to the best."""
         return self._priors.get(index)
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
@@ -190,7 +190,7 @@ class XGBTuner(Tuner):
 
     def _next_handed(self, count: int) -> list[int]:
         """The next ``count`` of those that were handed over, without such as cannot be built or cannot be
-        told from others."""
+        distinguished from others."""
         chosen: list[int] = []
         while self.handed and len(chosen) < count:
             number = self.handed.pop(0)
@@ -215,8 +215,8 @@ class XGBTuner(Tuner):
         return chosen
 
     def _unlike(self, chosen: Sequence[int]) -> list[int]:
-        """What was lowered and can be told from all that was proposed or ``chosen``: knobs may say nothing,
-        such as in which order loops of one turn are."""
+        """What was lowered and can be distinguished from all that was proposed or ``chosen``: knobs may
+        change nothing, such as the order of loops of one iteration."""
         taken = [n for n in (*self.proposed, *chosen) if n in self._rows]
         looks = {self._rows[n].tobytes() for n in taken}
         return [n for n, row in self._rows.items() if row.tobytes() not in looks]
@@ -237,7 +237,7 @@ class XGBTuner(Tuner):
         return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), self._trusted(numbers))
 
     def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
-        """What was thought of configurations beforehand, the less the more was measured."""
+        """The prior's predictions, which count the less the more was measured."""
         known = np.array([self._priors[n] for n in numbers], np.float32)
         return known * np.float32(PRIOR_TRIALS / (PRIOR_TRIALS + len(self.speeds)))
 

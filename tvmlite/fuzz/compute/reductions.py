@@ -1,4 +1,4 @@
-"""Computes that reduce: sums and kin, products of matrices, pairs."""
+"""Computes that reduce: sums, extremes and others, products of matrices, pairs."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ def scan(b: Builder) -> bool:
     states = [_state(b, x) for _ in range(b.rnd.choice((1, 1, 2)))]
     firsts = [_first(b, x, one, rows) for one in states]
     made = len(b.computed)
-    read = list(states)
+    stages = []
     if b.rnd.random() < 0.4:
-        read.append(_between(b, x, states, rows))
+        stages.append(_between(b, x, states, rows))
     if len(x.dims) == 2 and b.rnd.random() < 0.3:
-        read.append(_total(b, states[0], rows))
-    nexts = [_next(b, x, one, read, rows) for one in states]
+        stages.append(_total(b, states[0], rows))
+    nexts = [_next(b, x, one, states, stages, rows) for one in states]
     del b.computed[made:]  # parts of the scan, none of which is read or computed by itself
     names = [b.fresh("T") for _ in states]
     parts = (_listed([one.name for one in part]) for part in (firsts, nexts, states))
@@ -86,18 +86,14 @@ def _total(b: Builder, state: Known, rows: int) -> Known:
     return _part(b, state.dims[:1], f"te.sum({read}, axis={k})", state.dtype)
 
 
-def _next(b: Builder, x: Known, state: Known, read: list[Known], rows: int) -> Known:
+def _next(b: Builder, x: Known, state: Known, states: list[Known], stages: list[Known], rows: int) -> Known:
     """The row that follows."""
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
-    for one in read:
-        own = one.name.startswith("P")
-        leaves.append(
-            Leaf(
-                f"{one.name}[{index(axes[: len(one.dims)])}]" if own else _before(b, one, axes, rows),
-                one.dtype,
-            )
-        )
+    for one in states:
+        leaves.append(Leaf(_before(b, one, axes, rows), one.dtype))
+    for one in stages:
+        leaves.append(Leaf(f"{one.name}[{index(axes[: len(one.dims)])}]", one.dtype))
     body = Expressions(b.rnd, leaves, axes[1:]).value(state.dtype, b.rnd.randint(0, 2))
     used = [leaf.text for leaf in leaves[1:] if leaf.dtype == state.dtype]
     more = [text for text in used if text not in body]  # every stage is read

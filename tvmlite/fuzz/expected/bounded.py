@@ -138,7 +138,7 @@ def bits_needed(value: np.ndarray) -> np.ndarray:
 
 
 def difference(wanted: Bounded, got: np.ndarray) -> tuple[np.ndarray, int]:
-    """Where ``got`` is not what was ``wanted``, and how many elements could be told."""
+    """Where ``got`` is not what was ``wanted``, and how many elements could be checked."""
     error = wanted.error
     known = np.isfinite(error)
     if not wanted.is_float:

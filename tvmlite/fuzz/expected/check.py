@@ -1,4 +1,5 @@
-"""One program under all judges: interpreters of both forms, both code generators, the definition's value."""
+"""One program compared in all ways: interpreters of both forms, both code generators, the definition's
+value."""
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ def prepare(
 ) -> Job:
     """Lower ``schedule``, evaluate its definition, and compare the lowered form. Raises Wrong or Refused.
 
-    ``stage`` is told what is about to run.
+    ``stage`` is called with the name of what is about to run.
     """
     args = [*arguments(schedule)]
     bound = _variables(args, dict(program.sizes))
@@ -135,7 +136,7 @@ def prepare(
 
 
 def _definitions(schedule: te.Schedule) -> Callable[[te.Tensor], te.Tensor]:
-    """What a tensor was defined as, before ``cache_write`` and kin rewrote its stage."""
+    """What a tensor was defined as, before primitives such as ``cache_write`` rewrote its stage."""
 
     def original(tensor: te.Tensor) -> te.Tensor:
         return schedule[tensor].origin_op.output(tensor.value_index)

@@ -82,8 +82,8 @@ class _Evaluation:
         return made
 
     def scan(self, op: ScanOp) -> list[Bounded]:
-        """Row by row: what is done at each turn is evaluated whole, with the rows that are there so far; of
-        what that gives one row counts, in the others are reads of rows that are not there yet."""
+        """Row by row: what is done in each iteration is evaluated whole, with the rows that are there so far;
+        of what that gives one row counts, in the others are reads of rows that are not there yet."""
         rows, body = self.number(op.state[0].shape[0]), op.body()
         states = [_lost(tuple(map(self.number, one.shape)), one.dtype) for one in op.state]
         order = [one for one in _producers_first(op.update) if one in body]
@@ -91,11 +91,11 @@ class _Evaluation:
         for state, first in zip(states, op.init, strict=True):
             _set_rows(state, slice(0, begin), self.tensor(first))
         self.known.update(zip(op.state, states, strict=True))
-        for turn in range(begin, rows):
+        for row in range(begin, rows):
             for one in order:
                 self.operation(one)
             for state, following in zip(states, op.update, strict=True):
-                _set_rows(state, slice(turn, turn + 1), self.known[following])
+                _set_rows(state, slice(row, row + 1), self.known[following])
         for one in (*op.state, *(made for made in order for made in made.outputs)):
             self.known.pop(one, None)
         self.known.update(zip(op.outputs, states, strict=True))
@@ -287,8 +287,8 @@ class _Reduction:
         """One term after another; any order must give the same where terms are exact."""
         combiner = self.node.combiner
         state = self.starts
-        for turn in range(self.terms[0].value.shape[-1]):
-            terms = [Bounded(x.value[..., turn], x.error[..., turn], x.dtype) for x in self.terms]
+        for n in range(self.terms[0].value.shape[-1]):
+            terms = [Bounded(x.value[..., n], x.error[..., n], x.dtype) for x in self.terms]
             values = dict(zip(combiner.left, state, strict=True)) | dict(
                 zip(combiner.right, terms, strict=True)
             )
@@ -330,8 +330,8 @@ def _execute(stmt: ir.Stmt, scope: _Scope) -> None:
                 _execute(one, scope)
         case ir.For(var, first, extent, body):
             begin, count = int(_now(scope, first).value), int(_now(scope, extent).value)
-            for turn in range(count):
-                scope.values[var] = exact(np.asarray(begin + turn), var.dtype)
+            for value in range(begin, begin + count):
+                scope.values[var] = exact(np.asarray(value), var.dtype)
                 _execute(body, scope)
         case ir.If(condition, then, otherwise):
             if _now(scope, condition).value:

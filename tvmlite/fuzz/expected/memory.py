@@ -1,4 +1,4 @@
-"""Arrays that end at a page nobody may touch: an access beyond them ends the process, there and then."""
+"""Arrays that end at a protected page: an access beyond them ends the process at once."""
 
 from __future__ import annotations
 

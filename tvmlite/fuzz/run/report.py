@@ -16,12 +16,12 @@ def table(counts: Counts) -> str:
     for place in range(max(len(computes), len(primitives))):
         left = _row(computes, place, counts)
         lines.append(f"{left:<30}    {_row(primitives, place, counts)}".rstrip())
-    told = 100 * counts.compared / max(counts.elements, 1)
+    checked = 100 * counts.compared / max(counts.elements, 1)
     lines.append("")
     lines.append(
         f"{'interrupted: ' if counts.interrupted else ''}"
         f"{counts.cases} cases in {counts.seconds:.0f} s, {len(counts.findings)} wrong; "
-        f"{counts.refused.total()} refused when lowered; {told:.1f}% of {counts.elements} elements "
+        f"{counts.refused.total()} refused when lowered; {checked:.1f}% of {counts.elements} elements "
         "could be checked"
     )
     lines.append(f"mistakes made on purpose and refused as they should be: {_listed(counts.mistakes)}")

@@ -29,6 +29,11 @@ class Finding:
     text: str
     program: Program | None
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether a refusal was wrong or missing while the program was made: such cannot be shrunk."""
+        return self.signature.partition(":")[0] == "refusal"
+
 
 @dataclass
 class Counts:

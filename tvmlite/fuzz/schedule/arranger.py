@@ -109,7 +109,7 @@ class Arranger:
             self.fixed[self.names[label]] = known
 
     def extent(self, axis: IterVar) -> int:
-        """How many turns the loop may have."""
+        """How many iterations the loop may have."""
         if axis not in self.extents:
             if axis.dom is None:
                 return 1

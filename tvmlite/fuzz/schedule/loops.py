@@ -8,7 +8,7 @@ from tvmlite.te.schedule.stage_base import SHRINK
 from tvmlite.te.tensor.tensor import IterVar
 
 UNROLLED = 64
-"""The most turns that loops marked for unrolling may have together, in one stage."""
+"""The most iterations that loops marked for unrolling may have together, in one stage."""
 
 
 LANES = 64
@@ -16,7 +16,7 @@ LANES = 64
 
 
 def split(a: Arranger, stage: Stage) -> None:
-    """A loop becomes two, or two and then some for what fills no tile."""
+    """A loop becomes two, or two and smaller ones for what fills no tile."""
     leaves = _free_to_change(stage)
     if not leaves or len(stage.leaf_iter_vars) > 9:
         return
@@ -96,17 +96,17 @@ def reorder(a: Arranger, stage: Stage) -> None:
 
 
 def unroll(a: Arranger, stage: Stage) -> None:
-    """A loop is repeated, if that is not too long."""
+    """A loop is written out, if that is not too long."""
     axis = some_leaf(a, stage)
-    turns = 1
+    copies = 1
     for one, kind in stage.loop_kinds.items():
-        turns *= a.extent(one) if kind in ("unroll", "vectorize") else 1
-    if axis is not None and a.is_fixed(axis) and turns * a.extent(axis) <= UNROLLED:
+        copies *= a.extent(one) if kind in ("unroll", "vectorize") else 1
+    if axis is not None and a.is_fixed(axis) and copies * a.extent(axis) <= UNROLLED:
         a.attempt("unroll", f"s[{a.tensor(stage)}].unroll({a.label(stage, axis)})")
 
 
 def parallel(a: Arranger, stage: Stage) -> None:
-    """A loop is shared out."""
+    """A loop is divided among threads."""
     axis = some_leaf(a, stage, "data")
     if axis is not None:
         a.attempt("parallel", f"s[{a.tensor(stage)}].parallel({a.label(stage, axis)})")

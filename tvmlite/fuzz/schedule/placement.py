@@ -86,7 +86,7 @@ def _sources(stage: Stage) -> list[t.Tensor]:
 
 
 def double_buffers(a: Arranger) -> None:
-    """Some of the stages computed in a loop of their reader are computed a turn ahead."""
+    """Some of the stages computed in a loop of their reader are computed one iteration ahead."""
     for stage in a.stages():
         parent, axis = stage.attach_stage, stage.attach_ivar
         if stage.attach_type != AT or parent is None or axis is None or a.rnd.random() > 0.25:

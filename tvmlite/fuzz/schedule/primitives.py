@@ -1,4 +1,4 @@
-"""Random uses of the primitives about memory and order: what a stage's elements and turns are."""
+"""Random uses of the primitives about memory and order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def prefetch(a: Arranger, stage: Stage) -> None:
-    """What later turns read is asked for."""
+    """What later iterations read is prefetched."""
     names = [name for tensor in stage.op.inputs if (name := name_of(a, tensor)) is not None]
     axis = some_leaf(a, stage)
     if names and axis is not None:

@@ -64,7 +64,7 @@ def tensorize(a: Arranger, stage: Stage) -> None:
 
 
 def _factor(a: Arranger, axis: te.IterVar) -> int:
-    """How many turns of a loop the intrinsic takes: mostly a divisor of all."""
+    """How many iterations of a loop the intrinsic takes: mostly a divisor of all."""
     if not a.is_fixed(axis) or a.extent(axis) == 0:
         return 1
     extent = a.extent(axis)

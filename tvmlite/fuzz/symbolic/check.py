@@ -26,7 +26,7 @@ def check(case: Case) -> int:
     of it: no error is the fault of a case whose graph the interpreter carries out."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a template that does not fit is a fault, though one is told
+            warnings.simplefilter("error")  # a template that does not fit is a fault, though only a warning
             compiled = compile(case.module)
     except (TvmliteError, UserWarning) as error:
         raise Wrong("compile", type(error).__name__, str(error)) from error

@@ -57,20 +57,20 @@ def dense_of_open_depth(inputs: Inputs, rnd: random.Random) -> Expr:
 @family
 def matmul(inputs: Inputs, rnd: random.Random) -> Expr:
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 7, 16, 24), 0.6) for _ in range(3))
-    turn_a, turn_b = rnd.random() < 0.4, rnd.random() < 0.4
-    a = inputs.tensor((depth, rows) if turn_a else (rows, depth))
-    b = inputs.tensor((columns, depth) if turn_b else (depth, columns))
-    return call("nn.matmul", a, b, transpose_a=turn_a, transpose_b=turn_b)
+    transposed_a, transposed_b = rnd.random() < 0.4, rnd.random() < 0.4
+    a = inputs.tensor((depth, rows) if transposed_a else (rows, depth))
+    b = inputs.tensor((columns, depth) if transposed_b else (depth, columns))
+    return call("nn.matmul", a, b, transpose_a=transposed_a, transpose_b=transposed_b)
 
 
 @family
 def batch_matmul(inputs: Inputs, rnd: random.Random) -> Expr:
     batch = fixed_or_open(rnd, (1, 2, 6))
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 8, 16), 0.6) for _ in range(3))
-    turn = rnd.random() < 0.5
+    transposed = rnd.random() < 0.5
     a = inputs.tensor((batch, rows, depth))
-    b = inputs.tensor((rnd.choice((batch, 1)), *((columns, depth) if turn else (depth, columns))))
-    return call("nn.batch_matmul", a, b, transpose_b=turn)
+    b = inputs.tensor((rnd.choice((batch, 1)), *((columns, depth) if transposed else (depth, columns))))
+    return call("nn.batch_matmul", a, b, transpose_b=transposed)
 
 
 @family

@@ -94,7 +94,7 @@ class Inputs:
         return call("strided_slice", both, begin=(0,), end=(normal_dim(extent),), axes=(axis,))
 
     def _reshaped(self, shape: Shape, dtype: str) -> Expr:
-        """A tensor with a product taken apart, or two axes put together."""
+        """A tensor whose axis is split where its extent is a product, or with two axes merged."""
         for axis, extent in enumerate(shape):
             if isinstance(extent, te.Mul):
                 apart = (*shape[:axis], normal_dim(extent.a), normal_dim(extent.b), *shape[axis + 1 :])
@@ -123,10 +123,10 @@ class Inputs:
         """A transposition of a tensor of other order."""
         axes = list(range(len(shape)))
         self.rnd.shuffle(axes)
-        turned: list[Dim] = [0] * len(shape)
+        given: list[Dim] = [0] * len(shape)
         for position, axis in enumerate(axes):
-            turned[axis] = shape[position]
-        return call("transpose", self.param(turned, dtype), axes=tuple(axes))
+            given[axis] = shape[position]
+        return call("transpose", self.param(given, dtype), axes=tuple(axes))
 
 
 def after(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
@@ -147,7 +147,7 @@ def after(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
 
 def _rearranged(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
     rnd, rank = inputs.rnd, len(shape)
-    kind = rnd.choice(("merge", "first merge", "slice", "turn", "sum", "softmax"))
+    kind = rnd.choice(("merge", "first merge", "slice", "transpose", "sum", "softmax"))
     if kind == "merge" and rank > 1:
         last = normal_dim(shape[-2] * shape[-1])
         return call("nn.relu", reshaped(value, (*shape[:-2], last)))
@@ -157,7 +157,7 @@ def _rearranged(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
     if kind == "slice" and rank:
         axis = rnd.randrange(rank)
         return call("strided_slice", value, begin=(0,), end=(2**31,), strides=(2,), axes=(axis,))
-    if kind == "turn" and rank > 1:
+    if kind == "transpose" and rank > 1:
         return call("transpose", value, axes=(*range(rank - 2), rank - 1, rank - 2))
     if kind == "sum" and rank:
         return call("sum", value, axis=(rnd.randrange(rank),))

@@ -55,7 +55,7 @@ def interleaved(recurrence: Expr, gates: int, size: int, make: Callable[..., Exp
     """An integer recurrence ``(size, gates * size)`` as int8 ``(blocks, groups, gates, LANES * TOGETHER)``.
 
     Element (b, k, g, j * TOGETHER + i) is what state ``k * TOGETHER + i`` adds to gate g of unit
-    ``b * LANES + j``; what is beyond the size is 0. ``make`` makes a call: ``make(operator, *args, **attrs)``.
+    ``b * LANES + j``; what is beyond the size is 0. ``make(operator, *args, **attrs)`` makes a call.
     """
     blocks, groups = -(-size // LANES), -(-size // TOGETHER)
     width = ((0, groups * TOGETHER - size), (0, 0), (0, blocks * LANES - size))

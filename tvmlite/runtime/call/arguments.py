@@ -20,9 +20,9 @@ WORTH_ALIGNING = 16384
 
 
 class ArrayParameter:
-    """An input or output, with what a call needs of it at hand.
+    """An input or output, with what a call needs of it prepared.
 
-    ``shape`` is the whole shape where it is known, else None. ``unread`` says that an extent is told by
+    ``shape`` is the whole shape where it is known, else None. ``unread`` says that an extent is decided by
     ``NAME_shapes`` alone.
     """
 
@@ -88,7 +88,7 @@ def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
 def read_sizes(
     function: str, expected: ArrayParameter, shape: tuple[int, ...], sizes: dict[str, int]
 ) -> None:
-    """Check ``shape`` against the expected one, and put the sizes it tells in ``sizes``."""
+    """Check ``shape`` against the expected one, and put the sizes in it in ``sizes``."""
     if len(shape) != len(expected.dims):
         raise wrong_shape(function, expected, shape)
     for given, wanted in zip(shape, expected.dims, strict=True):
@@ -155,7 +155,7 @@ def _physical_memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        return 2**47  # not told: what a processor can address
+        return 2**47  # not known: what a processor can address
 
 
 def bytes_of(expected: ArrayParameter, shape: tuple[int, ...]) -> int:

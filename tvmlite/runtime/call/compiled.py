@@ -236,7 +236,7 @@ class CompiledFunction(InProcess):
                 return
             needed = reported[0]
             if needed < 0:
-                raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
+                raise InputError(f"{self.name}: these data need a workspace beyond any machine's memory")
             arguments.check_memory(self.name, [("workspace", needed)])
             scratch.grow(needed + needed // _HEADROOM, self.name)
 
@@ -329,7 +329,7 @@ class CompiledFunction(InProcess):
         for place, name in self._size_places:
             if name not in sizes:
                 raise InputError(
-                    f"{self.name}: size {name!r} cannot be read off the shape of any array given"
+                    f"{self.name}: size {name!r} does not follow from the shape of any array given"
                 )
             row[place] = sizes[name]
         plan = self._planner.plan(tuple([row[place] for place, _ in self._size_places]))

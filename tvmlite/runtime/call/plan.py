@@ -83,10 +83,10 @@ class Planner:
             )
             return known, self.signature.workspace or 0
         self._refuse_beyond_memory(sizes)
-        told = _ffi.new("int64_t[]", sum(len(a.dims) for a in self.arrays) + 1)
-        check_code(self.signature, self._shapes(told, threads, *sizes))
-        numbers = iter(list(told))
-        return tuple(tuple(next(numbers) for _ in a.dims) for a in self.arrays), next(numbers)
+        numbers = _ffi.new("int64_t[]", sum(len(a.dims) for a in self.arrays) + 1)
+        check_code(self.signature, self._shapes(numbers, threads, *sizes))
+        values = iter(list(numbers))
+        return tuple(tuple(next(values) for _ in a.dims) for a in self.arrays), next(values)
 
     def _refuse_beyond_memory(self, sizes: tuple[int, ...]) -> None:
         """Numbers that no input's shape bears out must not overflow when shapes multiply them."""
@@ -104,10 +104,10 @@ def _shape_text(shape: tuple[int, ...]) -> str:
 def check_code(signature: Signature, code: int, sizes: Sequence[tuple[str, Any]] = ()) -> None:
     """An ExecutionError with its message if ``code``, what a compiled function returned, is not 0.
 
-    ``sizes`` are those of the call, by name, which it tells.
+    ``sizes`` are those of the call, by name, which it names.
     """
     if code:
         known = 0 < code <= len(signature.messages)
         message = signature.messages[code - 1] if known else f"stopped with code {code}"
-        told = ", ".join(f"{name} is {size}" for name, size in sizes)
-        raise ExecutionError(f"{signature.name}: {message}{f' ({told})' if told else ''}")
+        known = ", ".join(f"{name} is {size}" for name, size in sizes)
+        raise ExecutionError(f"{signature.name}: {message}{f' ({known})' if known else ''}")

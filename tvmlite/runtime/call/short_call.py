@@ -1,11 +1,10 @@
 """The short way to call a function with sizes that were all known when it was compiled, or in a call before.
 
 A model that takes microseconds must not spend as many on being called: what such a call needs is known
-beforehand but for addresses. Its weights have often driven everything else out of the nearer caches, so that
-every line of Python, and all that it touches, counts several times of what it takes when called by itself.
+in advance but for addresses. Its weights have often evicted everything else from the near caches, so that
+every line of Python, and all that it reads, costs several times of what it takes when called by itself.
 So the short way is Python written for that one function: no loops, no slots, no lists. Its text is made
-of numbers and of names chosen here; what a model brings, the names of its inputs say, are values that it
-knows.
+of numbers and of names chosen here; what comes from a model, such as the names of its inputs, are values.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class ShortCall:
 
     ``inputs`` and ``outputs`` are arrays and their places in the row; ``places`` are those of other
     arguments. A ``static`` function has no sizes, and as much workspace for any number of threads; of others,
-    sizes are known once ``remember`` told them. ``refuse`` makes an error of a code that is not 0, and sizes.
+    sizes are known after ``remember``. ``refuse`` makes an error of a code that is not 0, and sizes.
 
     A function written here gives None, and has done nothing, if an input is missing or not an array just as
     ``function`` takes it, or if its sizes are not known.
@@ -96,13 +95,13 @@ class ShortCall:
     ) -> None:
         """Calls whose inputs have these shapes may take the short way: their outputs have these shapes."""
         made = [self._constructor(one, shape) for (_, one), shape in zip(self._outputs, outputs, strict=True)]
-        told = (workspace, *sizes, *made)
+        values = (workspace, *sizes, *made)
         if self._static:
-            self._known |= dict(zip(self._known_names, told, strict=True))
+            self._known |= dict(zip(self._known_names, values, strict=True))
             return
         if len(self._calls) >= _MOST_KNOWN:
             self._calls.clear()
-        self._calls[(threads, *inputs)] = told
+        self._calls[(threads, *inputs)] = values
 
     def _constructor(self, array: ArrayParameter, shape: tuple[int, ...]) -> Callable[[], np.ndarray]:
         """What makes an output."""
@@ -161,7 +160,7 @@ class ShortCall:
 
     def _called(self) -> list[str]:
         """The lines of a static function's call, with scratch memory if it takes any. How much that is
-        depends on no number of threads, so nobody need know who has it; an interrupted call loses it."""
+        depends on no number of threads, so its users are not counted; an interrupted call loses it."""
         if "free" not in self._known:
             return self._made()
         taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
@@ -172,8 +171,8 @@ class ShortCall:
         """The same of a function with sizes, if they are known, and memory for a number of threads."""
         shapes = "".join(f", x{number}.shape" for number in range(len(self._inputs)))
         threads = "scratch.threads" if "free" in self._known else "1"
-        lines = [f"told = calls.get(({threads}{shapes}))", "if told is None:", "    return None"]
-        lines += [f"{', '.join(self._known_names)}, = told"]
+        lines = [f"known = calls.get(({threads}{shapes}))", "if known is None:", "    return None"]
+        lines += [f"{', '.join(self._known_names)}, = known"]
         if "free" not in self._known:
             return [*lines, *self._made()]
         lines += ["if scratch.size < workspace:", "    scratch.grow(workspace, name)", *self._made()]

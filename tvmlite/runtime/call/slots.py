@@ -62,7 +62,7 @@ def in_order(
 
 
 def wrong_count(function: str, slots: Sequence[Slot], inputs: Sequence[Slot], count: int) -> InputError:
-    """What is said of ``count`` arguments, which are neither for all ``slots`` nor for the ``inputs``."""
+    """The error for ``count`` arguments, which are neither for all ``slots`` nor for the ``inputs``."""
     every = ", ".join(s.parameter.name for s in slots)
     least = ", ".join(s.parameter.name for s in inputs) or "none"
     return InputError(

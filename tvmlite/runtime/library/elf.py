@@ -104,4 +104,4 @@ def check_shared_library(path: Path) -> None:
     if len(table) == segments * SEGMENT.size:
         ends += [offset + filed for _t, _f, offset, _v, _p, filed, *_ in SEGMENT.iter_unpack(table)]
     if max(ends) > size:
-        raise LibraryError(f"{path} is truncated: {size} bytes, its headers speak of {max(ends)}")
+        raise LibraryError(f"{path} is truncated: {size} bytes, its headers say {max(ends)}")

@@ -30,7 +30,7 @@ _LARGEST_PAGE = 1 << 16
 """The largest that a processor has which ELF files are made for here."""
 
 _LOAD, _NOTE = 1, 4
-"""Types of segments: what is mapped, and what says something of the library that nobody needs to run it."""
+"""Types of segments: what is mapped, and notes about the library, which are not needed to run it."""
 
 _READABLE = 4
 
@@ -84,7 +84,8 @@ def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
 
 
 def _stand_in_of(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:
-    """Where in ``file`` the address, offset and size of the stand-in's section are told, and its address."""
+    """Where in ``file`` the address, offset and size of the stand-in's section are stored, and its
+    address."""
     sections = _table(file, header[6], header[12], SECTION)
     names = sections[header[13]]
     file.seek(names[4])

@@ -1,4 +1,4 @@
-"""How the thread pool deals out a parallel loop, worked out beforehand: who does how much of its work."""
+"""How the thread pool divides a parallel loop, computed in advance: which thread does how much of it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ CHUNKS_A_THREAD = 4
 
 
 def begin_of(chunk: int, chunks: int, extent: int) -> int:
-    """The first turn of ``chunk``, of ``chunks`` that ``extent`` turns are cut into, as in ``pool.c``."""
+    """The first iteration of ``chunk``, one of ``chunks`` of ``extent`` iterations, as in ``pool.c``."""
     return chunk * (extent // chunks) + chunk * (extent % chunks) // chunks
 
 
 def busiest(work: Sequence[float], threads: int) -> float:
-    """The work of the thread that does most, where a loop has turns of so much ``work`` each.
+    """The work of the thread that does most, where a loop has iterations of so much ``work`` each.
 
-    Each thread takes the chunks of its own share, then what is left of others', whoever is free first.
+    Each thread takes the chunks of its own share, then what is left of others'; the first that is free goes
+    first.
     """
     extent = len(work)
     if extent == 0:

@@ -1,6 +1,7 @@
 """The thread pool's texts: its C source, and the LLVM IR made from it for machines without a C compiler.
 
-``python -m tvmlite.runtime.pool.pool`` makes the ``.ll`` files anew with ziglang's clang: a developer's step.
+``python -m tvmlite.runtime.pool.pool`` makes the ``.ll`` files again with ziglang's clang: a developer's
+step.
 """
 
 from __future__ import annotations
