@@ -123,7 +123,7 @@ def _page(**changed: Any) -> Any:
         (lambda: _task().instantiate(3), "instantiate: config: 3 given, expected a configuration"),
         (lambda: SPACE.define_split("s", 8, "2"), "define_split: num_outputs: '2' given, expected an int"),
         (lambda: SPACE.define_split("s", 8, 1 << 70), "define_split: num_outputs is 1180591620717411303424"),
-        (lambda: SPACE.define_split("s", 1 << 62), "define_split: a loop of 4611686018427387904 turns"),
+        (lambda: SPACE.define_split("s", 1 << 62), "define_split: a loop of 4611686018427387904 iterations"),
         (lambda: SPACE.define_split([], 8), "a knob's name: a list given, expected a string"),
         (
             lambda: SPACE.define_reorder("r", 3, "all"),

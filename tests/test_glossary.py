@@ -16,8 +16,8 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
-NAMES_LEFT = 1
-MESSAGES_LEFT = 28
+NAMES_LEFT = 0
+MESSAGES_LEFT = 0
 """How many names and messages still have such a word; both only ever get smaller."""
 
 

@@ -131,7 +131,7 @@ def test_each_late_refusal_shows_the_line_of_its_own_primitive() -> None:
     s = te.create_schedule(b.op)
     s[b].loop_partition(k, [9])
     s[b].decompose_reduction(b.op.axis[0])
-    with pytest.raises(ScheduleError, match=r"(?s)has 8 turns.*s\[b\]\.loop_partition\(k, \[9\]\)"):
+    with pytest.raises(ScheduleError, match=r"(?s)has 8 iterations.*s\[b\]\.loop_partition\(k, \[9\]\)"):
         te.lower(s, [a, b])
 
 

@@ -47,6 +47,6 @@ def test_loops_of_unknown_length_are_not_written_out(primitive: str) -> None:
     getattr(s[B], primitive)(B.op.axis[0])
     with pytest.raises(
         ScheduleError,
-        match=rf"(?s){primitive}: axis i of stage B has n turns, expected a constant number.*getattr\(s\[B\]",
+        match=rf"(?s){primitive}: axis i of stage B has n iterations, expected a constant.*getattr\(s\[B\]",
     ):
         te.lower(s, [A, B])

@@ -84,9 +84,9 @@ def test_a_dense_layer_keeps_64_cores_busy() -> None:
         (found,) = chunk_plans(te.lower(schedule, [data, weight, result]), cores)
         return found
 
-    assert plan(1).turns == plan(2).turns
+    assert plan(1).iterations == plan(2).iterations
     assert plan(64).busiest <= MOST_UNEVEN
-    assert (plan(64).turns or 0) >= 64 > (plan(2).turns or 0)
+    assert (plan(64).iterations or 0) >= 64 > (plan(2).iterations or 0)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -109,7 +109,7 @@ def test_work_too_small_to_share_says_so() -> None:
     a = te.placeholder((64, 64), name="a")
     b = te.compute((64, 64), lambda i, j: a[i, j] + 1, name="b")
     (plan,) = chunk_plans(te.lower(te.create_schedule(b.op), [a, b]), 8)
-    assert plan.turns == 1
+    assert plan.iterations == 1
     assert plan.reason == "12288 units of work are one thread's"
 
 

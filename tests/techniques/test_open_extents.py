@@ -97,7 +97,7 @@ def _compare(group: Function, function: ir.Function, sizes: dict) -> None:
 
 def test_a_template_that_does_not_fit_gives_way_to_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args, **kwargs):
-        raise ScheduleError("unroll: axis row of stage dense has n turns")
+        raise ScheduleError("unroll: axis row of stage dense has n iterations")
 
     group = GRAPHS["a sum"]
     monkeypatch.setattr(lower.schedules, "arranged", refuse)

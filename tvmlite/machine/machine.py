@@ -101,13 +101,13 @@ class Machine:
     reads from memory, 0 if not measured. ``shared_cache_is_far``: what lies in the cache that cores share, or
     was written by another core, comes about as slowly as from memory.
 
-    ``steps_per_turn`` is how many steps of a reduction a turn of a loop should take where its counters
-    compete with multiply-adds; 1 if they take no time.
+    ``steps_per_iteration`` is how many steps of a reduction an iteration of a loop should take where its
+    counters compete with multiply-adds; 1 if they take no time.
 
-    Prefetching by software: weights in the second cache are asked for ``prefetch_near`` turns before their
-    use, and a long row of them in memory ``prefetch_far`` vectors ahead (each 0: the hardware does better
-    alone). Where little is computed with each weight, ``stream_bytes`` of them are on their way at once,
-    unless the hardware ``streams_alone``.
+    Prefetching by software: weights in the second cache are asked for ``prefetch_near`` iterations before
+    their use, and a long row of them in memory ``prefetch_far`` vectors ahead (each 0: the hardware does
+    better alone). Where little is computed with each weight, ``stream_bytes`` of them are on their way at
+    once, unless the hardware ``streams_alone``.
 
     ``tile_costs`` and ``working_sets``: see there. ``cost_model`` is the name of the learned model that
     comes with the package, of how quick loops are on such a processor.
@@ -127,7 +127,7 @@ class Machine:
     caches: tuple[Cache, ...]
     memory_bandwidth: float
     shared_cache_is_far: bool
-    steps_per_turn: int
+    steps_per_iteration: int
     prefetch_near: int
     prefetch_far: int
     stream_bytes: int
@@ -144,4 +144,4 @@ class Machine:
     @property
     def counters_take_time(self) -> bool:
         """Whether the scalar instructions of a loop around a tile of multiply-adds cost time."""
-        return self.steps_per_turn > 1
+        return self.steps_per_iteration > 1

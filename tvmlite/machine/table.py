@@ -45,7 +45,7 @@ ZEN_5 = Machine(
     caches=(Cache(48 << 10), Cache(1 << 20), Cache(32 << 20, shared_by=8, bandwidth=110e9)),
     memory_bandwidth=38e9,
     shared_cache_is_far=False,
-    steps_per_turn=1,
+    steps_per_iteration=1,
     prefetch_near=0,
     prefetch_far=256,
     stream_bytes=4096,
@@ -75,7 +75,7 @@ ZEN_4 = replace(
     streams_alone=True,
 )
 """``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads of 512 bits
-take two turns of ports of 256; an addition and a multiply-add start in the same cycle.
+take two iterations of ports of 256; an addition and a multiply-add start in the same cycle.
 
 What is prefetched by software waits in the few line buffers of the first cache, what the hardware fetches
 alone in those of the second, which are more."""
@@ -88,7 +88,7 @@ ZEN_3 = replace(
     multiply_adds_broadcast=False,
     caches=(Cache(32 << 10), Cache(512 << 10), Cache(32 << 20, shared_by=8)),
     memory_bandwidth=0.0,
-    steps_per_turn=4,
+    steps_per_iteration=4,
     prefetch_far=0,
     tile_costs=TileCosts(
         multiply_adds=2, loads=2, step=5, far=1.5, scalar=0.2, vector=0.25, tail=1.2, fewest_sums=8
@@ -100,10 +100,10 @@ ZEN_3 = replace(
 counts little: ResNet-50's convolutions of 14x14 pixels and 1024 channels are much quicker with 4 pixels by 3
 blocks of channels than with 14 by one.
 
-Some products of an encoder are quicker with 4 steps a turn than with 2, and none with 8. A prefetch for each
-vector costs more than its line's coming late: little more with 32 ahead, much more with 256. The second cache
-does not hold Winograd's weight of 64 channels. Images of 56x56 pixels and 256 channels gain by being read row
-by row, 112x112 and 128 more."""
+Some products of an encoder are quicker with 4 steps an iteration than with 2, and none with 8. A prefetch for
+each vector costs more than its line's coming late: little more with 32 ahead, much more with 256. The second
+cache does not hold Winograd's weight of 64 channels. Images of 56x56 pixels and 256 channels gain by being
+read row by row, 112x112 and 128 more."""
 
 GRANITE_RAPIDS = replace(
     ZEN_5,
@@ -112,13 +112,13 @@ GRANITE_RAPIDS = replace(
     caches=(Cache(48 << 10), Cache(2 << 20), Cache(0, shared_by=0)),
     memory_bandwidth=0.0,
     shared_cache_is_far=True,
-    steps_per_turn=2,
+    steps_per_iteration=2,
     prefetch_near=16,
     prefetch_far=32,
     cost_model="cost_model_intel",
 )
 """Additions, and the counters of loops, take the ports of multiply-adds: an encoder's products gain by two
-steps a turn, no more by four, and nothing by eight.
+steps an iteration, no more by four, and nothing by eight.
 
 The last cache is a mesh across the chip: ResNet-50, DenseNet-121 and MobileNetV2 gain on two cores where
 threads share the rows of an image, whose lines they find where they left them; and long reductions gain in
@@ -140,7 +140,7 @@ _RELATIVES = {
 _OF_VECTORS = (
     "vector_registers",
     "multiply_adds_broadcast",
-    "steps_per_turn",
+    "steps_per_iteration",
     "prefetch_far",
     "tile_costs",
     "working_sets",

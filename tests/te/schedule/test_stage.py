@@ -324,7 +324,7 @@ def test_a_reduce_axis_is_not_for_vectors_or_threads(primitive) -> None:
         getattr(s[B], primitive)(B.op.reduce_axis[0])
 
     assert f"{primitive}: axis k of stage B is a reduce axis, expected a data axis" in str(error.value)
-    assert "hint: s.rfactor turns a reduce axis into a data axis" in str(error.value)
+    assert "hint: s.rfactor makes a data axis of a reduce axis" in str(error.value)
 
 
 def test_a_reduction_cannot_be_inlined() -> None:

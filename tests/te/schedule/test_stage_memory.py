@@ -148,7 +148,7 @@ def test_what_is_not_read_cannot_be_prefetched() -> None:
     with pytest.raises(ScheduleError, match=r"prefetch: stage C does not read A any more"):
         te.lower(s, [A, C])
     s = te.create_schedule(C.op)
-    with pytest.raises(ScheduleError, match="axis i of stage C cannot look float32 turns ahead"):
+    with pytest.raises(ScheduleError, match="axis i of stage C cannot look float32 iterations ahead"):
         s[C].prefetch(B, C.op.axis[0], 1.5)
 
 
@@ -273,7 +273,7 @@ def test_double_buffer_needs_a_serial_loop(loops: Any) -> None:
     s[B].compute_at(s[C], C.op.axis[0])
     s[C].parallel(C.op.axis[0])
     with pytest.raises(
-        ScheduleError, match="B is computed in the parallel loop i, whose turns have no order"
+        ScheduleError, match="B is computed in the parallel loop i, whose iterations have no order"
     ):
         loops(s, [A, C])
     with pytest.raises(ScheduleError, match="double_buffer: C is an output of the schedule"):
@@ -332,7 +332,7 @@ def test_what_a_stage_reads_by_way_of_another_is_not_a_turn_ahead_of_it(loops: A
     s[B].compute_at(s[C], C.op.axis[0])
     s[C].double_buffer()
     with pytest.raises(
-        ScheduleError, match=r"double_buffer: C cannot be a turn ahead of B\.local, which it reads"
+        ScheduleError, match=r"double_buffer: C cannot be an iteration ahead of B\.local, which it reads"
     ):
         loops(s, [A, D])
 

@@ -122,7 +122,7 @@ def test_loop_partition_needs_sizes_that_fit(loops: Any) -> None:
             s[C].loop_partition(C.op.axis[0], sizes)
     s[C].loop_partition(C.op.axis[0], [10, 10])
     with pytest.raises(
-        ScheduleError, match="axis i of stage C has 16 turns, expected a constant of at least 20"
+        ScheduleError, match="axis i of stage C has 16 iterations, expected a constant of at least 20"
     ):
         loops(s, [A, C])
 

@@ -13,7 +13,7 @@ from tvmlite.driver import compile
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Function, Module, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.techniques.inner_product.operator import DENSE, TURNS, Terms, Weight, stated_error
+from tvmlite.techniques.inner_product.operator import DENSE, GROUPS, Terms, Weight, stated_error
 
 LANES = 16
 
@@ -32,23 +32,23 @@ def relative_error(data: np.ndarray, plain: np.ndarray) -> float:
     return float(np.abs(quick(data, plain) - want).max() / np.abs(want).max())
 
 
-@pytest.mark.parametrize("turn", TURNS)
-def test_the_steps_of_a_turn_take_each_term_once(turn: int) -> None:
-    terms = Terms(turn * 5, turn)
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_steps_of_a_group_take_each_term_once(group: int) -> None:
+    terms = Terms(group * 5, group)
 
-    assert [term for step in terms.steps for term in step] == list(range(turn))
-    assert sum(len(step) == 2 for step in terms.steps) == turn // 3
+    assert [term for step in terms.steps for term in step] == list(range(group))
+    assert sum(len(step) == 2 for step in terms.steps) == group // 3
     assert all(len(step) <= 2 for step in terms.steps)
 
 
 @pytest.mark.parametrize(
-    ("count", "turn"),
+    ("count", "group"),
     [(3, 3), (48, 3), (768, 3), (256, 16), (64, 16), (40, 8), (8, 8), (20, None), (0, None)],
 )
-def test_the_first_turn_that_comes_out_even_is_taken(count: int, turn: int | None) -> None:
+def test_the_first_size_that_comes_out_even_is_taken(count: int, group: int | None) -> None:
     terms = Terms.of(count)
 
-    assert (None if terms is None else terms.turn) == turn
+    assert (None if terms is None else terms.group) == group
 
 
 def scaled(rng: np.random.Generator, *shape: int, spread: float = 1.5) -> np.ndarray:

@@ -57,7 +57,7 @@ WIDTH = len(NAMES)
 """Of a row of features."""
 
 _Affine = dict[e.Var, tuple[float, float]]
-"""Of an index by variable: how far a turn of its loop moves it, and how far all turns do."""
+"""Of an index by variable: how far an iteration of its loop moves it, and how far all iterations do."""
 
 
 def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndarray:
@@ -148,7 +148,7 @@ class _Reader:
             stack += [(child, loops, guards) for child in node.children() if isinstance(child, ir.Stmt)]
 
     def _count(self, loops: Sequence[_Loop]) -> None:
-        """Of each loop, how many statements are in it, and how often they store in a turn."""
+        """Of each loop, how many statements are in it, and how often they store in an iteration."""
         inside = 1
         for loop in reversed(loops):
             self.statements[loop.var] += 1
@@ -191,15 +191,15 @@ class _Reader:
 def _describe(stored: _Stored, reader: _Reader) -> _Description:
     loops, store = stored.loops, stored.store
     extents = np.array([loop.extent for loop in reversed(loops)], float)
-    turns = np.concatenate([[1.0], np.cumprod(extents)])  # of the loops inside, from the innermost out
-    trips = float(turns[-1])
+    iterations = np.concatenate([[1.0], np.cumprod(extents)])  # of the loops inside, from the innermost out
+    trips = float(iterations[-1])
     read = loads(store.value)
     operations, calls = _arithmetic(store.value)
     work = trips * (operations + 8 * calls + 1)
     touched, steps = _touched(store, read, loops, reader)
     moved = np.array(cost.moved(touched.tolist(), extents[::-1].tolist(), SIZES))
     tile = _Tile(store, read, steps, loops, reader)
-    cycles = tile.cycles(operations, calls) * trips / tile.turns
+    cycles = tile.cycles(operations, calls) * trips / tile.iterations
     row = [
         math.log2(work),
         math.log2(trips),
@@ -230,7 +230,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
         ]
         row += [
             math.log2(1 + touched[n + 1]),
-            math.log2(turns[n + 1] * (1 + len(read)) * 4 / (1 + touched[n + 1])),
+            math.log2(iterations[n + 1] * (1 + len(read)) * 4 / (1 + touched[n + 1])),
         ]
     return _Description(row, work, trips, cycles, tile.unrolled * tile.vectors, moved)
 
@@ -238,8 +238,8 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
 def _touched(
     store: ir.Store, read: Sequence[ir.Load], loops: Sequence[_Loop], reader: _Reader
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The bytes that the innermost 0, 1, 2, ... loops touch, and by how many elements a turn of each loop,
-    the innermost first, moves the store and each load."""
+    """The bytes that the innermost 0, 1, 2, ... loops touch, and by how many elements an iteration of each
+    loop, the innermost first, moves the store and each load."""
     of_buffer: dict[ir.Buffer, np.ndarray] = {}
     steps = []
     places = {loop.var: n for n, loop in enumerate(reversed(loops))}
@@ -267,8 +267,8 @@ def _touched(
 class _Tile:
     """The innermost loops of a statement that will be straight code: unrolled, and a vector at most.
 
-    ``steps`` are by how many elements a turn of each loop, the innermost first, moves the store and each
-    load.
+    ``steps`` are by how many elements an iteration of each loop, the innermost first, moves the store and
+    each load.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class _Tile:
         self.width = 1 if vector is None else inner[vector].extent
         self.vectors = -(-self.width // reader.lanes)
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
-        self.turns = self.unrolled * self.width
+        self.iterations = self.unrolled * self.width
         self.chain = inner[depth].extent if depth < len(inner) else 1
         around = [move[depth] if depth < len(inner) else 0.0 for move in steps]
         self.held = float(around[0] == 0 and any(one.buffer is store.buffer for one in read))
@@ -306,22 +306,23 @@ class _Tile:
         self.broadcast, self.contiguous, self.scattered = (
             sum(count for kind, count in others if kind == wanted) for wanted in (0, 1, 2)
         )
-        self.turns_of_sums = self.unrolled * self.vectors / self.kept
+        self.iterations_of_sums = self.unrolled * self.vectors / self.kept
         self.own = sum(one.buffer is store.buffer for one in read)
         self.wait = self._wait(steps[0], inner[depth:], depth, reader) if self.held else 0.0
 
     def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
-        """Cycles from a turn to the next that adds to the same sums.
+        """Cycles from an iteration to the next that adds to the same sums.
 
-        They count by what else the processor finds to do meanwhile: turns of loops further out, if so near.
+        They count by what else the processor finds to do meanwhile: iterations of loops further out, if so
+        near.
         """
         end = 0
         while end < len(around) and reader.statements[around[end].var] == 1 and move[depth + end] == 0:
             end += 1
-        turns, beside = 1, 1.0
+        iterations, beside = 1, 1.0
         for loop in around[end:]:
-            turns *= loop.extent
-            beside = max(beside, min(turns, WINDOW / (OPERATIONS * reader.stored[loop.var])))
+            iterations *= loop.extent
+            beside = max(beside, min(iterations, WINDOW / (OPERATIONS * reader.stored[loop.var])))
         return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
 
     def cycles(self, operations: int, calls: int) -> float:
@@ -329,7 +330,7 @@ class _Tile:
         vectors = self.unrolled * self.vectors
         spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
         if self.held and self.machine.few_registers:
-            spilled *= self.turns_of_sums  # LLVM brings them to memory and back in each
+            spilled *= self.iterations_of_sums  # LLVM brings them to memory and back in each
         if self.store_kind == 2:
             spilled *= 8
         step = cost.Step(
@@ -345,11 +346,11 @@ class _Tile:
 
     def _fits(self) -> bool:
         """Whether all sums stay in registers, as ``te.templates.tile.held`` counts. Where there are few, of a
-        turn of an unrolled reduction: the next can have the registers of its operands."""
+        iteration of an unrolled reduction: the next can have the registers of its operands."""
         registers = self.machine.vector_registers
         if not self.machine.few_registers:
             return self.kept + self.contiguous < registers
-        operands = min(self.contiguous, self.broadcast) / self.turns_of_sums
+        operands = min(self.contiguous, self.broadcast) / self.iterations_of_sums
         return self.kept + operands + 1 <= registers
 
     @staticmethod
@@ -365,8 +366,8 @@ class _Tile:
         places = np.zeros(1)
         for n in range(depth):
             if n != vector and move[n] != 0:
-                turns = np.arange(inner[n].extent) * move[n]
-                places = np.unique(places[:, None] + turns)
+                iterations = np.arange(inner[n].extent) * move[n]
+                places = np.unique(places[:, None] + iterations)
         return len(places) * (1, self.vectors, self.width)[kind]
 
 

@@ -33,8 +33,8 @@ Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
 ``[0, threads)``; the first non-zero return wins. Those that read much, run after run, call ``tvmlite_sweep``
 instead, which takes every second run from the end; an entry with such kernels counts its runs by
 ``void tvmlite_next_run(uint32_t *runs)``. Entries call ``int64_t tvmlite_now(void)``, a
-monotonic clock in nanoseconds, when profiling, and in loops without a number of turns, which have a limit in
-time. All are part of the thread pool's source.
+monotonic clock in nanoseconds, when profiling, and in loops without a number of iterations, which have a
+limit in time. All are part of the thread pool's source.
 
 Constants of a model live in one blob, the external symbol ``NAME_constants``, aligned to 64 bytes.
 """
@@ -208,7 +208,7 @@ class Signature:
 
 _FORMER: dict[Any, Any] = {
     "told": "dynamic_outputs",
-    "the workspace is too small; told[0] has the bytes that are needed": TOO_SMALL,
+    TOO_SMALL.replace("dynamic_outputs", "told"): TOO_SMALL,
 }
 """What libraries exported by tvmlite 0.1 and before call things."""
 

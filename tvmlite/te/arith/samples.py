@@ -69,8 +69,8 @@ class Point:
         if low is not None and high is not None:
             count = high - low + 1
             self.broken |= count < 1
-            turns = 0, count - 1, (self.habit * 7919 + number * 31) % max(1, count), count // 2
-            return low + turns[self.habit % 4]
+            iterations = 0, count - 1, (self.habit * 7919 + number * 31) % max(1, count), count // 2
+            return low + iterations[self.habit % 4]
         size = _SIZES[(self.habit + number) % len(_SIZES)]
         if low is None:
             return high - size if high is not None else -size if self.habit == 1 else size

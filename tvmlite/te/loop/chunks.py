@@ -1,4 +1,4 @@
-"""How evenly threads share the parallel loops of a kernel, by the work in each turn."""
+"""How evenly threads share the parallel loops of a kernel, by the work in each iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ALONE = 1_000_000
 """The most work that one thread may have alone: schedules estimate it without the copies that they make."""
 
 UNEVEN = "uneven"
-"""The pragma of a parallel loop that has no more, and no smaller, turns: why that is."""
+"""The pragma of a parallel loop that has no more, and no smaller, iterations: why that is."""
 
 Values: TypeAlias = dict[Any, Any]
 
@@ -29,13 +29,13 @@ Values: TypeAlias = dict[Any, Any]
 class ChunkPlan:
     """How ``threads`` threads share one loop nest of a kernel.
 
-    ``turns`` are those of its parallel loop, 1 if it has none, None if their number is not known; ``work`` is
-    what all of them do, in loads, stores and operations; ``busiest`` is what the thread with most to do has
-    of it, divided by the mean (1.0: all have the same). ``reason`` says why not all threads have a like
-    share, where a schedule knows or the work is too little.
+    ``iterations`` are those of its parallel loop, 1 if it has none, None if their number is not known;
+    ``work`` is what all of them do, in loads, stores and operations; ``busiest`` is what the thread with most
+    to do has of it, divided by the mean (1.0: all have the same). ``reason`` says why not all threads have a
+    like share, where a schedule knows or the work is too little.
     """
 
-    turns: int | None
+    iterations: int | None
     work: float
     threads: int
     busiest: float
@@ -90,21 +90,22 @@ def _has_parallel(statement: ir.Stmt) -> bool:
 
 
 def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
-    turns, begin = work.value(loop.extent, {}), work.value(loop.min, {})
+    iterations, begin = work.value(loop.extent, {}), work.value(loop.min, {})
     reason = str(dict(loop.annotations).get(UNEVEN, ""))
-    if turns is None or begin is None:
+    if iterations is None or begin is None:
         return ChunkPlan(None, 0.0, threads, 1.0, reason)
-    places = begin + np.arange(turns)
-    each = np.broadcast_to(work.of(loop.body, {loop.var: places}), turns)
+    places = begin + np.arange(iterations)
+    each = np.broadcast_to(work.of(loop.body, {loop.var: places}), iterations)
     total = float(each.sum())
     ratio = busiest(each.tolist(), threads) * threads / total if total else 1.0
-    return ChunkPlan(turns, total, threads, ratio, reason or _too_small(total, threads))
+    return ChunkPlan(iterations, total, threads, ratio, reason or _too_small(total, threads))
 
 
 class _Work:
     """The units of work in statements: a load, a store, an operation on what is not an index.
 
-    What only data decide is taken to happen; loops whose extents are not known are taken to have one turn.
+    What only data decide is taken to happen; loops whose extents are not known are taken to have one
+    iteration.
     """
 
     def __init__(self, sizes: Mapping[e.Var, int | None]) -> None:
@@ -115,7 +116,7 @@ class _Work:
 
     def of(self, statement: ir.Stmt, values: Values) -> Any:
         """The work of ``statement`` where loop variables have these ``values``: numbers, or an array of the
-        turns of the parallel loop, for which there are as many results."""
+        iterations of the parallel loop, for which there are as many results."""
         known = [values.get(var) for var in self._controls(statement)]
         key = (statement, *(id(value) if isinstance(value, np.ndarray) else value for value in known))
         if key not in self._known:
@@ -125,8 +126,8 @@ class _Work:
     def _of(self, statement: ir.Stmt, values: Values) -> Any:
         match statement:
             case ir.For(var, begin, extent, body):
-                first, turns = self.value(begin, values), self.value(extent, values)
-                return self._of_iterations(var, body, first, turns, values)
+                first, iterations = self.value(begin, values), self.value(extent, values)
+                return self._of_iterations(var, body, first, iterations, values)
             case ir.If(condition, then, otherwise):
                 holds = self.value(condition, values)
                 taken, other = self.of(then, values), 0 if otherwise is None else self.of(otherwise, values)
@@ -140,16 +141,19 @@ class _Work:
                 return self.cost(statement)
         return sum(self.of(child, values) for child in statement.children() if isinstance(child, ir.Stmt))
 
-    def _of_iterations(self, var: e.Var, body: ir.Stmt, begin: Any, turns: Any, values: Values) -> Any:
-        turns = 1 if turns is None else np.maximum(turns, 0)
+    def _of_iterations(self, var: e.Var, body: ir.Stmt, begin: Any, iterations: Any, values: Values) -> Any:
+        iterations = 1 if iterations is None else np.maximum(iterations, 0)
         if var not in self._controls(body):
-            return turns * self.of(body, values)
+            return iterations * self.of(body, values)
         first = 0 if begin is None else begin
-        each = [(n < turns) * self.of(body, {**values, var: first + n}) for n in range(int(np.max(turns)))]
+        each = [
+            (n < iterations) * self.of(body, {**values, var: first + n})
+            for n in range(int(np.max(iterations)))
+        ]
         return sum(each)
 
     def _controls(self, statement: ir.Stmt) -> frozenset[Any]:
-        """The variables that decide which turns and branches of ``statement`` there are."""
+        """The variables that decide which iterations and branches of ``statement`` there are."""
         if statement not in self._free:
             found: set[Any] = set()
             for child in statement.children():

@@ -221,10 +221,10 @@ class _Run:
         def run() -> None:
             first, count = int(begin()), int(extent())
             outer, threads = values[ir.THREAD], int(values[ir.THREADS])
-            for turn in range(count):
-                values[var] = np.int64(first + turn)
+            for iteration in range(count):
+                values[var] = np.int64(first + iteration)
                 if parallel:
-                    values[ir.THREAD] = np.int64(turn % threads)
+                    values[ir.THREAD] = np.int64(iteration % threads)
                 body()
             values[ir.THREAD] = outer
 

@@ -123,7 +123,7 @@ class Store(Stmt):
 SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
 
 SWEEP = "sweep"
-"""The pragma of a parallel loop that goes either way in turns."""
+"""The pragma of a parallel loop that goes forwards and backwards alternately."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +146,13 @@ class For(Stmt):
 
     @property
     def alternates_direction(self) -> bool:
-        """Whether a thread's part is taken from either end in turns."""
+        """Whether a thread's part is taken from either end alternately."""
         return self.kind == PARALLEL and any(key == SWEEP for key, _ in self.annotations)
 
 
 @dataclass(frozen=True, eq=False)
 class While(Stmt):
-    """``body`` as long as ``condition`` holds, tested before each turn."""
+    """``body`` as long as ``condition`` holds, tested before each iteration."""
 
     condition: Expr
     body: Stmt

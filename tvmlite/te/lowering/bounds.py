@@ -89,8 +89,8 @@ class Bounds:
             yield
 
     def _assume_iteration(self, stage: Stage, leaf: IterVar, known: set[Number]) -> None:
-        """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
-        those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
+        """What follows for other axes from one iteration of the loop ``leaf``: their ranges are not empty,
+        and those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
         does it show that the tiles of a split that shrinks do."""
         for split in stage.relations:
             if isinstance(split, Split) and split.tail == SHRINK and split.outer is leaf:
@@ -182,7 +182,8 @@ def _set_loops(stage: Stage, bounds: Bounds) -> None:
 def _set_region(
     stage: Stage, op: t.ComputeOp, consumers: list[Stage], formulas: dict[Operation, Formula], bounds: Bounds
 ) -> None:
-    """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
+    """The part of ``op``'s axes that ``consumers`` need at one iteration of the loop the stage is attached
+    to."""
     _check_scope(stage, consumers)
     for consumer in consumers:
         row = consumer.op.row_axis(op)
@@ -221,7 +222,7 @@ def _set_part_of_other(stage: Stage, op: t.ComputeOp, bounds: Bounds) -> None:
 
 
 def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:
-    """Over what the axes of ``stage`` run during one turn of ``loop``, its own or one that it stands in.
+    """Over what the axes of ``stage`` run during one iteration of ``loop``, its own or one that it stands in.
 
     None is the function: all loops run.
     """
@@ -260,7 +261,7 @@ def shrinks(stage: Stage, leaf: IterVar) -> bool:
 
 def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
     """The variables of loops over tiles that shrink, of which ``leaf`` of ``stage`` is the outer; a loop of
-    one turn has none that could be found, so it stands for itself."""
+    one iteration has none that could be found, so it stands for itself."""
     if not shrinks(stage, leaf):
         return set()
     split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
@@ -298,8 +299,8 @@ def _relax(
 
 
 def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
-    """All that ``axis`` runs over: its range, which in a scan is all that can be computed at this turn; or,
-    if that moves with loops that are ``running``, all of the axis."""
+    """All that ``axis`` runs over: its range, which in a scan is all that can be computed at this iteration;
+    or, if that moves with loops that are ``running``, all of the axis."""
     part = bounds.ranges[axis]
     moves = any(isinstance(one, Expr) and mentions(one, running) for one in part)
     return _all_of(bounds.whole[axis] if moves else part)
@@ -342,7 +343,7 @@ def _in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Ext
 
 
 def never_negative(extent: Number) -> Number:
-    """The extent of a buffer, which exists even where loops of that extent have no turn."""
+    """The extent of a buffer, which exists even where loops of that extent have no iteration."""
     if at_least(extent, 0, Analyzer()):
         return extent
     return 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))

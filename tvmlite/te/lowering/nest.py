@@ -100,7 +100,7 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     body = one_loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
     body = _in_pieces(stage, leaf, body)
     if ahead:
-        assert isinstance(body, ir.For), "doubled refuses loops of one turn and loops in pieces"
+        assert isinstance(body, ir.For), "doubled refuses loops of one iteration and loops in pieces"
         body = extension("staging").one_ahead(ahead, body, building)
     building.loops[leaf] = body
     return ir.sequence(body, *building.after.get(leaf, ()))
@@ -115,7 +115,7 @@ def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
     extent = loop.extent
     if not isinstance(extent, e.Const) or extent.value < known:
         raise ScheduleError(
-            f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} turns, expected a "
+            f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} iterations, expected a "
             f"constant of at least {known}",
             stage.span_of("loop_partition", leaf),
         )

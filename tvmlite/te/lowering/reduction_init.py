@@ -48,8 +48,8 @@ def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
 
 def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
     """The axes to run over for all elements met in the loops ``leaves``. A loop over elements and terms at
-    once has no turn where there are no terms: the axes over elements that it was made from are taken. So is
-    the axis whose smaller tiles are in further loops."""
+    once has no iteration where there are no terms: the axes over elements that it was made from are taken. So
+    is the axis whose smaller tiles are in further loops."""
     parts = parts_of(stage)
     sources = {}
     partial: list[IterVar] = []
@@ -118,7 +118,7 @@ def one_loop(stage: Stage, axis: IterVar, var: e.Var, bounds: Bounds, body: ir.S
     if kind in (VECTORIZE, UNROLL) and not e.is_const(extent):
         raise stage.error(
             kind,
-            f"has {extent} turns, expected a constant number",
+            f"has {extent} iterations, expected a constant number",
             axis,
             hint="split it by a constant factor",
             span=stage.span_of(stage.loop_kinds[axis], axis),

@@ -56,11 +56,11 @@ def same(a: Number, b: Number) -> bool:
 
 
 class Tiles(NamedTuple):
-    """``turns`` tiles of ``size``, from ``begin`` on."""
+    """``iterations`` tiles of ``size``, from ``begin`` on."""
 
     size: int
     begin: Number
-    turns: Number
+    iterations: Number
 
 
 def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
@@ -91,8 +91,8 @@ def pass_down(
     for relation in relations:
         match relation:
             case Split(parent, outer, inner, factor, tail="shrink", ratio=ratio, piece=piece):
-                size, begin, turns = shrinking(ranges[parent].extent, factor, ratio)[piece]
-                ranges[outer], ranges[inner] = Extent(0, simplify(turns)), Extent(simplify(begin), size)
+                size, begin, iterations = shrinking(ranges[parent].extent, factor, ratio)[piece]
+                ranges[outer], ranges[inner] = Extent(0, simplify(iterations)), Extent(simplify(begin), size)
             case Split(parent, outer, inner, factor, nparts):
                 extent = ranges[parent].extent
                 given = widen(factor if nparts is None else nparts)

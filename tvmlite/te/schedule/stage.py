@@ -102,7 +102,8 @@ class Stage(MorePrimitives):
                                                 C[n // 2 * 2 + i.outer] = ...
 
         What is computed at these loops is there in all of them; ``i.outer`` must stay a loop. With
-        ``ratio=4`` tiles become a quarter of the size before wherever 4 divides it: less code, more turns.
+        ``ratio=4`` tiles become a quarter of the size before wherever 4 divides it: less code, more
+        iterations.
         """
         position = self.require_leaf("split", parent)
         if (factor is None) == (nparts is None):
@@ -342,7 +343,7 @@ class Stage(MorePrimitives):
                 primitive,
                 f"is a {axis.kind} axis, expected a data axis",
                 axis,
-                "s.rfactor turns a reduce axis into a data axis",
+                "s.rfactor makes a data axis of a reduce axis",
             )
         self.change(loop_kinds=put(self.loop_kinds, axis, kind))
 

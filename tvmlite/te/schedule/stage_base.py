@@ -68,10 +68,10 @@ Relation: TypeAlias = Union[Split, Fuse, Singleton]
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Asks for what the turn ``offset`` after the present one of ``axis`` will read of ``tensor``.
+    """Asks for what the iteration ``offset`` after the present one of ``axis`` will read of ``tensor``.
 
-    Each turn of the loops ``share``, which stand inside ``axis``, asks for its part of that; without any, a
-    turn of ``axis`` for all.
+    Each iteration of the loops ``share``, which stand inside ``axis``, asks for its part of that; without
+    any, an iteration of ``axis`` for all.
     """
 
     tensor: Tensor

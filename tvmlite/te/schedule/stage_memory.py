@@ -40,8 +40,8 @@ class MemoryPrimitives(StageBase):
     def prefetch(
         self, tensor: Tensor, var: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
     ) -> None:
-        """At each turn of the loop ``var``, what the turn ``offset`` later will read of ``tensor`` is asked
-        for, a cache line at a time.
+        """At each iteration of the loop ``var``, what the iteration ``offset`` later will read of ``tensor``
+        is asked for, a cache line at a time.
 
         ::
 
@@ -52,8 +52,8 @@ class MemoryPrimitives(StageBase):
                                                        C[i, j] = A[i, j]
 
         What would come in too fast is asked for bit by bit: ``var`` may be any loop that the stage stands
-        in, and with ``share``, loops inside it of which the last is the stage's own, each turn of theirs asks
-        for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
+        in, and with ``share``, loops inside it of which the last is the stage's own, each iteration of theirs
+        asks for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
 
             for i in range(n):          -->    for i in range(n):
                 for j in range(32):                for j in range(32):
@@ -80,7 +80,7 @@ class MemoryPrimitives(StageBase):
             )
         later = e.scalar("prefetch: offset", offset)
         if not dtypes.is_int(later.dtype):
-            raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", var)
+            raise self.error("prefetch", f"cannot look {later.dtype} iterations ahead", var)
         if any(isinstance(one, e.Var) and not isinstance(one, e.SizeVar) for one in postorder(later)):
             raise self.error("prefetch", f"by offset {later}: expected no variable of an axis", var)
         asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
@@ -111,7 +111,7 @@ class MemoryPrimitives(StageBase):
     def align_bounds(self, axis: IterVar, factor: int) -> None:
         """Whole groups of ``factor`` elements along ``axis``, one of the operation's own, are computed where
         some of a group are read: all lanes of a vector, say. The axis must consist of whole groups, and the
-        stage not be a part of a scan, whose turns depend on each other. Halide's primitive of that name.
+        stage not be a part of a scan, whose iterations depend on each other. Halide's primitive of that name.
 
         ::
 
@@ -137,8 +137,8 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def double_buffer(self) -> None:
-        """The stage, computed in a loop of its reader, is computed one turn ahead, in one of two buffers in
-        turn: what it loads is on its way while the reader computes.
+        """The stage, computed in a loop of its reader, is computed one iteration ahead, in two buffers
+        alternately: what it loads is on its way while the reader computes.
 
         ::
 

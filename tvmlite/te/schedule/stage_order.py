@@ -46,8 +46,8 @@ class OrderPrimitives(StageBase):
 
     @primitive
     def loop_partition(self, axis: IterVar, sizes: Sequence[int | None]) -> None:
-        """The loop becomes several, one after the other, of ``sizes`` turns; one of them may be None, which
-        takes what is left, as does one more loop where the sizes do not add up to all.
+        """The loop becomes several, one after the other, of ``sizes`` iterations; one of them may be None,
+        which takes what is left, as does one more loop where the sizes do not add up to all.
 
         ::
 

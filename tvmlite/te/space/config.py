@@ -120,7 +120,7 @@ class Config:
 
     @staticmethod
     def axis(length: int | IterVar) -> VirtualAxis:
-        """A stand-in for a loop of ``length`` turns."""
+        """A stand-in for a loop of ``length`` iterations."""
         return VirtualAxis(_length("axis", length))
 
     reduce_axis = axis

@@ -41,7 +41,7 @@ def split_choices(
     candidate: Sequence[Sequence[int]] | None = None,
     no_tail: bool = False,
 ) -> list[SplitChoice]:
-    """The ways to split a loop of ``length`` turns into ``num_outputs`` loops.
+    """The ways to split a loop of ``length`` iterations into ``num_outputs`` loops.
 
     ``policy``: ``factors`` takes inner lengths from the divisors of ``length``, ``power2`` from the powers of
     two up to it, ``verbose`` from both, ``candidate`` from the sizes given. The outermost length is what is
@@ -186,7 +186,7 @@ def _lists(where: str, value: Any, kind: type[Any] = int) -> list[tuple[Any, ...
 def _lengths(length: int, policy: str) -> list[int]:
     if length > LONGEST and policy in ("factors", "verbose"):
         raise _error(
-            f"define_split: a loop of {length} turns, expected at most {LONGEST}",
+            f"define_split: a loop of {length} iterations, expected at most {LONGEST}",
             hint='policy "power2" has no limit',
         )
     powers = [1 << n for n in range(length.bit_length()) if 1 << n <= length]

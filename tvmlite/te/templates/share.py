@@ -1,8 +1,9 @@
 """How finely a kernel is cut for the threads that share it: one rule for all schedule templates.
 
 A template says what it would share on two cores, for which its own numbers are measured. Where a machine has
-more, the loops it shares must also have turns enough for all threads to have a like share: then it shares
-more of its loops, or makes its tiles smaller; and where neither is possible, the loop says so (``share``).
+more, the loops it shares must also have iterations enough for all threads to have a like share: then it
+shares more of its loops, or makes its tiles smaller; and where neither is possible, the loop says so
+(``share``).
 """
 
 from __future__ import annotations
@@ -34,23 +35,24 @@ def threads_for(target: Target, work: int | None, copies: int = 2) -> int:
     return max(MEASURED_CORES, work // WORTH_A_THREAD)
 
 
-def is_even(turns: int | None, threads: int, longest: int = 1, total: float | None = None) -> bool:
-    """Whether ``threads`` that share ``turns`` (None: unknown) have like shares, where the longest turn is of
-    ``longest`` units and all together have ``total`` of them (None: all are as long)."""
-    if threads <= MEASURED_CORES or turns is None:
+def is_even(iterations: int | None, threads: int, longest: int = 1, total: float | None = None) -> bool:
+    """Whether ``threads`` that share ``iterations`` (None: unknown) have like shares, where the longest
+    iteration is of ``longest`` units and all together have ``total`` of them (None: all are as long)."""
+    if threads <= MEASURED_CORES or iterations is None:
         return True
-    whole = turns * longest if total is None else total
-    return -(-turns // threads) * threads * longest <= MOST_UNEVEN * whole
+    whole = iterations * longest if total is None else total
+    return -(-iterations // threads) * threads * longest <= MOST_UNEVEN * whole
 
 
-def enough(turns: int | None, least: int, threads: int) -> bool:
-    """Whether loops of ``turns`` are enough for ``threads`` to share, where ``least`` are on two cores."""
-    return turns is None or (turns >= least and is_even(turns, threads))
+def enough(iterations: int | None, least: int, threads: int) -> bool:
+    """Whether loops of ``iterations`` are enough for ``threads`` to share, where ``least`` are on two
+    cores."""
+    return iterations is None or (iterations >= least and is_even(iterations, threads))
 
 
 def part_for(extent: int | None, outside: int | None, most: int, threads: int) -> int:
-    """How many turns of a loop of ``extent``, inside others of ``outside``, one part of it takes: ``most``,
-    or fewer where that makes shares alike; what comes nearest to that if nothing does."""
+    """How many iterations of a loop of ``extent``, inside others of ``outside``, one part of it takes:
+    ``most``, or fewer where that makes shares alike; what comes nearest to that if nothing does."""
     if extent is None or outside is None or threads <= MEASURED_CORES:
         return most
 
@@ -63,13 +65,14 @@ def part_for(extent: int | None, outside: int | None, most: int, threads: int) -
 
 
 def iterations_of(stage: Stage, axis: IterVar) -> int | None:
-    """The turns of the loop ``axis`` of ``stage``; None if that is not known."""
-    turns = _iterations(stage, axis)
-    return None if turns is None else turns[0]
+    """The iterations of the loop ``axis`` of ``stage``; None if that is not known."""
+    iterations = _iterations(stage, axis)
+    return None if iterations is None else iterations[0]
 
 
 def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
-    """The turns of a loop, and how many whole ones have as much to do: the last of a split may be shorter."""
+    """The iterations of a loop, and how many whole ones have as much to do: the last of a split may be
+    shorter."""
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts) if axis is outer or axis is inner:
@@ -89,13 +92,14 @@ def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
 
 
 def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
-    """``threads`` share the loop ``axis``, each turn of which computes ``part``, unless they are but one.
+    """``threads`` share the loop ``axis``, each iteration of which computes ``part``, unless they are but
+    one.
 
-    A loop whose turns are too few, or of an odd number, for all to have like shares says so.
+    A loop whose iterations are too few, or of an odd number, for all to have like shares says so.
     """
     if threads == 1:
         return
     stage.parallel(axis)
-    turns = _iterations(stage, axis)
-    if turns is not None and not is_even(turns[0], threads, 1, turns[1]):
-        stage.pragma(axis, UNEVEN, f"{turns[0]} iterations for {threads} threads: each is {part}")
+    iterations = _iterations(stage, axis)
+    if iterations is not None and not is_even(iterations[0], threads, 1, iterations[1]):
+        stage.pragma(axis, UNEVEN, f"{iterations[0]} iterations for {threads} threads: each is {part}")

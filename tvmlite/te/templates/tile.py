@@ -39,15 +39,15 @@ class RegisterTile:
 
 @dataclass(frozen=True)
 class Shared:
-    """``threads`` share tiles: those of ``outside`` turns of loops around (None: unknown), and of a tile's
-    rows, unless a thread takes all of these (not ``rows``)."""
+    """``threads`` share tiles: those of ``outside`` iterations of loops around (None: unknown), and of a
+    tile's rows, unless a thread takes all of these (not ``rows``)."""
 
     threads: int
     outside: int | None = 1
     rows: bool = True
 
     def iterations(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
-        """The turns that there are with ``tile``."""
+        """The iterations that there are with ``tile``."""
         if self.outside is None:
             return None
         return self.outside * -(-blocks // tile.blocks) * (-(-rows // tile.rows) if self.rows else 1)
@@ -98,10 +98,10 @@ def near_even_tile(
 
 def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
     """Whether threads have like shares of tiles that cover ``rows`` by ``blocks``."""
-    turns = shared.iterations(tile, rows, blocks)
+    iterations = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
     total = None if shared.outside is None else shared.outside * rows * blocks
-    return is_even(turns, shared.threads, high * tile.blocks, total)
+    return is_even(iterations, shared.threads, high * tile.blocks, total)
 
 
 @cache
@@ -111,12 +111,12 @@ def _quickest_shared(
     """The tile that takes the busiest thread the least time, of those that leave like shares if there are."""
 
     def rank(tile: RegisterTile) -> tuple[bool, bool, float, int]:
-        turns = shared.iterations(tile, rows, blocks)
-        assert turns is not None
+        iterations = shared.iterations(tile, rows, blocks)
+        assert iterations is not None
         own = () if shared.rows else (Loop(rows, tile.rows, padded=True),)
-        nest = Nest(step_of(tile.rows, tile.blocks * vectors), (Loop(turns, parallel=True), *own))
+        nest = Nest(step_of(tile.rows, tile.blocks * vectors), (Loop(iterations, parallel=True), *own))
         time = cost.cycles(nest, machine, shared.threads).total
-        uneven = not _are_even(tile, rows, blocks, shared), not is_even(turns, shared.threads)
+        uneven = not _are_even(tile, rows, blocks, shared), not is_even(iterations, shared.threads)
         return *uneven, time, -tile.rows * tile.blocks
 
     registers = machine.vector_registers

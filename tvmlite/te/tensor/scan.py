@@ -17,7 +17,7 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Range, Shape, Tensor
 
 @dataclass(frozen=True, eq=False)
 class ScanOp(Operation):
-    """Rows ``0 .. n - 1`` by ``init``, those from n on, at each turn of ``scan_axis``, by ``update``.
+    """Rows ``0 .. n - 1`` by ``init``, those from n on, at each iteration of ``scan_axis``, by ``update``.
 
     ``update`` reads what was computed so far as ``state``. All four stand for the same memory.
     """
@@ -59,7 +59,8 @@ class ScanOp(Operation):
         return self.state[index].dtype
 
     def body(self) -> set[Operation]:
-        """The operations carried out at each turn: the updates, and what they read that reads the state."""
+        """The operations carried out at each iteration: the updates, and what they read that reads the
+        state."""
         states = {x.op for x in self.state}
         depends: dict[Operation, bool] = {}
         stack = [(x.op, False) for x in self.update]
@@ -96,11 +97,11 @@ def scan(
                           state[t - 1, i] + x[t, i])                       s[t, i] = s[t - 1, i] + x[t, i]
         s = te.scan(first, step, state, inputs=[x])
 
-    Stages that the update reads, and that read the state, are computed at each turn; they may be moved to
-    loops of the update's.
+    Stages that the update reads, and that read the state, are computed at each iteration; they may be moved
+    to loops of the update's.
 
-    ``s[step].parallel(axis)`` shares each turn among threads. Each turn is a launch of the thread pool then,
-    and a thread has the same part of the axis each time: what it reads again stays in its cache.
+    ``s[step].parallel(axis)`` shares each iteration among threads. Each iteration is a launch of the thread
+    pool then, and a thread has the same part of the axis each time: what it reads again stays in its cache.
     """
     span = Span.of_caller()
     arguments.text("scan: name", name)

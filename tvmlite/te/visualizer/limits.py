@@ -50,27 +50,31 @@ def measure(dtypes_used: Sequence[str], size: int, threads: int) -> Limits:
     memory = np.ones(part * threads + 64, "uint8")
     first = memory.ctypes.data + -memory.ctypes.data % 64
     with ThreadPoolExecutor(threads) as pool:
-        arithmetic = _rate(pool, threads, lambda turns, _: peak(turns)) * work
-        reading = _rate(pool, threads, lambda turns, n: read(turns, part, first + part * n)) * part
+        arithmetic = _rate(pool, threads, lambda iterations, _: peak(iterations)) * work
+        reading = _rate(pool, threads, lambda iterations, n: read(iterations, part, first + part * n)) * part
     return Limits(arithmetic, reading, unit, part * threads, threads)
 
 
 def _rate(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object]) -> float:
     """Turns a second of all threads together."""
-    turns = 1
-    while (seconds := min(_timed(pool, threads, run, turns) for _ in range(3))) < _SECONDS / 2:
-        turns = max(2 * turns, min(100 * turns, int(turns * _SECONDS / max(seconds, 1e-6))))
-    best = min(_timed(pool, threads, run, turns) for _ in range(_TRIES))
-    return turns * threads / best
+    iterations = 1
+    while (seconds := min(_timed(pool, threads, run, iterations) for _ in range(3))) < _SECONDS / 2:
+        iterations = max(
+            2 * iterations, min(100 * iterations, int(iterations * _SECONDS / max(seconds, 1e-6)))
+        )
+    best = min(_timed(pool, threads, run, iterations) for _ in range(_TRIES))
+    return iterations * threads / best
 
 
-def _timed(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object], turns: int) -> float:
-    """Seconds of ``turns`` turns on each of ``threads``: the processor's time of the slowest, of which
-    other processes have no part."""
+def _timed(
+    pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object], iterations: int
+) -> float:
+    """Seconds of ``iterations`` iterations on each of ``threads``: the processor's time of the slowest, of
+    which other processes have no part."""
 
     def one(number: int) -> float:
         start = time.thread_time()
-        run(turns, number)
+        run(iterations, number)
         return time.thread_time() - start
 
     waiting = [pool.submit(one, number) for number in range(threads - 1)]
@@ -78,7 +82,7 @@ def _timed(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], obj
 
 
 def _multiply_add(used: Sequence[str], target: Target) -> tuple[str, str, int]:
-    """What is multiplied, a loop that does nothing else, and the operations of one turn of it."""
+    """What is multiplied, a loop that does nothing else, and the operations of one iteration of it."""
     if {"int8", "uint8"} & set(used) and target.has("avx512vnni"):
         call = "call <16 x i32> @llvm.x86.avx512.vpdpbusd.512({acc}, {x}, {x})"
         return "int8 dot products", _loop("<16 x i32>", "<64 x i8>", call), 2 * 64 * _CHAINS
@@ -93,7 +97,8 @@ def _multiply_add(used: Sequence[str], target: Target) -> tuple[str, str, int]:
 
 
 def _loop(vector: str, operand: str, call: str) -> str:
-    """A function of the number of turns, each of which brings ``_CHAINS`` accumulators one step further."""
+    """A function of the number of iterations, each of which brings ``_CHAINS`` accumulators one step
+    further."""
     letter = "" if "i32" in vector else "f"
     note = " contract" if letter else ""
     phis, steps, uses = [], [], []
@@ -109,23 +114,23 @@ def _loop(vector: str, operand: str, call: str) -> str:
     declaration = f"declare {declared}({vector}, {operand}, {operand})" if call else ""
     return "\n".join(
         [
-            *(declaration, "define void @limit(i64 %turns) {", "entry:", f"  %spare = alloca {vector}"),
+            *(declaration, "define void @limit(i64 %iterations) {", "entry:", f"  %spare = alloca {vector}"),
             *(f"  %given = alloca {operand}", f"  store {operand} zeroinitializer, ptr %given"),
             *(f"  %x = load volatile {operand}, ptr %given", "  br label %loop", "loop:"),
             "  %i = phi i64 [0, %entry], [%next, %loop]",
-            *(*phis, *steps, "  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %turns"),
+            *(*phis, *steps, "  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %iterations"),
             *("  br i1 %more, label %loop, label %end", "end:", *uses, "  ret void", "}"),
         ]
     )
 
 
 def _read(target: Target) -> str:
-    """A function of a number of turns, bytes and an address; each turn reads all the bytes."""
+    """A function of a number of iterations, bytes and an address; each iteration reads all the bytes."""
     wide = target.vector_bits // 8
     vector = f"<{wide // 4} x i32>"
     phis, steps, uses = [], [], []
     for n in range(8):
-        phis.append(f"  %a{n} = phi {vector} [zeroinitializer, %turn], [%b{n}, %loop]")
+        phis.append(f"  %a{n} = phi {vector} [zeroinitializer, %iteration], [%b{n}, %loop]")
         steps.append(f"  %o{n} = add i64 %i, {wide * n}")
         steps.append(f"  %p{n} = getelementptr i8, ptr %data, i64 %o{n}")
         steps.append(f"  %v{n} = load volatile {vector}, ptr %p{n}, align 4")
@@ -133,14 +138,14 @@ def _read(target: Target) -> str:
         uses.append(f"  store volatile {vector} %b{n}, ptr %spare")
     return "\n".join(
         [
-            *("define void @limit(i64 %turns, i64 %bytes, ptr %data) {", "entry:"),
-            *(f"  %spare = alloca {vector}", "  br label %turn", "turn:"),
+            *("define void @limit(i64 %iterations, i64 %bytes, ptr %data) {", "entry:"),
+            *(f"  %spare = alloca {vector}", "  br label %iteration", "iteration:"),
             *("  %t = phi i64 [0, %entry], [%after, %done]", "  br label %loop", "loop:"),
-            "  %i = phi i64 [0, %turn], [%next, %loop]",
+            "  %i = phi i64 [0, %iteration], [%next, %loop]",
             *(*phis, *steps, f"  %next = add i64 %i, {wide * 8}", "  %more = icmp slt i64 %next, %bytes"),
             *("  br i1 %more, label %loop, label %done", "done:", *uses),
-            *("  %after = add i64 %t, 1", "  %again = icmp slt i64 %after, %turns"),
-            *("  br i1 %again, label %turn, label %end", "end:", "  ret void", "}"),
+            *("  %after = add i64 %t, 1", "  %again = icmp slt i64 %after, %iterations"),
+            *("  br i1 %again, label %iteration, label %end", "end:", "  ret void", "}"),
         ]
     )
 

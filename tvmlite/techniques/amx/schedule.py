@@ -85,24 +85,26 @@ def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
     )
 
 
-def _chosen(group: Group, choices: Sequence[Tile], rows: int, turns: Sequence[int], threads: int) -> Tile:
+def _chosen(
+    group: Group, choices: Sequence[Tile], rows: int, iterations: Sequence[int], threads: int
+) -> Tile:
     """The knob ``tile``: 16 columns how many times, images, rows; by default the first that gives ``threads``
-    like shares of as many ``turns``."""
+    like shares of as many ``iterations``."""
     sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
-    even = [size for size, count in zip(sizes, turns, strict=True) if is_even(count, threads)]
-    most = sizes[max(range(len(turns)), key=turns.__getitem__)]
+    even = [size for size, count in zip(sizes, iterations, strict=True) if is_even(count, threads)]
+    most = sizes[max(range(len(iterations)), key=iterations.__getitem__)]
     return Tile(*group.tile(rows, sizes, even[0] if even else most))
 
 
-def _steps(group: Group, computed: Stage, turn: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
-    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels a turn takes; that
-    turn, and the steps in it."""
+def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
+    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels an iteration takes;
+    that iteration, and the steps in it."""
     several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
     if several == 1:
-        return turn, []
-    turn, again = computed.split(turn, factor=several)
+        return iteration, []
+    iteration, again = computed.split(iteration, factor=several)
     computed.unroll(again)
-    return turn, [again]
+    return iteration, [again]
 
 
 @template("amx", anchors.DENSE, anchors.BATCH_MATMUL)
@@ -126,8 +128,8 @@ def tiled_product(group: Group) -> bool:
     stage = group.stage(host)
     group.inline_all_but({host.op})
     threads = threads_for(group.target, work_of(anchor))
-    turns = [blocks // one.columns * (rows // one.rows) for one in choices]
-    tile = _chosen(group, choices, rows, turns, threads)
+    iterations = [blocks // one.columns * (rows // one.rows) for one in choices]
+    tile = _chosen(group, choices, rows, iterations, threads)
     *lead, column = group.axes(host)
     column_blocks, lanes = stage.split(column, factor=amx.LANES)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
@@ -142,9 +144,9 @@ def tiled_product(group: Group) -> bool:
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
-    turn, step = computed.split(k, factor=amx.DEPTH // 2)
-    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
-    computed.reorder(turn, *inside, row, outer, lane, step, pair)
+    iteration, step = computed.split(k, factor=amx.DEPTH // 2)
+    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    computed.reorder(iteration, *inside, row, outer, lane, step, pair)
     computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
     finish(group, host)
     return True
@@ -190,8 +192,8 @@ def tiled_convolution(group: Group) -> bool:
     for pad in pads:
         elementwise_loops(group, pad.output(0))
     threads, images = threads_for(group.target, work_of(anchor)), extent_of(batch) or 1
-    turns = [images * (blocks // o.columns) * (height // o.images) * (along // o.rows) for o in choices]
-    tile = _chosen(group, choices, along, turns, threads)
+    iterations = [images * (blocks // o.columns) * (height // o.images) * (along // o.rows) for o in choices]
+    tile = _chosen(group, choices, along, iterations, threads)
     image, channel, *pixels, vector = group.axes(host)
     rest = [] if len(spatial) < len(pixels) else pixels[:-1]
     tiles: list[IterVar] = []
@@ -224,9 +226,9 @@ def tiled_convolution(group: Group) -> bool:
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis
-    turn, step = computed.split(k, factor=amx.DEPTH // 2)
-    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
-    computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
+    iteration, step = computed.split(k, factor=amx.DEPTH // 2)
+    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    computed.reorder(batch, iteration, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
     computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
     finish(group, host)

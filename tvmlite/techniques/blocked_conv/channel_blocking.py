@@ -105,8 +105,8 @@ def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
     """The stages of the sums, and of what a pass adds to them."""
     stage, blocks = group.stage(anchor), group.knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
     channels = blocks * (number(anchor.inputs[0].shape[-1]) or 1)
-    turn, _ = stage.split(anchor.reduce_axis[0], factor=channels)
-    return stage, group.stage(group.schedule.rfactor(anchor.output(0), turn))
+    iteration, _ = stage.split(anchor.reduce_axis[0], factor=channels)
+    return stage, group.stage(group.schedule.rfactor(anchor.output(0), iteration))
 
 
 def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
@@ -123,9 +123,9 @@ def _accumulate(partial: Stage, sums: Stage, place: IterVar, unrolled: bool) -> 
     """What a pass adds to a tile of ``sums``, in registers: channels outside, the tile unrolled inside."""
     op = compute_of(partial)
     partial.compute_at(sums, place)
-    turn, batch, block, *pixels, lane = op.axis
+    iteration, batch, block, *pixels, lane = op.axis
     *taps, channel = op.reduce_axis
     tile = [*(taps if unrolled else ()), *pixels, block]
-    in_registers(partial, tile, lane, [turn, batch, channel, *(() if unrolled else taps)])
+    in_registers(partial, tile, lane, [iteration, batch, channel, *(() if unrolled else taps)])
     if not unrolled:
         partial.fuse(channel, *taps)

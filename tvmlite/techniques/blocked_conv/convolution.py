@@ -133,7 +133,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
 
 def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
     """Have a tile's sums copied from the registers into memory, where ``host`` reads them channel by channel
-    in a loop: read from registers, each of its turns would be code of its own. Gives the sums."""
+    in a loop: read from registers, each of its iterations would be code of its own. Gives the sums."""
     sums = group.schedule.cache_write(anchor.output(0), "local").op
     copy = group.stage(anchor)
     copy.compute_at(host, place)
@@ -161,12 +161,12 @@ def _shared_out(
     count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
     threads, row_wise = threads_for(group.target, work_of(anchor)), by_rows(group, anchor)
     images = extent_of(anchor.axis[0])
-    turns = _tiles_in_panel(images, pixels, tile[1], threads) if row_wise and len(loops) == 2 else 1
-    if turns > 1 or _next_panel_ahead(group, anchor, tile[0]):
+    iterations = _tiles_in_panel(images, pixels, tile[1], threads) if row_wise and len(loops) == 2 else 1
+    if iterations > 1 or _next_panel_ahead(group, anchor, tile[0]):
         grain = len(loops) - 1
     else:
         grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
-    panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
+    panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, iterations)}
     return shared_out(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
 
 
@@ -285,9 +285,9 @@ def accumulate(
     rows of a window that skips some (``skips_rows``) have a loop of their own, the outermost.
     ``by_vectors``: see ``vectors_first``.
 
-    Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
-    the window, ``ahead``, how many turns before its use a weight is asked for (0: not), or "panel": the next
-    panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
+    Knobs: ``channels``, how many input channels an iteration of that loop takes, ``taps``, how many of the
+    axes of the window, ``ahead``, how many iterations before its use a weight is asked for (0: not), or
+    "panel": the next panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
     """
     stage = group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
@@ -313,7 +313,7 @@ def accumulate(
         parts = [part]
     tile = [block, *parts, *pixels] if by_vectors else [*pixels, block, *parts]
     stage.reorder(batch, *rows, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
-    turn = stage.fuse(channel, *outside)
+    iteration = stage.fuse(channel, *outside)
     for axis in (*inside, *tile):
         stage.unroll(axis)
     if dot is None:
@@ -323,24 +323,25 @@ def accumulate(
     if distance == "panel":
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([at_once, *(extent_of(axis) for axis in inside if axis in taps)])
-        turns = None if steps is None or several is None else steps // several
+        iterations = None if steps is None or several is None else steps // several
         near = near_distance(group, anchor)
-        fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside), near)
+        fetch_ahead(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
     elif distance:
-        stage.prefetch(anchor.inputs[-1], turn, distance)
+        stage.prefetch(anchor.inputs[-1], iteration, distance)
 
 
 def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
-    """Whether all places of the window are one turn by default: where registers are few, a place is so short
-    a turn that the branches of loops over three places are what it waits for."""
+    """Whether all places of the window are one iteration by default: where registers are few, a place is so
+    short an iteration that the branches of loops over three places are what it waits for."""
     places = product(map(extent_of, anchor.reduce_axis[1:]))
     few = group.target.machine.few_registers
     return few and places is not None and 1 < places <= MOST_TAPS
 
 
 def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
-    """Where registers are few, a pixel's block of channels is one turn of a convolution of 1x1: as a loop
-    inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited for."""
+    """Where registers are few, a pixel's block of channels is one iteration of a convolution of 1x1: as a
+    loop inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited
+    for."""
     channel, *taps = anchor.reduce_axis
     whole = group.target.machine.few_registers and product(map(extent_of, taps)) == 1
     return max(
@@ -349,9 +350,9 @@ def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
 
 
 def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
-    """How many turns of the loop over the reduction, of channels and ``taps``, stay together where that loop
-    is cut: with whole windows it has no quotients to find its place by. Where counters take time, ResNet-50
-    is slower with theirs, and much slower with few registers."""
+    """How many iterations of the loop over the reduction, of channels and ``taps``, stay together where that
+    loop is cut: with whole windows it has no quotients to find its place by. Where counters take time,
+    ResNet-50 is slower with theirs, and much slower with few registers."""
     window = product(extent_of(axis) for axis in taps)
     return window if group.target.machine.counters_take_time and window is not None else 1
 

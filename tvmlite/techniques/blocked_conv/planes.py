@@ -79,7 +79,7 @@ def _channels_of_a_group(anchor: ComputeOp) -> int | None:
 
 def _channels_at_once(anchor: ComputeOp, outside: int | None, threads: int) -> int:
     """How many output channels share the vectors of data: of one group, and as good as all of them; fewer
-    where ``threads`` would not have like shares of them and of loops of ``outside`` turns."""
+    where ``threads`` would not have like shares of them and of loops of ``outside`` iterations."""
     per_group = _channels_of_a_group(anchor)
     if per_group is None:
         return 1

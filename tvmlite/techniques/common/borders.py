@@ -51,8 +51,8 @@ def _value(place: e.Expr, values: Mapping[e.Var, int]) -> int | None:
     return int(found.value) if isinstance(found, e.Const) else None
 
 
-def apart(stage: Stage, axis: IterVar, turns: int, first: int, last: int) -> None:
-    """The loop ``axis`` of ``turns`` turns as three: its ``first`` turns, its ``last``, and the others, which
-    then are without the masks of padding."""
-    if first + last and first + last <= MOST_AT_BORDER * turns:
+def apart(stage: Stage, axis: IterVar, iterations: int, first: int, last: int) -> None:
+    """The loop ``axis`` of ``iterations`` iterations as three: its ``first`` iterations, its ``last``, and
+    the others, which then are without the masks of padding."""
+    if first + last and first + last <= MOST_AT_BORDER * iterations:
         stage.loop_partition(axis, [*([first] if first else []), None, *([last] if last else [])])

@@ -21,24 +21,24 @@ PANELS = (1, 2, 4, 8, 16)
 """How many tiles a panel may be long."""
 
 AHEAD = (0, 1, 2, 4, 8, 16)
-"""How many turns ahead an operand may be asked for."""
+"""How many iterations ahead an operand may be asked for."""
 
 STEPS = (1, 2, 4, 8, 16)
-"""How many steps of a reduction one turn may take."""
+"""How many steps of a reduction one iteration may take."""
 
 ENOUGH_TURNS = 8
-"""A parallel loop of fewer turns takes in the loop over tiles as well: these are four for each of two
+"""A parallel loop of fewer iterations takes in the loop over tiles as well: these are four for each of two
 threads."""
 
 
 @dataclass(frozen=True)
 class Panel:
     """Turns of the loop at ``place``, over ``elements`` elements (None: unknown), whose data stays in a
-    cache; by default ``turns``."""
+    cache; by default ``iterations``."""
 
     place: int
     elements: int | None
-    turns: int = 1
+    iterations: int = 1
 
 
 def shared_out(
@@ -55,17 +55,17 @@ def shared_out(
     """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the ``threads``, if
     there are several; gives the innermost, in which a tile is computed.
 
-    Knobs: ``panel_NAME`` for each of ``panels``, how many turns of its loop make a panel (1: no panel);
+    Knobs: ``panel_NAME`` for each of ``panels``, how many iterations of its loop make a panel (1: no panel);
     ``order`` of the loops, those of a panel inside that over panels, by default with ``first`` outside all
     others; ``grain``, how many of them, from the innermost on, one thread keeps: at least ``least``, by
-    default ``grain``, or as many fewer as leave enough turns for all threads.
+    default ``grain``, or as many fewer as leave enough iterations for all threads.
     """
     config, count = group.config, len(loops)
     slots: list[IterVar | None] = list(loops)
     groups = [[place] for place in range(count)]
     for name, panel in panels.items():
         lengths = [n for n in PANELS if n == 1 or 2 * n <= (panel.elements or 1)]
-        size, inner = group.knob(f"panel_{name}", lengths, panel.turns), None
+        size, inner = group.knob(f"panel_{name}", lengths, panel.iterations), None
         if size > 1:
             slots[panel.place], inner = stage.split(loops[panel.place], factor=size)
         groups[panel.place].append(len(slots))
@@ -76,8 +76,10 @@ def shared_out(
     stage.reorder(*ordered)
     if threads == 1:
         return ordered[-1]
-    turns = [iterations_of(stage, axis) for axis in (*lead, *ordered)]
-    fitting = [n for n in range(least, grain + 1) if is_even(product(turns[: len(turns) - n]), threads)]
+    iterations = [iterations_of(stage, axis) for axis in (*lead, *ordered)]
+    fitting = [
+        n for n in range(least, grain + 1) if is_even(product(iterations[: len(iterations) - n]), threads)
+    ]
     kept = group.knob("grain", range(least, count), max(fitting, default=least))
     shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
     share(stage, shared, threads, "a panel of tiles" if kept else "a tile")
@@ -85,7 +87,7 @@ def shared_out(
 
 
 def shared_loops(stage: Stage) -> list[IterVar]:
-    """The loops of ``stage`` whose turns threads share."""
+    """The loops of ``stage`` whose iterations threads share."""
     return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
@@ -108,18 +110,18 @@ def several_vectors(stage: Stage, axis: IterVar, lanes: int | None) -> tuple[lis
 
 
 def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
-    """How many of ``axes``, from the last on, may be unrolled, with at most ``most`` turns in all."""
-    found, turns = [0], 1
+    """How many of ``axes``, from the last on, may be unrolled, with at most ``most`` iterations in all."""
+    found, iterations = [0], 1
     for count, axis in enumerate(reversed(axes), 1):
         extent = extent_of(axis)
-        if extent is None or turns * extent > most:
+        if extent is None or iterations * extent > most:
             break
-        turns *= extent
+        iterations *= extent
         found.append(count)
     return found
 
 
 def whole_steps(axis: IterVar) -> list[int]:
-    """How many steps of ``axis`` a turn may take: all turns the same."""
+    """How many steps of ``axis`` an iteration may take: all iterations the same."""
     extent = extent_of(axis)
     return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]

@@ -26,7 +26,8 @@ ALONG = 14
 ALONG_OF_FEW = 8
 """The same where registers are few: what windows share stays in those left, and is not spilled. The
 depthwise layers of MobileNetV2 are much quicker with at most 8, the whole window unrolled
-and the rows at the border apart, than with 14 and a row of the window a turn; 4 and 10 are slower than 8."""
+and the rows at the border apart, than with 14 and a row of the window an iteration; 4 and 10 are slower than
+8."""
 
 WHOLE_WINDOW = 9
 """The most places of a window that are unrolled by default where registers are few: all rows of it then read
@@ -45,7 +46,7 @@ that is done early takes some of another's: these are four for each of four thre
 
 PARTS = 4
 """Parts of an image's rows, with all blocks each, that are enough for threads to share: one for each of four.
-With few blocks there are more parts, so that a loop over both has as many turns as ``ENOUGH_PLANES``."""
+With few blocks there are more parts, so that a loop over both has as many iterations as ``ENOUGH_PLANES``."""
 
 LEAST_ROWS = 8
 """Of rows of which some are apart, a thread takes no fewer at a time: an image's first rows, its last and the

@@ -78,8 +78,8 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     if steps > 1:
         several = None
         if not enough(outer_extent, ENOUGH_OUTER_TURNS, threads):
-            turns = None if inner_extent is None else inner_extent // steps
-            several = part_for(turns, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
+            iterations = None if inner_extent is None else inner_extent // steps
+            several = part_for(iterations, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
         _in_steps(stage, axes[:cut], inner, steps, threads, several)
         return
     if threads > 1 and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
@@ -185,7 +185,7 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
 def several_at_once(
     group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
 ) -> None:
-    """The knob ``several``: how many vectors one turn of the loop over ``vectors`` of a row takes."""
+    """The knob ``several``: how many vectors one iteration of the loop over ``vectors`` of a row takes."""
     if vectors is None or extent is None:
         return
     several = group.knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])

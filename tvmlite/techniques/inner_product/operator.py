@@ -34,9 +34,9 @@ from tvmlite.te.tensor.work import STATED
 
 DENSE = "nn.contrib_dense_winograd"
 
-TURNS = (3, 16, 8)
-"""How many terms a turn may take: two of 3, ten of 16 and four of 8 go crosswise. That is 2/3, 11/16 and 3/4
-of the multiply-adds there are otherwise; the first whose turns come out even is taken."""
+GROUPS = (3, 16, 8)
+"""How many terms a group may take: two of 3, ten of 16 and four of 8 go crosswise. That is 2/3, 11/16
+and 3/4 of the multiply-adds there are otherwise; the first whose groups come out even is taken."""
 
 ERRORS = (3.0, 0.2)
 """The largest error of a sum, relative to the largest, in roundings (2^-24): so many for the square root of
@@ -57,28 +57,28 @@ INNER_PRODUCT = Anchor("dense_winograd")
 
 @dataclass(frozen=True)
 class Terms:
-    """``count`` terms in turns of ``turn``: as many threes as fit, of which the first two terms go crosswise
-    and the third is a product as usual, and usual products to the end of the turn."""
+    """``count`` terms in groups of ``group`` terms: as many threes as fit, of which the first two terms go
+    crosswise and the third is a product as usual, and usual products to the end of the group."""
 
     count: int
-    turn: int
+    group: int
 
     @staticmethod
     def of(count: object) -> Terms | None:
-        """None where ``count`` is no number, or none that turns come out even with."""
+        """None where ``count`` is no number, or none that groups come out even with."""
         if not isinstance(count, int) or count <= 0:
             return None
-        return next((Terms(count, turn) for turn in TURNS if count % turn == 0), None)
+        return next((Terms(count, group) for group in GROUPS if count % group == 0), None)
 
     @property
     def pairs(self) -> int:
-        return self.turn // 3
+        return self.group // 3
 
     @property
     def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The terms of each multiply-add of a turn: two where they go crosswise."""
+        """The terms of each multiply-add of a group: two where they go crosswise."""
         threes = [((3 * n, 3 * n + 1), (3 * n + 2,)) for n in range(self.pairs)]
-        usual = [(term,) for term in range(3 * self.pairs, self.turn)]
+        usual = [(term,) for term in range(3 * self.pairs, self.group)]
         return (*(step for three in threes for step in three), *usual)
 
 
@@ -123,8 +123,8 @@ def _powers_of_two(magnitudes: np.ndarray) -> np.ndarray:
 def column_sums(packed: np.ndarray) -> np.ndarray:
     """``(blocks, lanes)``: what pairs of weights ``(blocks, k, lanes)`` add to each column, in float64."""
     terms = _terms(packed.shape[1])
-    turns = packed.astype("float64").reshape(packed.shape[0], -1, terms.turn, packed.shape[2])
-    threes = turns[:, :, : 3 * terms.pairs].reshape(packed.shape[0], -1, 3, packed.shape[2])
+    groups = packed.astype("float64").reshape(packed.shape[0], -1, terms.group, packed.shape[2])
+    threes = groups[:, :, : 3 * terms.pairs].reshape(packed.shape[0], -1, 3, packed.shape[2])
     return (threes[:, :, 0] * threes[:, :, 1]).sum(axis=1)
 
 
@@ -142,8 +142,8 @@ def dense_type(
     if {made.dtype, *(one.dtype for one in (data, weight, terms, columns))} != {"float32"}:
         raise fault(call, f"data is {data}, weight is {weight}, the result {made}: expected float32")
     if Terms.of(weight.shape[1]) is None:
-        turns = ", ".join(map(str, TURNS))
-        raise fault(call, f"the sums have {weight.shape[1]} terms, expected a multiple of one of {turns}")
+        groups = ", ".join(map(str, GROUPS))
+        raise fault(call, f"the sums have {weight.shape[1]} terms, expected a multiple of one of {groups}")
     expected = ((weight.shape[1],), (weight.shape[0], 2, packed_columns(call)))
     if not (same_shape(terms.shape, expected[0]) and same_shape(columns.shape, expected[1])):
         raise fault(call, f"terms are {terms}, columns are {columns}, weight is {weight}")
@@ -220,24 +220,24 @@ def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callab
 
 def _row_sums(rows: te.Tensor, terms: Terms) -> te.Tensor:
     """What pairs of a row add to each of its results."""
-    turn = te.reduce_axis(terms.count // terms.turn, name="turn")
+    group = te.reduce_axis(terms.count // terms.group, name="group")
     three = te.reduce_axis(terms.pairs, name="three")
 
     def element(row: Any) -> e.Expr:
-        first = turn * terms.turn + three * 3
-        return reducers.sum(rows[row, first] * rows[row, first + 1], [turn, three])
+        first = group * terms.group + three * 3
+        return reducers.sum(rows[row, first] * rows[row, first + 1], [group, three])
 
     return te.compute((rows.shape[0],), element, name="row_sums", tag="winograd_row_sums")
 
 
 def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
     """Sums of products of rows and columns, and of what pairs of each add."""
-    turn = te.reduce_axis(terms.count // terms.turn, name="turn")
+    group = te.reduce_axis(terms.count // terms.group, name="group")
     step = te.reduce_axis(len(terms.steps), name="step")
 
     def element(row: Any, block: Any, lane: Any) -> e.Expr:
         def read(term: int) -> tuple[e.Expr, e.Expr]:
-            at = turn * terms.turn + term
+            at = group * terms.group + term
             return rows[row, at], weight[block, at, lane]
 
         def made(which: tuple[int, ...]) -> e.Expr:
@@ -247,7 +247,7 @@ def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
         *first, result = map(made, terms.steps)
         for number, one in reversed(list(enumerate(first))):
             result = e.Select(e.Equal(*e.match(step.var, number)), one, result)
-        return reducers.sum(result, [turn, step])
+        return reducers.sum(result, [group, step])
 
     shape = (rows.shape[0], weight.shape[0], weight.shape[2])
     attrs = {STATED: 2 * terms.count}

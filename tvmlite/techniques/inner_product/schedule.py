@@ -1,4 +1,5 @@
-"""Dense layers by Winograd's inner product: a tile of rows by one vector of columns, a turn written out."""
+"""Dense layers by Winograd's inner product: a tile of rows by one vector of columns, an iteration written
+out."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
 from tvmlite.techniques.winograd.schedule import SPACED
 
 OTHERS = 6
-"""Vector registers of a tile that hold no sums: three weights of a turn, two crosswise sums, and one more."""
+"""Vector registers of a tile that hold no sums: three weights of an iteration, two crosswise sums, and one
+more."""
 
 ENOUGH_ROWS = 12
 """Rows of a tile that are enough for what is read besides, and each multiply-add waits for, to be hidden."""
@@ -28,15 +30,15 @@ ROWS_AT_ONCE = 8
 """Rows whose own sums are made side by side: each of a row's additions waits for the one before."""
 
 TURNS = (1, 2, 4)
-"""How many turns of the reduction one of its loop may take."""
+"""How many iterations of the reduction one of its loop may take."""
 
 
 @template("inner_product", INNER_PRODUCT)
 def dense_winograd(group: Group) -> None:
     """Rows are brought to scale and their own sums made; then tiles, as those of a matrix product.
 
-    Knobs: ``tile``, its rows; ``turns``, how many turns are written out; ``ahead``, whether the next panel of
-    weights is asked for while one is used (``fetch_ahead``); those of ``shared_out``.
+    Knobs: ``tile``, its rows; ``turns``, how many iterations are written out; ``ahead``, whether the
+    next panel of weights is asked for while one is used (``fetch_ahead``); those of ``shared_out``.
     """
     anchor = group.tagged("matmul_packed")[-1]
     host = group.host(group.readers(anchor.output(0))[0].output(0))
@@ -52,18 +54,18 @@ def dense_winograd(group: Group) -> None:
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
     grain, least = int(enough(blocks, ENOUGH_COLUMN_TILES, threads)), 0 if tail == GUARD else 1
     place = shared_out(group, stage, [], [columns, tiles], panels, threads, grain, least)
-    turn, step = anchor.reduce_axis
-    count = extent_of(turn) or 1
+    iteration, step = anchor.reduce_axis
+    count = extent_of(iteration) or 1
     several = group.knob("turns", [n for n in TURNS if count % n == 0])
     ahead = group.knob("ahead", ("panel", 0), "panel" if place is tiles else 0)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
-    turn, again = computed.split(turn, factor=several)
-    computed.reorder(turn, again, step, *anchor.axis)
+    iteration, again = computed.split(iteration, factor=several)
+    computed.reorder(iteration, again, step, *anchor.axis)
     in_registers(computed, [again, step, row, outer], lane)
     if ahead == "panel":
         taken = several * (extent_of(step) or 1)
-        fetch_ahead(computed, stage, place, turn, count // several, several=taken)
+        fetch_ahead(computed, stage, place, iteration, count // several, several=taken)
     finish(group, host)
 
 
@@ -82,8 +84,8 @@ def _prepare(group: Group, host: Operation) -> None:
     threads = threads_for(group.target, work_of(group.formula(rows.output(0))))
     at_once = part_for(extent_of(sums.axis[0]), 1, ROWS_AT_ONCE, threads)
     places, one = stage.split(sums.axis[0], factor=at_once)
-    turn, three = sums.reduce_axis
-    stage.reorder(places, turn, three, one)
+    iteration, three = sums.reduce_axis
+    stage.reorder(places, iteration, three, one)
     stage.unroll(three)
     stage.unroll(one)
     share(stage, places, threads, "a row")

@@ -46,9 +46,10 @@ def in_parts(
     ahead: int | str,
 ) -> None:
     """Compute ``anchor`` at the parallel loop of ``host``: its sums there are in memory, and to those of
-    one tile after the other ``depth`` steps are added, ``several`` a turn, in registers.
+    one tile after the other ``depth`` steps are added, ``several`` an iteration, in registers.
 
-    Weights are asked for ``ahead`` turns before their use, those of the next part meanwhile if it is "panel".
+    Weights are asked for ``ahead`` iterations before their use, those of the next part meanwhile if it is
+    "panel".
     """
     shared = shared_loops(host)
     part, _ = group.stage(anchor).split(anchor.reduce_axis[0], factor=depth)
@@ -62,16 +63,16 @@ def in_parts(
     in_registers(whole, [row, block], lane, [*batch, part, blocks, rows])
     inner.compute_at(whole, rows)
     place, *batch, row, block, lane = group.axes(sums)
-    (turn,) = reduction_loops(inner)
-    turn, step = inner.split(turn, factor=several)
+    (iteration,) = reduction_loops(inner)
+    iteration, step = inner.split(iteration, factor=several)
     by_vectors = vectors_first(tile, extent_of(lane), group.target, anchor.output(0).dtype)
     sums_of = [block, row] if by_vectors else [row, block]
-    in_registers(inner, [step, *sums_of], lane, [place, *batch, turn])
+    in_registers(inner, [step, *sums_of], lane, [place, *batch, iteration])
     if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
         return
     if ahead == "panel":
         at_once = max(n for n in range(1, STEPS + 1) if depth // several % n == 0)
-        outer, _ = inner.split(turn, factor=at_once)
+        outer, _ = inner.split(iteration, factor=at_once)
         inner.prefetch(anchor.inputs[-1], part, share=[rows, outer])
     elif ahead:
-        inner.prefetch(anchor.inputs[-1], turn, ahead)
+        inner.prefetch(anchor.inputs[-1], iteration, ahead)

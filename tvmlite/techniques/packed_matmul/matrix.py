@@ -43,7 +43,7 @@ PRODUCT = 4
 """Units of work in a product that is added to a sum: two elements are read."""
 
 MOST_AHEAD = 8
-"""The most turns before its use that a part of a stream of weights is asked for by default."""
+"""The most iterations before its use that a part of a stream of weights is asked for by default."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
@@ -68,10 +68,10 @@ def matrix_product(group: Group) -> None:
     """Scalars of one matrix against vectors of columns of the other, which come in packed panels.
 
     Knobs: ``packed``, whether panels that have to be made are stored, or read where they stand; ``tile``
-    (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction a turn
-    takes; ``ahead``, how many turns before its use a stored panel's vector is asked for (0: not), or "panel":
-    the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of the reduction all
-    tiles of a thread's share take before any takes more (0: all).
+    (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction an
+    iteration takes; ``ahead``, how many iterations before its use a stored panel's vector is asked for (0:
+    not), or "panel": the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of
+    the reduction all tiles of a thread's share take before any takes more (0: all).
     """
     anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
@@ -139,18 +139,23 @@ def _in_one(
 ) -> None:
     """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
     if _waits(group, anchor, tile, at_once):
-        computed, turn = _side_by_side(group, anchor, stage, place, at_once)
+        computed, iteration = _side_by_side(group, anchor, stage, place, at_once)
     else:
         computed = group.stage(anchor)
         by_vectors = vectors_first(tile, extent_of(anchor.axis[-1]), group.target, anchor.output(0).dtype)
-        turn = accumulate(computed, stage, place, pair_product(group, anchor), at_once, by_vectors)
+        iteration = accumulate(computed, stage, place, pair_product(group, anchor), at_once, by_vectors)
     if ahead == "panel":
-        turns = extent_of(anchor.reduce_axis[0])
+        iterations = extent_of(anchor.reduce_axis[0])
         fetch_ahead(
-            computed, stage, place, turn, None if turns is None else turns // at_once, several=at_once
+            computed,
+            stage,
+            place,
+            iteration,
+            None if iterations is None else iterations // at_once,
+            several=at_once,
         )
     elif ahead and packs == group.tagged("pack"):
-        computed.prefetch(anchor.inputs[-1], turn, ahead)
+        computed.prefetch(anchor.inputs[-1], iteration, ahead)
 
 
 def _reads_most(anchor: ComputeOp) -> bool:
@@ -167,15 +172,15 @@ def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | No
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
         return max(n for n in at_once if n <= _steps_per_count(group, anchor)), None
-    turns = machine.stream_bytes // (blocks * lanes * dtypes.bytes_of(weight.dtype))
-    ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, turns)))
-    steps = max(n for n in at_once if n <= max(1, turns // ahead))
+    iterations = machine.stream_bytes // (blocks * lanes * dtypes.bytes_of(weight.dtype))
+    ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, iterations)))
+    steps = max(n for n in at_once if n <= max(1, iterations // ahead))
     return steps, 0 if machine.streams_alone else ahead
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
-    """The most steps of a default turn, where rows are many."""
-    return 1 if is_paired(anchor) else group.target.machine.steps_per_turn
+    """The most steps of a default iteration, where rows are many."""
+    return 1 if is_paired(anchor) else group.target.machine.steps_per_iteration
 
 
 def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
@@ -213,7 +218,7 @@ def _tiles(extent: int | None, size: int) -> int | None:
 
 def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
     """Whether the sums of ``tile`` are so few that each multiply-add waits for the one before, and there are
-    registers for as many times more as a turn takes ``steps``."""
+    registers for as many times more as an iteration takes ``steps``."""
     vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
     sums = tile.rows * tile.blocks * vectors
     fit = (sums + tile.blocks * vectors) * steps + 1 <= group.target.vector_registers
@@ -229,11 +234,11 @@ def _side_by_side(
     partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
     stage, whole = group.stage(partial), group.stage(anchor)
     *batch, row, block, step, lane = group.axes(partial)
-    (turn,) = reduction_loops(stage)
+    (iteration,) = reduction_loops(stage)
     stage.compute_at(host, place)
-    in_registers(stage, [row, block, step], lane, [*batch, turn])
+    in_registers(stage, [row, block, step], lane, [*batch, iteration])
     whole.unroll(accumulate(whole, host, place))
-    return stage, turn
+    return stage, iteration
 
 
 def accumulate(
@@ -246,16 +251,18 @@ def accumulate(
 ) -> IterVar:
     """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
 
-    ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
-    which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
+    ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, an iteration
+    of which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
     """
     op = compute_of(stage)
     *batch, row, block, lane = op.axis
     stage.compute_at(host, place)
-    (turn, *steps), pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
+    (iteration, *steps), pair = (
+        (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
+    )
     inside: list[IterVar] = []
     if several > 1:
-        turn, step = stage.split(turn, factor=several)
+        iteration, step = stage.split(iteration, factor=several)
         stage.unroll(step)
         inside = [step]
     tile = [block, row] if by_vectors else [row, block]
@@ -263,11 +270,11 @@ def accumulate(
         vector, lane = stage.split(lane, factor=lanes)
         stage.unroll(vector)
         tile.append(vector)
-    stage.reorder(*batch, turn, *inside, *steps, *tile, lane, *pair)
+    stage.reorder(*batch, iteration, *inside, *steps, *tile, lane, *pair)
     stage.unroll(row)
     stage.unroll(block)
     if dot is None:
         stage.vectorize(lane)
     else:
         stage.tensorize(lane, dot)
-    return turn
+    return iteration

@@ -208,12 +208,12 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     row, extent = _contiguous_row(op)
     if extent is not None and extent < 2 * INTERLEAVED:
         return []
-    _, turn = stage.split(stage.fuse(*row), factor=INTERLEAVED)
-    first, axes = _partial(group, op, turn, inside=1)
+    _, iteration = stage.split(stage.fuse(*row), factor=INTERLEAVED)
+    first, axes = _partial(group, op, iteration, inside=1)
     in_registers(group.stage(first), axes[:1], axes[1])
     stage = group.stage(op)
-    _, turn = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED)
-    second, axes = _partial(group, op, turn, inside=1)
+    _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED)
+    second, axes = _partial(group, op, iteration, inside=1)
     in_registers(group.stage(second), axes[:1], axes[1])
     for leaf in reduction_loops(group.stage(op)):
         group.stage(op).unroll(leaf)

@@ -1,4 +1,4 @@
-"""Stages without a reduction: the contiguous axes as one loop in vectors, several of them a turn."""
+"""Stages without a reduction: the contiguous axes as one loop in vectors, several of them an iteration."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.techniques.sketch.plan import Plan
 
 
 def elementwise(plan: Plan, tensor: Tensor) -> None:
-    """Loops for ``tensor``, with knobs: how many vectors a turn takes, how much a thread takes at a time,
-    and how large the blocks of a transposition are."""
+    """Loops for ``tensor``, with knobs: how many vectors an iteration takes, how much a thread takes at a
+    time, and how large the blocks of a transposition are."""
     group, name = plan.group, plan.name(tensor.op)
     several = group.knob(f"{name}.vectors", [1, 2, 4, 8])
     chunk = group.knob(f"{name}.chunk", [CHUNK_VECTORS, 16, 256])
@@ -72,11 +72,11 @@ def _in_vectors(
             stage.vectorize(whole)
         return outer
     if several > 1 and (extent is None or extent >= several * lanes):
-        turns, whole = stage.split(whole, factor=several * lanes)
+        iterations, whole = stage.split(whole, factor=several * lanes)
         vectors, lane = stage.split(whole, factor=lanes)
         stage.unroll(vectors)
     else:
-        turns, lane = stage.split(whole, factor=lanes)
+        iterations, lane = stage.split(whole, factor=lanes)
     if lanes > 1:
         stage.vectorize(lane)
-    return outer or [turns]
+    return outer or [iterations]

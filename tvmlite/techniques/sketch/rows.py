@@ -88,7 +88,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
 
 
 def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
-    """``axis`` in vectors, ``several`` a turn where there are so many."""
+    """``axis`` in vectors, ``several`` an iteration where there are so many."""
     extent = extent_of(axis)
     if several > 1 and lanes > 1 and (extent is None or extent >= several * lanes):
         _, block = stage.split(axis, factor=several * lanes)

@@ -31,8 +31,8 @@ from tvmlite.techniques.sketch.nest import (
 from tvmlite.techniques.sketch.tiles import Reduction, Tile
 
 LONGEST_TURN = 256
-"""Multiply-adds of vectors in one turn of the reduction's loop, steps unrolled: longer bodies are no quicker
-and take the compiler long."""
+"""Multiply-adds of vectors in one iteration of the reduction's loop, steps unrolled: longer bodies are no
+quicker and take the compiler long."""
 
 UNROLLED_STORES = 160
 """Tiles of more stores are stored in loops."""
@@ -117,8 +117,8 @@ def _outer_loops(
     order: Sequence[int],
     blocks: dict[int, int],
 ) -> list[tuple[IterVar, int | None]]:
-    """The loops over blocks and over the tiles of a block, with their turns; in ``loops`` those of the tile
-    remain."""
+    """The loops over blocks and over the tiles of a block, with their iterations; in ``loops`` those of the
+    tile remain."""
     over_blocks: list[tuple[IterVar, int | None]] = []
     over_tiles: list[tuple[IterVar, int | None]] = []
     for axis in order:
@@ -146,8 +146,8 @@ def _outer_loops(
 def _in_parallel(
     host: Stage, outer: list[tuple[IterVar, int | None]], chunks: int, threads: int
 ) -> list[tuple[IterVar, int | None]]:
-    """The outermost loops as one parallel loop of at least ``chunks`` turns, if there are so many, and enough
-    for ``threads``."""
+    """The outermost loops as one parallel loop of at least ``chunks`` iterations, if there are so many, and
+    enough for ``threads``."""
     if chunks <= 1 or not outer:
         return outer
     total, taken = 1, 0
@@ -160,8 +160,8 @@ def _in_parallel(
         taken = max(1, taken - 1) if outer[-1][1] is not None and total // outer[-1][1] >= 2 else taken
     whole = host.fuse(*(loop for loop, _ in outer[:taken]))
     share(host, whole, threads, "a tile" if taken == len(outer) else "a row of tiles")
-    turns = product(count for _, count in outer[:taken])
-    return [(whole, turns), *outer[taken:]]
+    iterations = product(count for _, count in outer[:taken])
+    return [(whole, iterations), *outer[taken:]]
 
 
 def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile: Tile) -> None:
@@ -229,12 +229,12 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[It
     extents = [extent_of(axis) for axis in moving]
     if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
-    turns = extents[-1]
+    iterations = extents[-1]
     most = min(most, max(1, LONGEST_TURN // tile.sums))
-    unrolled = 1 if turns is None else max(d for d in divisors(turns) if d <= most)
+    unrolled = 1 if iterations is None else max(d for d in divisors(iterations) if d <= most)
     if unrolled == 1:
         return [*still, *moving], None
-    if unrolled == turns and len(moving) > 1:
+    if unrolled == iterations and len(moving) > 1:
         return [*still, *moving[:-1]], moving[-1]
     outer, inner = stage.split(moving[-1], factor=unrolled)
     return [*still, *moving[:-1], outer], inner

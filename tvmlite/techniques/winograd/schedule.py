@@ -101,8 +101,10 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
 
     def time(rows: int, blocks: int) -> tuple[bool, float]:
         loops = Loop(tiles or MANY, rows, padded=True), Loop(channels or MANY, blocks, padded=True)
-        turns = None if None in (tiles, channels) else product(-(-one.extent // one.size) for one in loops)
-        uneven = not is_even(product([images, turns]), threads)
+        iterations = (
+            None if None in (tiles, channels) else product(-(-one.extent // one.size) for one in loops)
+        )
+        uneven = not is_even(product([images, iterations]), threads)
         return uneven, cost.cycles(Nest(step_of(rows, blocks * vectors), loops), machine).total
 
     fitting = [
@@ -126,20 +128,20 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
     near = group.target.machine.working_sets
     far = 0.0 if weight <= near.tiles else SHARED_COST if weight <= near.weight else 1.0
-    turns = -(-(tiles or MANY) // tile.rows)
+    iterations = -(-(tiles or MANY) // tile.rows)
 
     def traffic(several: int) -> float:
         stays = several * tile.rows * row <= near.tiles
-        reads = turns * tile.rows * row * -(-(channels or 1) // tile.blocks)
-        return -(-turns // several) * weight * far + (0.0 if stays else reads * SHARED_COST)
+        reads = iterations * tile.rows * row * -(-(channels or 1) // tile.blocks)
+        return -(-iterations // several) * weight * far + (0.0 if stays else reads * SHARED_COST)
 
     def even(several: int) -> int:
-        return -(-turns // -(-turns // several))
+        return -(-iterations // -(-iterations // several))
 
     threads, blocks = threads_for(group.target, work_of(parts.products)), -(-(channels or 1) // tile.blocks)
 
     def uneven(several: int) -> bool:
-        chunks = product([extent_of(parts.products.axis[0]), -(-turns // several)])
+        chunks = product([extent_of(parts.products.axis[0]), -(-iterations // several)])
         return tiles is not None and not any(is_even(product([chunks, n]), threads) for n in (1, blocks))
 
     best = min(SEVERAL, key=lambda several: (uneven(even(several)), traffic(even(several))))

@@ -29,8 +29,8 @@ def test_a_loop_of_many_turns_is_named_with_its_line() -> None:
         warn_of_long_code(lower(schedule, args, "copy"), 16, schedule)
 
     assert str(told[0].message) == (
-        "copy: unrolling j of 16384 turns writes out 16384 stores, which may take minutes to compile; a loop "
-        "of more than 16384 statements stays one. Split the axis, unroll the inner part"
+        "copy: unrolling j of 16384 iterations writes out 16384 stores, which may take minutes to compile; a "
+        "loop of more than 16384 statements stays one. Split the axis, unroll the inner part"
     )
     assert (told[0].filename, told[0].lineno) == (__file__, line)
 
@@ -40,7 +40,9 @@ def test_a_product_of_short_loops_is_told_too() -> None:
     for axis in args[1].op.axis:
         schedule[args[1]].unroll(axis)
 
-    with pytest.warns(RuntimeWarning, match="unrolling j of 128 turns, i of 64 turns writes out 8192 stores"):
+    with pytest.warns(
+        RuntimeWarning, match="unrolling j of 128 iterations, i of 64 iterations writes out 8192 stores"
+    ):
         warn_of_long_code(lower(schedule, args, "copy"), 16, schedule)
 
 

@@ -1,4 +1,4 @@
-"""One loop's body carried out for all its turns at once, a lane each."""
+"""One loop's body carried out for all its iterations at once, a lane each."""
 
 from __future__ import annotations
 

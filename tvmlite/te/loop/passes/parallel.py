@@ -1,4 +1,4 @@
-"""Leave one level of parallel loops, and no parallel loop of at most one turn."""
+"""Leave one level of parallel loops, and no parallel loop of at most one iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take guards out of loops: hoisted, made loop bounds, or confined to a loop's first or last turns."""
+"""Take guards out of loops: hoisted, made loop bounds, or confined to a loop's first or last iterations."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class _Term:
     rest: e.Expr
 
     def begin(self) -> e.Expr:
-        """The first turn it holds for, all later ones included (``factor`` > 0)."""
+        """The first iteration it holds for, all later ones included (``factor`` > 0)."""
         return (0 - self.rest) // self.factor + 1
 
     def end(self) -> e.Expr:
-        """The first turn it fails for, all later ones included (``factor`` < 0)."""
+        """The first iteration it fails for, all later ones included (``factor`` < 0)."""
         return (self.rest + (-self.factor - 1)) // -self.factor
 
 
@@ -98,7 +98,7 @@ class _Partition(Walker):
         return ir.If(e.all_of(outside), result) if outside else result
 
     def shortened(self, loop: ir.For, condition: e.Expr) -> ir.For | None:
-        """``loop`` over just those turns that ``condition`` holds for, if it can be said so."""
+        """``loop`` over just those iterations that ``condition`` holds for, if it can be said so."""
         if loads(condition) or not isinstance(condition, e.Less) or not self.analyzer.is_index(condition.a):
             return None
         found = self.analyzer.linear(condition.b - condition.a, loop.var)
@@ -141,7 +141,8 @@ class _Partition(Walker):
     # -- splitting
 
     def split(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt | None:
-        """``loop`` as turns that need no guard and turns that do, or None if there is nothing to gain."""
+        """``loop`` as iterations that need no guard and iterations that do, or None if there is nothing to
+        gain."""
         if not terms:
             return None
         simplify, prove = self.analyzer.simplify, self.analyzer.prove
@@ -156,7 +157,7 @@ class _Partition(Walker):
         if first is begin and last is end:
             return None
         if first is not begin and not prove(e.LessEqual(first, end)):
-            first = simplify(e.Min(first, end))  # the loop may end before the first full turn
+            first = simplify(e.Min(first, end))  # the loop may end before the first full iteration
         last = simplify(e.Max(first, last))
         parts = (first is not begin) + (last is not end)
         cost = parts * weight(loop.body)
@@ -192,7 +193,8 @@ class _Partition(Walker):
         var = e.Var(loop.var.name, loop.var.dtype)
         body = substitute(loop.body, {loop.var: var})
         piece = replace(loop, var=var, min=begin, extent=extent, body=body)
-        # of several guards one may hold further than the others: the piece behind those has turns without it
+        # of several guards one may hold further than the others: the piece behind those has iterations
+        # without it
         known = isinstance(begin, e.Const) and isinstance(extent, e.Const)
         terms = self.terms_of(piece)
         return (self.split(piece, terms) if known else None) or self.whole(piece, terms)
@@ -221,7 +223,8 @@ class _Partition(Walker):
             return self.terms(loop.body, loop, [])
 
     def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], fills: bool = True) -> list[_Term]:
-        """What the guards inside ``loop`` ask of its variable to hold in all turns of the ``inner`` loops.
+        """What the guards inside ``loop`` ask of its variable to hold in all iterations of the ``inner``
+        loops.
 
         A guard that ``fills`` the body and speaks of no inner loop is left out: it will become a bound.
         """
@@ -246,8 +249,8 @@ class _Partition(Walker):
         return []
 
     def asked_of(self, stmt: ir.Stmt) -> frozenset[e.Expr]:
-        """What the guards in ``stmt`` that are worth turns of their own are made of, and where loops in it
-        begin, as a variable of one turn stands for that: what is not among it is asked nothing."""
+        """What the guards in ``stmt`` that are worth iterations of their own are made of, and where loops in
+        it begin, as a variable of one iteration stands for that: what is not among it is asked nothing."""
         known = self._asked_of.get(stmt)
         if known is None:
             parts = [self.asked_of(one) for one in stmt.children() if isinstance(one, ir.Stmt)]
@@ -299,7 +302,9 @@ def conjunction(condition: e.Expr) -> list[e.Expr]:
 def weight(stmt: ir.Stmt) -> int:
     """The statements ``stmt`` has once unrolled loops are written out."""
     if isinstance(stmt, ir.For):
-        turns = int(stmt.extent.value) if isinstance(stmt.extent, e.Const) and stmt.kind == ir.UNROLL else 1
-        return turns * weight(stmt.body)
+        iterations = (
+            int(stmt.extent.value) if isinstance(stmt.extent, e.Const) and stmt.kind == ir.UNROLL else 1
+        )
+        return iterations * weight(stmt.body)
     inside = [weight(c) for c in stmt.children() if isinstance(c, ir.Stmt)]
     return sum(inside) if inside else 1

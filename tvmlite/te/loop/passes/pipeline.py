@@ -30,7 +30,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     first of the rest, while they are scalars: only as a whole do the quotients and remainders of fused loops
     cancel; where some are left, the loops come apart. Guards leave the loops before vectors are made, so that
     full tiles have no masks. Storage is decided before loops are unrolled, so that this is done once a loop
-    and not once a turn; the last simplification folds what unrolling made constant.
+    and not once an iteration; the last simplification folds what unrolling made constant.
     """
     target = Target.parse(target)
     lanes = target.lanes("float32")

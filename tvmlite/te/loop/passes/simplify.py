@@ -14,8 +14,9 @@ from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
 
 
 def simplify(function: ir.Function) -> ir.Function:
-    """Index arithmetic in canonical form, guards that always hold gone, loops of one turn unrolled; a guard
-    that fills a loop and does not depend on it stands outside, neighbours under one guard stand together."""
+    """Index arithmetic in canonical form, guards that always hold gone, loops of one iteration unrolled; a
+    guard that fills a loop and does not depend on it stands outside, neighbours under one guard stand
+    together."""
     analyzer = analyzer_of_function(function.workspace is not None)
     body = _Simplify(analyzer).stmt(function.body)
     workspace = function.workspace
@@ -54,7 +55,7 @@ def analyzer_of_function(threads: bool = False) -> Analyzer:
 
 
 class _Simplify(Walker):
-    """Values of Lets that are index arithmetic, and of variables of loops of one turn, are put in by the
+    """Values of Lets that are index arithmetic, and of variables of loops of one iteration, are put in by the
     analyzer, which knows them to be exact."""
 
     def __init__(self, analyzer: Analyzer) -> None:

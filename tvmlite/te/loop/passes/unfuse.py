@@ -22,7 +22,7 @@ def unfuse(function: ir.Function) -> ir.Function:
                                                            B[f] += A[f * 4 + f.inner] * W[f.inner]
 
     and so on, where it is divided by several numbers. A parallel loop is left alone: it is to be cut
-    anywhere, and divides once a turn of all that is inside.
+    anywhere, and divides once an iteration of all that is inside.
     """
     if not any(isinstance(node, _DIVISIONS) for node in reachable(function.body)):
         return function
@@ -43,18 +43,18 @@ class _Unfuse(Walker):
             return self.plain(loop)
 
     def parts(self, loop: ir.For) -> tuple[e.Expr, e.Expr] | None:
-        """The turns of the two loops that ``loop`` becomes, or None."""
-        simplify, turns = self.analyzer.simplify, loop.extent
+        """The iterations of the two loops that ``loop`` becomes, or None."""
+        simplify, iterations = self.analyzer.simplify, loop.extent
         for inner in _divisors(loop):
-            outer = simplify(e.FloorDiv(turns, inner))
+            outer = simplify(e.FloorDiv(iterations, inner))
             if e.is_const(inner, 1) or e.is_const(outer, 1) or not self.analyzer.prove(inner >= 1):
                 continue
-            if self.analyzer.equal(outer * inner, turns):
+            if self.analyzer.equal(outer * inner, iterations):
                 return outer, inner
         return None
 
     def nest(self, loop: ir.For, outer: e.Expr, inner: e.Expr) -> ir.For:
-        """``loop`` as ``outer`` turns around ``inner`` turns."""
+        """``loop`` as ``outer`` iterations around ``inner`` iterations."""
         slow = e.Var(loop.var.name, loop.var.dtype)
         fast = e.Var(f"{loop.var.name}.inner", loop.var.dtype)
         zero = e.const(0, loop.var.dtype)

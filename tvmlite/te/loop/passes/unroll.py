@@ -1,4 +1,4 @@
-"""Write out the turns of loops marked for it."""
+"""Write out the iterations of loops marked for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = 4
 
 
 def unroll(function: ir.Function, registers: int = 0) -> ir.Function:
-    """``For`` of kind unroll with a constant extent becomes its body once a turn; others become serial.
+    """``For`` of kind unroll with a constant extent becomes its body once an iteration; others become serial.
 
     In a loop annotated ``auto_unroll_max_step``, inner loops of constant extent are unrolled too, from the
     innermost on, as long as they then have no more stores than it says::
@@ -63,8 +63,8 @@ class _Unroll(Walker):
         if self.explicit and isinstance(loop.extent, e.Const):
             extent = int(loop.extent.value)
             if extent * self.size(body) <= MOST_STATEMENTS:
-                turns = (e.fold(e.Add, loop.min, e.const(k, loop.min.dtype)) for k in range(extent))
-                return ir.sequence(*substitute_each(body, loop.var, turns))
+                iterations = (e.fold(e.Add, loop.min, e.const(k, loop.min.dtype)) for k in range(extent))
+                return ir.sequence(*substitute_each(body, loop.var, iterations))
         return replace(loop, body=body, kind=ir.SERIAL)
 
     def size(self, stmt: ir.Stmt) -> int:

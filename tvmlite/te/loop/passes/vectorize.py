@@ -1,4 +1,4 @@
-"""Turn loops marked for it into statements on vectors: one lane a turn."""
+"""Turn loops marked for it into statements on vectors: one lane an iteration."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class _Vectorize(Walker):
             self.analyzer.bind(piece, 0, whole)
             begin = self.analyzer.simplify(loop.min + piece * self.lanes)
             body = self.vector(loop.var, begin, self.lanes, loop.body)
-        zero, turns = e.const(0, e.INDEX), e.const(whole, e.INDEX)
-        many = ir.For(piece, zero, turns, body, ir.SERIAL, loop.annotations)
+        zero, iterations = e.const(0, e.INDEX), e.const(whole, e.INDEX)
+        many = ir.For(piece, zero, iterations, body, ir.SERIAL, loop.annotations)
         if not rest:
             return many
         tail = self.vector(loop.var, self.analyzer.simplify(loop.min + whole * self.lanes), rest, loop.body)

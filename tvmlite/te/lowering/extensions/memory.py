@@ -41,15 +41,15 @@ def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]
 
 
 def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
-    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
-    in a loop."""
+    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be an iteration
+    ahead in a loop."""
     scanned = {tensor.op: whole for tensor, whole in same_memory(normal).items()}
     by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
     for stage in normal.stages:
         if stage.multiples and stage.op in by_turns:
             raise ScheduleError(
                 f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
-                "turn computes what it is to and no more",
+                "iteration computes what it is to and no more",
                 stage.span_of("align_bounds"),
             )
         for asked, primitive in ((stage.alignments, "storage_align"), (stage.layout, "transform_layout")):

@@ -27,7 +27,7 @@ def check_earlier_rows(ops: Sequence[Operation]) -> None:
 
 
 def put_into_scans(schedule: Schedule) -> None:
-    """What a scan does at each turn stands in its loop, unless it stands in another loop there."""
+    """What a scan does at each iteration stands in its loop, unless it stands in another loop there."""
     for scan in schedule.stages:
         if not isinstance(scan.op, ScanOp):
             continue

@@ -1,4 +1,5 @@
-"""Memory traffic around a loop: prefetches of what later turns read, and stages computed one turn ahead."""
+"""Memory traffic around a loop: prefetches of what later iterations read, and stages computed one iteration
+ahead."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from tvmlite.te.schedule.stage_base import Prefetch, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Tensor
 
 UNROLLED_LINES = 16
-"""So many lines a turn are asked for one after the other, without a loop, whose turns would cost more."""
+"""So many lines an iteration are asked for one after the other, without a loop, whose iterations would cost
+more."""
 
 
 def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
@@ -50,7 +52,7 @@ def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
             width = None if interval is None else simplify(bounds.analyzer, interval.width)
             if interval is None or not isinstance(width, int):
                 raise ScheduleError(
-                    f"prefetch: it is not known how much of axis {axis} of {tensor.name} a turn of "
+                    f"prefetch: it is not known how much of axis {axis} of {tensor.name} an iteration of "
                     f"{asked.axis.var.name} reads",
                     asked.span,
                 )
@@ -66,7 +68,8 @@ def _attached(building: Building) -> Iterator[Stage]:
 def _read_in_an_iteration(
     stage: Stage, asked: Prefetch, tensor: Tensor, building: Building
 ) -> list[Interval | None]:
-    """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one turn."""
+    """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one
+    iteration."""
     analyzer = building.bounds.analyzer
     readers = [stage]
     readers += [r for r in _attached(building) if any(one is asked.axis for _, one in loops_around(r))]
@@ -86,29 +89,30 @@ def _read_in_an_iteration(
 def _lines(
     tensor: Tensor, lows: list[Expr], counts: list[int], share: Sequence[IterVar], building: Building
 ) -> ir.Stmt:
-    """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis a turn."""
+    """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis an
+    iteration."""
     buffer, bounds = building.buffers[tensor], building.bounds
     steps = _steps(tensor, counts)
-    turns: list[Number] = [ceil_div(count, step) for count, step in zip(counts, steps, strict=True)]
-    loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
+    iterations: list[Number] = [ceil_div(count, step) for count, step in zip(counts, steps, strict=True)]
+    loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(iterations))]
     lines: list[Expr] = list(loops)
     done: Expr = e.const(False)
-    if share and turns:
-        longest = max(range(len(turns)), key=lambda axis: int(turns[axis]))  # type: ignore[arg-type]
-        turn, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
+    if share and iterations:
+        longest = max(range(len(iterations)), key=lambda axis: int(iterations[axis]))  # type: ignore[arg-type]
+        iteration, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
         for loop in share:
             first, extent = bounds.ranges[loop]
-            turn, total = turn * extent + (bounds.position(loop) - first), total * extent
-        part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
-        done = e.convert(turn * part >= turns[longest])
-        turns[longest], lines[longest] = part, turn * part + loops[longest]
-    indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if turns else []
+            iteration, total = iteration * extent + (bounds.position(loop) - first), total * extent
+        part = simplify(bounds.analyzer, ceil_div(iterations[longest], total))
+        done = e.convert(iteration * part >= iterations[longest])
+        iterations[longest], lines[longest] = part, iteration * part + loops[longest]
+    indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if iterations else []
     load = ir.Load(buffer, building.place(tensor, indices))
-    # what takes many turns to come in must not drive from the first cache what they work on
+    # what takes many iterations to come in must not drive from the first cache what they work on
     body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
-    known = [count for count in turns if isinstance(count, int)]
-    few = len(known) == len(turns) and math.prod(known) <= UNROLLED_LINES
-    for var, count in reversed(list(zip(loops, turns, strict=True))):
+    known = [count for count in iterations if isinstance(count, int)]
+    few = len(known) == len(iterations) and math.prod(known) <= UNROLLED_LINES
+    for var, count in reversed(list(zip(loops, iterations, strict=True))):
         body = ir.For(
             var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body, ir.UNROLL if few else ir.SERIAL
         )
@@ -127,18 +131,21 @@ def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
 
 
 def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
-    """``loop``, in which the statements ``made`` computed their stages, with those done a turn earlier."""
+    """``loop``, in which the statements ``made`` computed their stages, with those done an iteration
+    earlier."""
     stages, producers = zip(*made, strict=True)
     if loop.kind != ir.SERIAL:
         raise ScheduleError(
             f"double_buffer: {stages[0].name} is computed in the {loop.kind} loop {loop.var.name}, whose "
-            "turns have no order",
+            "iterations have no order",
             stages[0].span_of("double_buffer"),
         )
     outputs = [tensor for stage in stages for tensor in stage.op.outputs]
     pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in outputs}
-    turn = loop.var - loop.min
-    ahead, following = (_in_halves(stmt, pairs, turn % 2) for stmt in (ir.sequence(*producers), loop.body))
+    iteration = loop.var - loop.min
+    ahead, following = (
+        _in_halves(stmt, pairs, iteration % 2) for stmt in (ir.sequence(*producers), loop.body)
+    )
     next_turn = substitute(ahead, {loop.var: loop.var + 1})
     first = substitute(ahead, {loop.var: loop.min})
     last = loop.min + loop.extent
@@ -192,7 +199,7 @@ def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> 
 def doubled(
     stages: list[Stage], reader: Stage, leaf: IterVar, building: Building
 ) -> list[tuple[Stage, ir.Stmt]]:
-    """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be a turn ahead."""
+    """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be an iteration ahead."""
     found: list[tuple[Stage, ir.Stmt]] = []
     for stage in stages:
         if not stage.double_buffered:
@@ -200,14 +207,14 @@ def doubled(
         for other in stages:
             if stage.reads(other.op):  # itself, or by way of what is computed in its loops
                 raise ScheduleError(
-                    f"double_buffer: {stage.name} cannot be a turn ahead of {other.name}, which it reads and "
-                    f"which is computed in the same loop {leaf.var.name}",
+                    f"double_buffer: {stage.name} cannot be an iteration ahead of {other.name}, which it "
+                    f"reads and which is computed in the same loop {leaf.var.name}",
                     stage.span_of("double_buffer"),
                 )
         if e.is_const(building.bounds.ranges[leaf].extent, 1) or leaf in reader.partitions:
             raise ScheduleError(
                 f"double_buffer: the loop {leaf.var.name}, in which {stage.name} is computed, "
-                + ("is in pieces" if leaf in reader.partitions else "has one turn"),
+                + ("is in pieces" if leaf in reader.partitions else "has one iteration"),
                 stage.span_of("double_buffer"),
             )
         found.append((stage, loop_nest(stage, building)))

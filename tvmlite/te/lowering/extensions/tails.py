@@ -41,7 +41,7 @@ def smaller_tiles(
                 after[split.outer] = [
                     _renamed(build(_by_piece(schedule, number, place, piece), split.outer))
                     for piece in range(1, len(tiles))
-                    if not arith.equal(tiles[piece].turns, 0)
+                    if not arith.equal(tiles[piece].iterations, 0)
                 ]
     return after
 

@@ -27,16 +27,16 @@ def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | No
     count = unrolled_size(function, lanes)
     if count < MANY_STORES:
         return
-    turns: dict[str, int] = {}
+    iterations: dict[str, int] = {}
     for node in postorder(function.body):
         if isinstance(node, ir.For) and node.kind == UNROLL and isinstance(node.extent, e.Const):
-            turns[node.var.name] = max(int(node.extent.value), turns.get(node.var.name, 0))
-    if not turns:
+            iterations[node.var.name] = max(int(node.extent.value), iterations.get(node.var.name, 0))
+    if not iterations:
         return
-    axes = sorted(turns, key=lambda name: -turns[name])
+    axes = sorted(iterations, key=lambda name: -iterations[name])
     spans = dict(_spans(schedule))
     span = next((spans[name] for name in axes if name in spans), None) or Span.of_caller()
-    listed = ", ".join(f"{name} of {turns[name]} turns" for name in axes)
+    listed = ", ".join(f"{name} of {iterations[name]} iterations" for name in axes)
     warnings.warn_explicit(
         f"{function.name}: unrolling {listed} writes out {count} stores, which may take minutes to compile; "
         f"a loop of more than {MOST_STATEMENTS} statements stays one. Split the axis, unroll the inner part",
