@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.case import Case, panels, random
 from tvmlite import te
-from tvmlite.te.intrin import x86
+from tvmlite.techniques.common import x86
 
 LANES = 16
 

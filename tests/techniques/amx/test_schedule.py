@@ -21,10 +21,10 @@ from tvmlite.relay.entry.entry import build_entry
 from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.intrin import amx
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.space import ConfigEntity, Task
 from tvmlite.techniques.amx.schedule import Tile, tiles_of
+from tvmlite.techniques.common import amx
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"

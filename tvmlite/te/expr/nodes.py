@@ -336,8 +336,8 @@ class Foreign(Expr):
       dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
       Gives an int32: 0, or another number if the function failed.
     - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
-    - ``"tile"``: an instruction on AMX's tile registers (``te.intrin.amx``), for its effect; ``form`` says
-      how the registers are configured. LLVM targets only.
+    - ``"tile"``: an instruction on AMX's tile registers (``techniques.common.amx``), for its effect; ``form``
+      says how the registers are configured. LLVM targets only.
     """
 
     kind: str

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.intrin import amx
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import enough, is_even, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish

@@ -37,11 +37,11 @@ from tvmlite.relay.ops.conv import (
     sum_dtype,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.words import half_of, word_of
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.techniques.blocked_conv import small_images
+from tvmlite.techniques.common import amx
 
 TILE_PAIRS = amx.DEPTH // 2
 """The pairs of input channels that AMX's tiles multiply at once."""

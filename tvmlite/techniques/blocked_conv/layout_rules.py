@@ -22,10 +22,10 @@ from tvmlite.relay.ir.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
-from tvmlite.te.intrin import amx
-from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
+from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.x86 import QUAD
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""

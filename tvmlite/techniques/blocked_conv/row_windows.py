@@ -17,11 +17,11 @@ from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.te import expr as e
-from tvmlite.te.intrin import amx
 from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.templates.group import Group, work_of
 from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
+from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import STRIP
 

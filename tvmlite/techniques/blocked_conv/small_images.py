@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import Shape
 from tvmlite.relay.ops import windows
 from tvmlite.te import expr as e
-from tvmlite.te.intrin import amx
+from tvmlite.techniques.common import amx
 
 WIDE_BLOCK = amx.DEPTH
 """The channels in a block for which small images are taken whole (``Wide``): what AMX's tiles multiply."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.machine.target import Target
-from tvmlite.te.intrin import x86
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.techniques.common import x86
 
 
 def quads(target: Target) -> int:

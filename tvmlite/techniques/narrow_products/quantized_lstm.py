@@ -28,9 +28,9 @@ from tvmlite.relay.ops.recurrent import (
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, Work
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
-from tvmlite.te.intrin.x86 import QUAD, quad_products
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.techniques.common.x86 import QUAD, quad_products
 
 GATES = 4
 

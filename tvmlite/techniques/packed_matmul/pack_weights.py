@@ -29,9 +29,9 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
-from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.x86 import QUAD
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
 PACKED_DTYPES = ("float32", "float64")

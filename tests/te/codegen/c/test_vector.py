@@ -22,11 +22,11 @@ from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.c.build import compile_shared
 from tvmlite.te.codegen.c.vector import can_write
 from tvmlite.te.codegen.math.expand import expand
-from tvmlite.te.intrin import x86
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.lowering.lower import lower
+from tvmlite.techniques.common import x86
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 

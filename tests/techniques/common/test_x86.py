@@ -11,9 +11,9 @@ import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.machine.target import Target
-from tvmlite.te.intrin import x86
 from tvmlite.te.intrin.words import half_of, word_of
 from tvmlite.te.loop.interpret import interpret
+from tvmlite.techniques.common import x86
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 

@@ -16,10 +16,10 @@ from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.machine import amx as permission
 from tvmlite.machine.target import Target
 from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.intrin import amx
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.passes.asserts import REFUSED, permit
+from tvmlite.techniques.common import amx
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
