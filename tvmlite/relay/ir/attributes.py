@@ -160,10 +160,12 @@ def is_quantity(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
+    """A string; a subclass of str is none."""
     return type(value) is str
 
 
 def is_bool(value: Any) -> bool:
+    """True or False; numpy's bools and the ints 0 and 1 are none."""
     return type(value) is bool
 
 

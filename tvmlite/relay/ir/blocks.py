@@ -81,6 +81,7 @@ class Block:
     depth: int = 0
 
     def child(self, result: Expr) -> Block:
+        """An empty block inside this one, whose value is ``result``."""
         return Block(result, self, depth=self.depth + 1)
 
 

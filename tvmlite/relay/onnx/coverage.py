@@ -35,6 +35,7 @@ class NodeCoverage:
 
     @property
     def supported(self) -> bool:
+        """Whether the node can be imported, by a converter of its own or as a function."""
         return self.status in SUPPORTED
 
 

@@ -88,6 +88,7 @@ class Scope:
         return made
 
     def find(self, name: str) -> Expr | None:
+        """The value of ``name`` in this graph or the nearest one around it; None if there is none."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -199,6 +200,7 @@ class Importer:
         return body
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
+        """The value of ``name``; an error where none can be read, which says ``what`` asks for it."""
         found = scope.find(name)
         if found is None and name in self.uncomputed:
             raise UnsupportedError(

@@ -88,6 +88,7 @@ def _check_mask(call: Call, mask: TensorType, scores: tuple[Dim, ...]) -> None:
 def attention_numpy(
     call: Call, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray
 ) -> np.ndarray:
+    """nn.attention in numpy, in the dtype of sums; keys and values are repeated for heads that share them."""
     work = np.dtype(sum_dtype(query.dtype.name))
     shared = query.shape[1] // key.shape[1] if key.shape[1] else 1
     wide_key, wide_value = (np.repeat(one.astype(work), shared, axis=1) for one in (key, value))

@@ -29,6 +29,7 @@ def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> Tu
 def batch_norm_numpy(
     call: Call, data: np.ndarray, *parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """nn.batch_norm in numpy, in the dtype of sums; the moving statistics come back unchanged."""
     work = sum_dtype(data.dtype.name)
     gamma, beta, mean, variance = (along_axis(p, call["axis"], data.ndim).astype(work) for p in parameters)
     result = (data.astype(work) - mean) / np.sqrt(variance + call["epsilon"])
@@ -79,6 +80,7 @@ def dropout_type(call: Call, data: TensorType) -> TupleType:
 
 
 def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """nn.dropout in numpy: the data as it is, and a mask of ones."""
     return data, np.ones_like(data)
 
 
@@ -95,6 +97,7 @@ def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
 
 
 def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.lrn in numpy: squares outside the data count as 0."""
     axis, size = call["axis"] % data.ndim, call["size"]
     before = (size - 1) // 2
     wide = data.astype(sum_dtype(data.dtype.name))

@@ -88,6 +88,7 @@ class Cell:
 
     @property
     def value(self) -> e.Expr:
+        """A load of what the cell holds where this is evaluated."""
         return load(self.buffer, 0)
 
     def set(self, value: Any) -> loop.Stmt:

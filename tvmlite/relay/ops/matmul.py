@@ -45,6 +45,7 @@ def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
 
 
 def dense_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """nn.dense in numpy: ``data @ weight.T``, summed in the dtype of sums."""
     return _product_numpy(call, data, weight.T)
 
 
@@ -106,6 +107,7 @@ def _units(call: Call, weight: Any) -> Dim:
 
 
 def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """nn.contrib_dense_pack in numpy: the weight is unpacked, and columns that padding added are cropped."""
     if weight.ndim == 4:
         weight = weight.swapaxes(2, 3).reshape(weight.shape[0], -1, weight.shape[2])
     plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1)
@@ -143,6 +145,7 @@ def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
 
 
 def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """nn.matmul in numpy, each operand transposed on request."""
     a = a.swapaxes(-1, -2) if call["transpose_a"] else a
     b = b.swapaxes(-1, -2) if call["transpose_b"] else b
     return _product_numpy(call, a, b)

@@ -88,12 +88,14 @@ def _centred_exponents_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, 
 
 
 def softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.softmax in numpy, less the greatest element along ``axis`` so that no exponential overflows."""
     with np.errstate(all="ignore"):
         centred, total = _centred_exponents_numpy(call, data)
         return (np.exp(centred) / total).astype(data.dtype)
 
 
 def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.log_softmax in numpy: the centred data less the logarithm of the sum of its exponentials."""
     with np.errstate(all="ignore"):
         centred, total = _centred_exponents_numpy(call, data)
         return (centred - np.log(total)).astype(data.dtype)
@@ -212,6 +214,7 @@ _CENTRED_ATTRS = {"axis": -1, "epsilon": 1e-5, "center": True, "scale": True}
 
 
 def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """nn.layer_norm in numpy: statistics along ``axis`` alone."""
     axis = call["axis"] % data.ndim
     return _centred_numpy(
         call, data, (axis,), along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
@@ -226,6 +229,7 @@ def layer_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
 
 
 def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """nn.rms_norm in numpy: divided by the root of the mean square along ``axis``, then scaled."""
     axis = call["axis"] % data.ndim
     wide = data.astype(sum_dtype(data.dtype.name))
     result = wide / np.sqrt((wide**2).mean(axis=axis, keepdims=True) + call["epsilon"])
@@ -258,6 +262,7 @@ def _instance_axes(call: Call, rank: int) -> tuple[int, ...]:
 
 
 def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """nn.instance_norm in numpy: statistics over every axis but the batch and ``axis``."""
     axis = call["axis"] % data.ndim
     spread = along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
     return _centred_numpy(call, data, _instance_axes(call, data.ndim), *spread)
@@ -286,6 +291,7 @@ def _group_type(call: Call, data: TensorType, gamma: TensorType, beta: TensorTyp
 
 
 def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """nn.group_norm in numpy: statistics of each group of channels, scale and shift by channel."""
     groups, rank = call["num_groups"], data.ndim
     cut = data.reshape(data.shape[0], groups, -1, *data.shape[2:])
     spread = (along_axis(p, 1, rank).reshape(1, groups, -1, *(1,) * (rank - 2)) for p in (gamma, beta))
@@ -319,6 +325,7 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
 
 
 def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.l2_normalize in numpy: divided by the norm over ``axis``, whose square is at least ``eps``."""
     axes, wide = axes_of(call, call["axis"], data.ndim), data.astype(sum_dtype(data.dtype.name))
     squares = (wide**2).sum(axis=axes, keepdims=True)
     return (wide / np.sqrt(np.maximum(squares, call["eps"]))).astype(data.dtype)

@@ -45,6 +45,7 @@ def _planes(data: te.Tensor, reducer: Callable[..., Any], name: str) -> te.Tenso
 
 
 def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.global_max_pool2d in numpy; data (n, c, h, w), or with lanes of channels behind."""
     return data.max(axis=(2, 3), keepdims=True)
 
 
@@ -55,6 +56,7 @@ def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
 
 
 def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.global_avg_pool2d in numpy, summed in the dtype of sums."""
     return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
 
 

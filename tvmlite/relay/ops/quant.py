@@ -64,6 +64,7 @@ def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
 
 
 def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
+    """qnn.quantize in numpy, in float32 or float64: rounded half to even, then saturated."""
     work = np.float64 if data.dtype == np.float64 else np.float32
     with np.errstate(all="ignore"):
         steps = np.rint(data.astype(work) / _spread(call, scale, data.ndim).astype(work))
@@ -89,6 +90,7 @@ def quantize(
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
+    """qnn.dequantize in numpy: the zero point is subtracted in int32."""
     work = np.float64 if call["out_dtype"] == "float64" else np.float32
     moved = data.astype(np.int32) - _spread(call, zero_point, data.ndim).astype(np.int32)
     result = moved.astype(work) * _spread(call, scale, data.ndim).astype(work)

@@ -105,10 +105,12 @@ class Memory:
 
     @property
     def recurrence(self) -> loop.Buffer:
+        """The weights of the recurrence, packed in blocks of units."""
         return self.given[1]
 
     @property
     def lengths(self) -> loop.Buffer:
+        """How many steps each sample has."""
         return self.given[-1]
 
 
@@ -346,6 +348,7 @@ class Total:
         return (chain * len(self.ats) + sample) * len(self.gates) + self.gates.index(gate)
 
     def cleared(self) -> list[loop.Stmt]:
+        """Stores of zero to all sums, before the first row."""
         zero = e.const(0, self.buffer.dtype)
         places = range(self.chains * len(self.ats) * len(self.gates))
         return [_vectors(self.lanes, lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]

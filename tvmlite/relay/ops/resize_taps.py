@@ -34,27 +34,35 @@ class TeNumbers:
     dtype: str
 
     def number(self, value: Any) -> Any:
+        """``value`` as an expression of ``dtype``: a cast or a constant."""
         return e.cast(self.dtype, value) if isinstance(value, e.Expr) else e.const(float(value), self.dtype)
 
     def floor(self, x: e.Expr) -> e.Expr:
+        """The greatest whole number that is not above ``x``, still a float."""
         return e.Call("floor", (x,), self.dtype)
 
     def ceil(self, x: e.Expr) -> e.Expr:
+        """The least whole number that is not below ``x``, still a float."""
         return e.Call("ceil", (x,), self.dtype)
 
     def place(self, x: e.Expr) -> e.Expr:
+        """A whole float as an int32 index."""
         return e.cast("int32", x)
 
     def either(self, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` where ``condition`` holds, else ``b``."""
         return e.Select(condition, a, b)
 
     def both(self, a: Any, b: Any) -> Any:
+        """Whether two conditions hold."""
         return e.And(a, b)
 
     def one_of(self, a: Any, b: Any) -> Any:
+        """Whether at least one of two conditions holds."""
         return e.Or(a, b)
 
     def absolute(self, x: e.Expr) -> e.Expr:
+        """``|x|``."""
         return e.Call("abs", (x,), self.dtype)
 
 
@@ -65,27 +73,35 @@ class NumpyNumbers:
     dtype: np.dtype
 
     def number(self, value: Any) -> Any:
+        """``value`` as a numpy scalar of ``dtype``."""
         return self.dtype.type(value)
 
     def floor(self, x: Any) -> Any:
+        """The greatest whole number that is not above ``x``, still a float."""
         return np.floor(x)
 
     def ceil(self, x: Any) -> Any:
+        """The least whole number that is not below ``x``, still a float."""
         return np.ceil(x)
 
     def place(self, x: Any) -> Any:
+        """Whole floats as int32 indices."""
         return np.asarray(x).astype(np.int32)
 
     def either(self, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` where ``condition`` holds, else ``b``, element by element."""
         return np.where(condition, a, b)
 
     def both(self, a: Any, b: Any) -> Any:
+        """Whether two conditions hold, element by element."""
         return a & b
 
     def one_of(self, a: Any, b: Any) -> Any:
+        """Whether at least one of two conditions holds, element by element."""
         return a | b
 
     def absolute(self, x: Any) -> Any:
+        """``|x|``."""
         return np.abs(x)
 
 
@@ -149,6 +165,7 @@ def _if_several(numbers: Any, made: Any, several: Any, lone: Any) -> Any:
 
 
 def rounded(call: Settings, numbers: Any, source: Any) -> Any:
+    """A source coordinate as the nearest place by ``rounding_method``, still a float."""
     rounding, half = call["rounding_method"], numbers.number(0.5)
     if rounding == "":
         rounding = "round" if call["coordinate_transformation_mode"] == "align_corners" else "floor"

@@ -44,6 +44,7 @@ class Pattern:
     ``known`` by name already."""
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """Each way in which ``expr`` matches: ``known`` with what the pattern's names stand for added."""
         raise NotImplementedError
 
     def __add__(self, other: Pattern | float) -> Pattern:
@@ -87,6 +88,7 @@ class Wildcard(Pattern):
     pattern: Pattern | None = None
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """One way, or those of ``pattern``; none where the name stands for another node already."""
         if known.get(self.name, expr) is expr:
             known = {**known, self.name: expr}
             yield from [known] if self.pattern is None else self.pattern.matches(expr, known)
@@ -102,6 +104,7 @@ class Number(Pattern):
     tolerance: float = 0.0
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """At most one way: ``expr`` is a constant of one number, close to ``value`` or any."""
         number = scalar_of(expr)
         if number is None:
             return
@@ -119,6 +122,7 @@ class Op(Pattern):
     args: tuple[Pattern, ...]
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """The ways in which the arguments match; of a commutative operator in both orders."""
         if isinstance(expr, Call) and expr.op == self.name:
             yield from _all(self.args, expr.args, known)
             if self.name in COMMUTATIVE:
@@ -134,6 +138,7 @@ class Reduction(Pattern):
     data: Pattern
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """The ways in which what is reduced matches ``data``, where the axis agrees with ``known``."""
         found = mean_of(expr, self.kind)
         if found is not None and known.get("axis", found[1]) == found[1]:
             yield from self.data.matches(found[0], {**known, "axis": found[1]})
@@ -146,6 +151,7 @@ class Negative(Pattern):
     pattern: Pattern
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """The ways in which ``expr`` without its factor of -1 matches."""
         value, factor = scaled(expr)
         if factor == -1.0:
             yield from self.pattern.matches(value, known)
@@ -158,6 +164,7 @@ class Either(Pattern):
     patterns: tuple[Pattern, ...]
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
+        """The ways of each pattern, one pattern after the other."""
         for one in self.patterns:
             yield from one.matches(expr, known)
 

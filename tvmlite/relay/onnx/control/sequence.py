@@ -39,16 +39,19 @@ def _place(node: OnnxNode, position: Expr | None, count: int, last: int) -> int:
 
 @converter("SequenceConstruct", since=11)
 def construct(node: OnnxNode, *elements: Expr) -> Expr:
+    """SequenceConstruct: a Tuple of the inputs, none of which is copied."""
     return Tuple(elements, node.span)
 
 
 @converter("SequenceEmpty", since=11)
 def empty(node: OnnxNode) -> Expr:
+    """SequenceEmpty: a Tuple of no fields; its ``dtype`` is not kept."""
     return Tuple((), node.span)
 
 
 @converter("SequenceLength", since=11)
 def length(node: OnnxNode, sequence: Expr) -> Expr:
+    """SequenceLength: a constant, or the first extent of the tensor that holds a list of run-time length."""
     stacked = node.importer.lists.get(sequence)
     if stacked is not None:
         return shapes.materialise(node, shapes.objects(node.shape(stacked)[:1], ()), "int64")
@@ -57,6 +60,7 @@ def length(node: OnnxNode, sequence: Expr) -> Expr:
 
 @converter("SequenceAt", since=11)
 def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
+    """SequenceAt: a field of the Tuple, or a row of the tensor that holds a list of run-time length."""
     stacked = node.importer.lists.get(sequence)
     if stacked is not None:
         index = from_front(node, node.reshape(position, ()), node.shape(stacked)[0])
@@ -69,6 +73,7 @@ def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
 
 @converter("SequenceInsert", since=11)
 def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None = None) -> Expr:
+    """SequenceInsert: before ``position``, which must be known at import; at the end if left out."""
     elements = list(_elements(node, sequence))
     elements.insert(_place(node, position, len(elements), len(elements)), element)
     return Tuple(tuple(elements), node.span)
@@ -76,6 +81,7 @@ def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None 
 
 @converter("SequenceErase", since=11)
 def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
+    """SequenceErase: without the element at ``position``, known at import; the last if left out."""
     elements = list(_elements(node, sequence))
     if not elements:
         node.bad("the sequence is empty")
@@ -147,16 +153,19 @@ def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
 
 @converter("Optional", since=15)
 def optional(node: OnnxNode, value: Expr | None = None) -> Expr:
+    """Optional: its element itself; without an input the empty optional, ``NOTHING``."""
     return NOTHING if value is None else value
 
 
 @converter("OptionalHasElement", since=15)
 def has_element(node: OnnxNode, value: Expr | None = None) -> Expr:
+    """OptionalHasElement: a constant, since import decides which optionals are empty."""
     return node.const(value is not None, "bool")
 
 
 @converter("OptionalGetElement", since=15)
 def get_element(node: OnnxNode, value: Expr | None = None) -> Expr:
+    """OptionalGetElement: the element, which the optional itself is; an empty one is refused."""
     if value is None:
         node.bad("the optional is empty")
     return value

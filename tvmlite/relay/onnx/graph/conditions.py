@@ -41,6 +41,7 @@ class Undecided(Exception):
         self.node, self.condition, self.test = node, condition, test
 
     def fact(self, holds: bool, tried: bool = False) -> Fact:
+        """That the condition ``holds``, or does not; ``tried``: the other branch is looked at too."""
         return Fact(self.condition, self.test, holds, tried)
 
 

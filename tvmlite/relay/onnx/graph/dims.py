@@ -106,12 +106,14 @@ def ceil_div(a: Dim, b: int) -> Dim:
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
+    """The smaller of two dimensions: an int where both are, else a simplified int64 expression."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return simplify(e.Min(e.convert(a, "int64"), e.convert(b, "int64")))
 
 
 def maximum(a: Dim, b: Dim) -> Dim:
+    """The greater of two dimensions: an int where both are, else a simplified int64 expression."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
     return simplify(e.Max(e.convert(a, "int64"), e.convert(b, "int64")))

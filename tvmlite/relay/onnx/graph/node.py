@@ -61,6 +61,7 @@ class OnnxNode:
 
     @property
     def num_outputs(self) -> int:
+        """How many outputs the node lists, those without a name included."""
         return len(self.proto.output)
 
     def wants(self, index: int) -> bool:
@@ -78,6 +79,7 @@ class OnnxNode:
     # Attributes
 
     def has(self, name: str) -> bool:
+        """Whether the node itself gives the attribute; defaults of the schema do not count."""
         return name in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -152,18 +154,22 @@ class OnnxNode:
     # Types
 
     def type(self, value: Expr) -> TensorType:
+        """The type of a tensor; a sequence is refused as not legal here."""
         made = infer.type_of(value)
         if not isinstance(made, TensorType):
             self.bad("one of its values is a sequence, expected a tensor")
         return made
 
     def shape(self, value: Expr) -> Shape:
+        """The extents of a tensor: ints, or expressions over named dimensions."""
         return self.type(value).shape
 
     def dtype(self, value: Expr) -> str:
+        """The element type of a tensor, by tvmlite's name for it."""
         return self.type(value).dtype
 
     def rank(self, value: Expr) -> int:
+        """How many axes a tensor has, which is always known."""
         return len(self.shape(value))
 
     def axis(self, axis: int, rank: int, what: str = "axis") -> int:
@@ -299,9 +305,11 @@ class OnnxNode:
         return values[0] if len(values) == 1 else self.many("concatenate", values, axis=axis)
 
     def field(self, value: Expr, index: int) -> Expr:
+        """Result ``index`` of a call that has several."""
         return TupleGetItem(value, index, self.span)
 
     def cast(self, value: Expr, dtype: str) -> Expr:
+        """``value`` converted element by element to ``dtype``; itself when it has that already."""
         return value if self.dtype(value) == dtype else self.make("cast", value, dtype=dtype)
 
     def reshape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
@@ -347,6 +355,7 @@ class OnnxNode:
         return self.reshape(part, [d for i, d in enumerate(self.shape(value)) if i != axis])
 
     def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        """``value`` repeated to ``shape`` as numpy does; itself when it has that shape already."""
         if dims.same(self.shape(value), shape):
             return value
         return self.make("broadcast_to", value, shape=tuple(shape))
@@ -370,4 +379,5 @@ class OnnxNode:
         return self.reshape(value, (1,) * (rank - len(shape)) + tuple(shape))
 
     def product(self, shape: Sequence[Dim]) -> Dim:
+        """The number of elements of ``shape``, simplified; 1 for a scalar."""
         return dims.simplify(math.prod(shape, start=1))

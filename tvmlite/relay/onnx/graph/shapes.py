@@ -25,6 +25,8 @@ _rules: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register the decorated function as the rule of the ONNX operators ``names``."""
+
     def register(function: Rule) -> Rule:
         for name in names:
             assert name not in _rules, name
@@ -190,6 +192,8 @@ def _arithmetic(
 
 
 def int_cell(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """``function`` of two elements that are whole numbers or dimensions; Unknown beyond 64 bits."""
+
     def cell(x: Any, y: Any) -> Any:
         made = dims.simplify(function(_number(x), _number(y)))
         if isinstance(made, int) and not -(2**63) <= made < 2**64:

@@ -13,11 +13,13 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 @converter("Relu")
 def relu(node: OnnxNode, data: Expr) -> Expr:
+    """Relu, ``max(x, 0)``, as nn.relu."""
     return node.make("nn.relu", data)
 
 
 @converter("LeakyRelu")
 def leaky_relu(node: OnnxNode, data: Expr) -> Expr:
+    """LeakyRelu as nn.leaky_relu: below 0 the data is multiplied by ``alpha``."""
     return node.make("nn.leaky_relu", data, alpha=node.attr("alpha"))
 
 
@@ -43,6 +45,7 @@ def elu(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Celu", since=12)
 def celu(node: OnnxNode, data: Expr) -> Expr:
+    """Celu: ``max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)``."""
     alpha = node.attr("alpha")
     below = (node.make("exp", data / alpha) - 1) * alpha
     return node.make("maximum", data, 0) + node.make("minimum", below, 0)
@@ -50,16 +53,19 @@ def celu(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("ThresholdedRelu", since=10)
 def thresholded_relu(node: OnnxNode, data: Expr) -> Expr:
+    """ThresholdedRelu: ``x`` where it is greater than ``alpha``, else 0."""
     return node.make("where", data > node.attr("alpha"), data, node.const(0, node.dtype(data)))
 
 
 @converter("HardSigmoid")
 def hard_sigmoid(node: OnnxNode, data: Expr) -> Expr:
+    """HardSigmoid: ``alpha * x + beta`` clipped to [0, 1]."""
     return node.make("clip", data * node.attr("alpha") + node.attr("beta"), a_min=0.0, a_max=1.0)
 
 
 @converter("HardSwish", since=14)
 def hard_swish(node: OnnxNode, data: Expr) -> Expr:
+    """HardSwish: ``x`` times its hard sigmoid, ``x / 6 + 0.5`` clipped to [0, 1]."""
     return data * node.make("clip", data * (1 / 6) + 0.5, a_min=0.0, a_max=1.0)
 
 
@@ -72,22 +78,26 @@ def softplus(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Softsign")
 def softsign(node: OnnxNode, data: Expr) -> Expr:
+    """Softsign: ``x / (1 + |x|)``."""
     return data / (node.make("abs", data) + 1)
 
 
 @converter("Mish", since=18)
 def mish(node: OnnxNode, data: Expr) -> Expr:
+    """Mish: ``x * tanh(softplus(x))``."""
     return data * node.make("tanh", softplus(node, data))
 
 
 @converter("Swish", since=24)
 def swish(node: OnnxNode, data: Expr) -> Expr:
+    """Swish: ``x * sigmoid(alpha * x)``; ``alpha`` 1, the default, is SiLU."""
     alpha = node.attr("alpha")
     return data * node.make("sigmoid", data if alpha == 1.0 else data * alpha)
 
 
 @converter("Shrink", since=9)
 def shrink(node: OnnxNode, data: Expr) -> Expr:
+    """Shrink: 0 within ``lambd`` of 0; beyond it the data, moved towards 0 by ``bias``."""
     limit, bias, dtype = node.attr("lambd"), node.attr("bias"), node.dtype(data)
     high, low = data - bias, data + bias
     inner = node.make("where", data < node.const(-limit, dtype), low, node.const(0, dtype))
@@ -96,6 +106,7 @@ def shrink(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Gelu", since=20)
 def gelu(node: OnnxNode, data: Expr) -> Expr:
+    """Gelu of opset 20 on: exact by erf, or with ``approximate="tanh"`` by tanh."""
     return gelu_by(node, data, node.choice("approximate", "none", "tanh"))
 
 

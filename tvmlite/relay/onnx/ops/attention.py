@@ -103,6 +103,7 @@ def _widths(node: OnnxNode, weight: Expr) -> list[Dim]:
 
 
 def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
+    """Parts of ``widths`` along the last axis, as of a projection that holds Q, K and V."""
     return node.split(data, node.rank(data) - 1, widths)
 
 

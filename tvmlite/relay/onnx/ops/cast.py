@@ -12,11 +12,13 @@ _SATURATED = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnu
 
 @converter("Cast")
 def cast(node: OnnxNode, data: Expr) -> Expr:
+    """Cast to the element type of attribute ``to``, a number, or before opset 6 a name."""
     return cast_to(node, data, node.dtype_attr("to"))
 
 
 @converter("CastLike", since=15)
 def cast_like(node: OnnxNode, data: Expr, like: Expr) -> Expr:
+    """CastLike: Cast to the element type of the second input, whose elements are not read."""
     return cast_to(node, data, node.dtype(like))
 
 
@@ -63,6 +65,7 @@ def _to_power_of_two(node: OnnxNode, data: Expr, saturate: bool) -> Expr:
 
 @converter("BitCast", since=26)
 def bit_cast(node: OnnxNode, data: Expr) -> Expr:
+    """BitCast: the same bits as type ``to``, of the same width; of a bool only to types of 8 bits."""
     to = node.dtype_attr("to")
     if node.dtype(data) == to:
         return data

@@ -32,6 +32,7 @@ def constant(node: OnnxNode) -> Expr:
 
 @converter("ConstantOfShape", since=9)
 def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
+    """ConstantOfShape: ``full`` of the one element of attribute ``value``, float32 0 if left out."""
     value = node.attr("value")
     extents = node.extents(shape, "shape")
     if any(isinstance(d, int) and d < 0 for d in extents):
@@ -50,6 +51,7 @@ def shape_of(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Size")
 def size_of(node: OnnxNode, data: Expr) -> Expr:
+    """Size: the product of the extents as an int64 of rank 0; the data is not read."""
     return node.reshape(node.make("shape_value", values=(node.product(node.shape(data)),), dtype="int64"), ())
 
 
@@ -110,6 +112,7 @@ def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Exp
 
 @converter("EyeLike", since=9)
 def eye_like(node: OnnxNode, data: Expr) -> Expr:
+    """EyeLike: 1 where column = row + ``k``, else 0; of type ``dtype``, or the input's if left out."""
     if node.rank(data) != 2:
         node.bad(f"input is {show_shape(node.shape(data))}, expected a matrix")
     rows, columns = node.shape(data)

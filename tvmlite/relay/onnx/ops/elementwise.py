@@ -45,6 +45,7 @@ _BINARY = {
 
 @converter(*_UNARY)
 def unary(node: OnnxNode, data: Expr) -> Expr:
+    """Operators of one input without attributes, as the relay operators of ``_UNARY``."""
     return node.make(_UNARY[node.op_type], data)
 
 
@@ -123,6 +124,7 @@ def _square_root(node: OnnxNode, a: Expr) -> Expr:
 
 @converter("BitShift")
 def bit_shift(node: OnnxNode, a: Expr, b: Expr) -> Expr:
+    """BitShift as left_shift or right_shift, by attribute ``direction``."""
     direction = node.choice("direction", "LEFT", "RIGHT")
     return node.make(f"{direction.lower()}_shift", *operands(node, a, b))
 
@@ -162,11 +164,13 @@ def _limit(node: OnnxNode, value: Expr | None, name: str, bound: float) -> float
 
 @converter("Reciprocal")
 def reciprocal(node: OnnxNode, data: Expr) -> Expr:
+    """Reciprocal as the division ``1 / x``."""
     return node.const(1, node.dtype(data)) / data
 
 
 @converter("IsInf")
 def is_inf(node: OnnxNode, data: Expr) -> Expr:
+    """IsInf of both signs or one: ``detect_positive`` and ``detect_negative``; of neither it is False."""
     plus, minus = node.flag("detect_positive"), node.flag("detect_negative")
     if plus != minus:
         return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
@@ -176,11 +180,13 @@ def is_inf(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Where")
 def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
+    """Where: all three inputs broadcast against each other, ``condition`` too."""
     return node.make("where", *broadcast_all(node, condition, a, b))
 
 
 @converter("Identity")
 def identity(node: OnnxNode, data: Expr = NOTHING) -> Expr:
+    """Identity of tensors, sequences and optionals: the input itself, ``NOTHING`` of an empty optional."""
     return data
 
 

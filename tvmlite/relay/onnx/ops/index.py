@@ -27,6 +27,7 @@ def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
 
 @converter("Gather")
 def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    """Gather as take: slices along ``axis``; negative indices count from the end of the axis."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     return node.make("take", data, from_front(node, indices, shape[axis]), axis=axis)
@@ -34,6 +35,7 @@ def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
 
 @converter("GatherElements", since=11)
 def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    """GatherElements as gather: one element for each index; other axes of the data may be longer."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     extents = node.shape(indices)
@@ -59,6 +61,7 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
 
 @converter("GatherND", since=11)
 def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    """GatherND: the last axis of the indices holds index tuples; ``batch_dims`` axes come before both."""
     skip = node.attr("batch_dims")
     return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
 
@@ -70,6 +73,7 @@ def _reduction(node: OnnxNode) -> str:
 
 @converter("Scatter", "ScatterElements", since=9)
 def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    """Scatter, and ScatterElements with ``reduction``: updates put, added, ... one element for each index."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     where = from_front(node, indices, shape[axis])
@@ -78,6 +82,7 @@ def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -
 
 @converter("ScatterND", since=11)
 def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    """ScatterND: slices of updates put at index tuples, or combined with what is there by ``reduction``."""
     return node.make("scatter_nd", data, _tuples(node, data, indices), updates, mode=_reduction(node))
 
 
@@ -140,6 +145,7 @@ def _cumulative(node: OnnxNode, data: Expr, along: int) -> Expr:
 
 @converter("ReverseSequence", since=10)
 def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
+    """ReverseSequence: the first ``lengths[i]`` steps of sample i along ``time_axis`` in reverse."""
     along = {"seq_axis": node.attr("time_axis"), "batch_axis": node.attr("batch_axis")}
     return node.make("reverse_sequence", data, lengths, **along)
 

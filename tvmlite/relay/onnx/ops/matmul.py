@@ -17,6 +17,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 @converter("MatMul")
 def matmul_converter(node: OnnxNode, a: Expr, b: Expr) -> Expr:
+    """MatMul: numpy's ``a @ b``, for operands of any rank but 0 and of one element type."""
     if node.dtype(a) != node.dtype(b):
         node.bad(f"inputs of types {node.dtype(a)} and {node.dtype(b)}, expected one type")
     return matmul(node, a, b)
@@ -197,4 +198,5 @@ def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
 
 @converter("Det", since=11)
 def determinant(node: OnnxNode, data: Expr) -> Expr:
+    """Det as linalg.det: of each matrix in the last two axes."""
     return node.make("linalg.det", data)

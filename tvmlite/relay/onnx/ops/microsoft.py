@@ -42,16 +42,19 @@ def plus(data: Expr, other: Expr | None) -> Expr:
 
 @converter("Gelu", domain=DOMAIN)
 def gelu(node: OnnxNode, data: Expr) -> Expr:
+    """com.microsoft's Gelu, which has no attributes: exact, by erf."""
     return gelu_by(node, data, "none")
 
 
 @converter("BiasGelu", domain=DOMAIN)
 def bias_gelu(node: OnnxNode, data: Expr, bias: Expr) -> Expr:
+    """BiasGelu: the exact Gelu of data plus bias, a vector along the last axis."""
     return gelu_by(node, data + bias, "none")
 
 
 @converter("FastGelu", domain=DOMAIN)
 def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
+    """FastGelu: Gelu by tanh, of data plus an optional bias."""
     return gelu_by(node, plus(data, bias), "tanh")
 
 
@@ -75,6 +78,7 @@ def fused_conv(
 
 @converter("FusedGemm", domain=DOMAIN)
 def fused_gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
+    """FusedGemm: Gemm, then ``activation`` with parameters activation_alpha, _beta, _gamma, those given."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return _activated(node, node.plain("Gemm", a, b, c), [node.attr(n) for n in names if node.has(n)])
 
@@ -171,6 +175,7 @@ def product_of_codes(
 
 @converter("LayerNormalization", domain=DOMAIN)
 def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None) -> list[Expr] | Expr:
+    """com.microsoft's LayerNormalization, which is ONNX's of opset 17."""
     return node.plain("LayerNormalization", data, scale, bias)
 
 
@@ -199,6 +204,7 @@ def skip_layer_norm(
 def skip_simplified_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, bias: Expr | None = None
 ) -> list[Expr | None]:
+    """RMS normalization of the sum of data, skip and bias; the sum itself is the fourth output."""
     total = plus(data, bias) + skip
     made = node.make("nn.rms_norm", total, gamma, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     return [made, None, None, total]

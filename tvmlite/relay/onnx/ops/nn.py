@@ -118,6 +118,7 @@ def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[
 
 
 def pad_spatial(node: OnnxNode, data: Expr, padding: Padding, value: float) -> Expr:
+    """Data (batch, channels, spatial axes) padded by ``value`` along its spatial axes."""
     if all(dims.equal(p, 0) for pair in padding for p in pair):
         return data
     return node.make("nn.pad", data, pad_width=((0, 0), (0, 0), *padding), pad_value=value)
@@ -132,6 +133,7 @@ def with_bias(node: OnnxNode, data: Expr, bias: Expr | None) -> Expr:
 
 @converter("Conv")
 def conv(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> Expr:
+    """Conv of 1 to 3 spatial axes as nn.conv1d to 3d, then nn.bias_add; data NCHW, weight OIHW."""
     return with_bias(node, convolution(node, data, weight), bias)
 
 
@@ -216,6 +218,7 @@ def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int])
 
 @converter("AveragePool")
 def average_pool(node: OnnxNode, data: Expr) -> Expr:
+    """AveragePool; ``count_include_pad`` says whether padding counts in the mean."""
     return pool(node, data, "avg", 0.0)
 
 
@@ -241,6 +244,7 @@ def rounds_up(node: OnnxNode) -> bool:
 
 @converter("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(node: OnnxNode, data: Expr) -> Expr:
+    """GlobalAveragePool and GlobalMaxPool: over all axes after the channels, which stay as 1s."""
     mean = node.op_type == "GlobalAveragePool"
     if node.rank(data) < 3:
         node.bad(f"data of rank {node.rank(data)}, expected at least 3")
@@ -274,6 +278,7 @@ def _power(node: OnnxNode) -> float:
 
 @converter("GlobalLpPool")
 def global_lp_pool(node: OnnxNode, data: Expr) -> Expr:
+    """GlobalLpPool: the ``p``-norm over all axes after the channels, which stay as 1s."""
     p, axes = _power(node), tuple(range(2, node.rank(data)))
     total = node.make("sum", node.make("power", node.make("abs", data), p), axis=axes, keepdims=True)
     return node.make("power", total, 1 / p)

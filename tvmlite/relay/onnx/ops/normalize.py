@@ -102,11 +102,13 @@ def _channelwise(node: OnnxNode, value: Expr, rank: int) -> Expr:
 
 @converter("InstanceNormalization")
 def instance_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
+    """InstanceNormalization as nn.instance_norm: by channel of each sample, channels at axis 1."""
     return node.make("nn.instance_norm", data, scale, bias, axis=1, epsilon=node.attr("epsilon"))
 
 
 @converter("GroupNormalization", since=21)
 def group_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
+    """GroupNormalization of opset 21 on, whose scale and bias are by channel (by group before), at axis 1."""
     groups = node.required("num_groups")
     return node.make(
         "nn.group_norm", data, scale, bias, axis=1, num_groups=groups, epsilon=node.attr("epsilon")
@@ -135,6 +137,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
 
 @converter("RMSNormalization", since=23)
 def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
+    """RMSNormalization over the axes from ``axis`` on, in float32 or wider; of the last alone nn.rms_norm."""
     shape, dtype = node.shape(data), node.dtype(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     if axis == len(shape) - 1 and node.rank(scale) == 1 and dims.equal(node.shape(scale)[0], shape[-1]):
@@ -148,6 +151,7 @@ def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
 
 @converter("MeanVarianceNormalization", since=9)
 def mean_variance(node: OnnxNode, data: Expr) -> Expr:
+    """MeanVarianceNormalization over ``axes``, by default 0, 2 and 3; 1e-9 is added to the deviation."""
     axes = tuple(sorted(node.axes(node.attr("axes", [0, 2, 3]), node.rank(data))))
     mean, variance = moments(node, data, axes)
     root = node.make("sqrt", variance) + 1e-9

@@ -22,6 +22,7 @@ _FLOATS = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1f
 @converter("QuantizeLinear", domain="com.microsoft")
 @converter("QuantizeLinear", since=10)
 def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    """QuantizeLinear, com.microsoft's too: to ``output_dtype``, else the zero point's type, else uint8."""
     kind = node.dtype_attr("output_dtype", "uint8" if zero is None else node.dtype(zero))
     if zero is not None and kind != node.dtype(zero):
         node.bad(f"output_dtype is {kind}, the zero point is {node.dtype(zero)}")

@@ -303,6 +303,7 @@ def rnn(
     lengths: Expr | None = None,
     initial: Expr | None = None,
 ) -> list[Expr]:
+    """RNN: of one gate, tanh unless ``activations`` names another; unrolled if short, else nn.rnn_scan."""
     layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
@@ -325,6 +326,7 @@ def gru(
     lengths: Expr | None = None,
     initial: Expr | None = None,
 ) -> list[Expr]:
+    """GRU from opset 3 on, with ``linear_before_reset``; unrolled if short, else nn.gru_scan."""
     layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
@@ -371,6 +373,7 @@ def lstm(
     peephole: Expr | None = None,
     quantized: Quantized | None = None,
 ) -> list[Expr]:
+    """LSTM: unrolled if short, else nn.lstm_scan; ``quantized`` weights always by nn.quantized_lstm_scan."""
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
     if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))

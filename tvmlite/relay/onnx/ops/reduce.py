@@ -68,6 +68,7 @@ def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("ArgMax", "ArgMin")
 def arg_extreme(node: OnnxNode, data: Expr) -> Expr:
+    """ArgMax and ArgMin along one axis, int64; ``select_last_index`` decides between equal elements."""
     axis = node.axis(node.attr("axis"), node.rank(data))
     made = node.make(
         node.op_type.lower(),

@@ -18,6 +18,7 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 
 @converter("Upsample", since=7)
 def upsample(node: OnnxNode, data: Expr, scales: Expr | None = None) -> Expr:
+    """Upsample from opset 7 on, asymmetric; ``scales`` are an attribute, from opset 9 on an input."""
     if scales is None:
         return upsample_by(node, data, node.required("scales"))
     return _resize(node, data, _all_axes(node, data), scales, None, None, "asymmetric", "floor")
@@ -31,6 +32,7 @@ def upsample_by(node: OnnxNode, data: Expr, scales: list[float]) -> Expr:
 
 @converter("Resize", since=10)
 def resize_scales(node: OnnxNode, data: Expr, scales: Expr) -> Expr:
+    """Resize of opset 10: by ``scales`` only, asymmetric coordinates, nearest rounded down."""
     return _resize(node, data, _all_axes(node, data), scales, None, None, "asymmetric", "floor")
 
 
@@ -42,6 +44,7 @@ def resize(
     scales: Expr | None = None,
     sizes: Expr | None = None,
 ) -> Expr:
+    """Resize from opset 11 on, by ``scales`` or ``sizes``; coordinates and rounding by attribute."""
     axes = node.axes(node.attr("axes", _all_axes(node, data)), node.rank(data))
     factors = scales if _given(node, scales) else None
     extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None

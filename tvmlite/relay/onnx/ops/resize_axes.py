@@ -43,20 +43,25 @@ class GraphNumbers:
         return self.node.scalar(value, self.dtype) if is_dim else self.node.const(value, self.dtype)
 
     def floor(self, x: Expr) -> Expr:
+        """The greatest whole number that is not above ``x``, still a float."""
         return self.node.make("floor", x)
 
     def ceil(self, x: Expr) -> Expr:
+        """The least whole number that is not below ``x``, still a float."""
         return self.node.make("ceil", x)
 
     def absolute(self, x: Expr) -> Expr:
+        """``|x|``."""
         return self.node.make("abs", x)
 
     def either(self, condition: Any, a: Expr, b: Expr) -> Expr:
+        """``a`` where ``condition`` holds, of tensors or of dimensions, else ``b``."""
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
         return self.node.make("where", condition, a, b)
 
     def one_of(self, a: Expr, b: Expr) -> Expr:
+        """Whether at least one of two conditions holds, element by element."""
         return self.node.make("logical_or", a, b)
 
 

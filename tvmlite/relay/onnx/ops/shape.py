@@ -82,6 +82,7 @@ def _check_count(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim]) -> No
 
 @converter("Flatten")
 def flatten(node: OnnxNode, data: Expr) -> Expr:
+    """Flatten to a matrix: the axes before ``axis`` are its rows, those from it on its columns."""
     shape = node.shape(data)
     axis = node.attr("axis", 1)
     if not -len(shape) <= axis <= len(shape):
@@ -92,6 +93,7 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    """Unsqueeze: 1s at ``axes`` of the result; an attribute, from opset 13 on an input."""
     given = node.given(axes, "axes") or []
     rank = node.rank(data) + len(given)
     inserted = along.checked(node, given, rank)
@@ -101,6 +103,7 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    """Squeeze of ``axes``, an attribute or, from opset 13 on, an input; without them of every extent 1."""
     shape = node.shape(data)
     given = node.given(axes, "axes")
     if given is None:
@@ -117,6 +120,7 @@ def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("Transpose")
 def transpose(node: OnnxNode, data: Expr) -> Expr:
+    """Transpose by ``perm``, which reverses the axes if left out."""
     rank = node.rank(data)
     perm = node.attr("perm", list(range(rank))[::-1])
     if sorted(perm) != list(range(rank)):
@@ -271,6 +275,7 @@ def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
 
 @converter("Tile", since=6)
 def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
+    """Tile from opset 6 on: ``repeats`` has a count for each axis."""
     counts = node.extents(repeats, "repeats")
     if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):
         node.bad(f"repeats {counts} for data of rank {node.rank(data)}")
@@ -279,12 +284,14 @@ def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
 
 @converter("DepthToSpace")
 def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
+    """DepthToSpace of NCHW data: in the channels the block's place varies slowest (DCR), or fastest (CRD)."""
     mode = node.attr("mode")
     return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
 
 
 @converter("SpaceToDepth")
 def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
+    """SpaceToDepth of NCHW data: in the channels the block's place varies slowest (DCR), or fastest (CRD)."""
     block = node.required("blocksize")
     if node.attr("mode") != "DCR":
         return _channel_major(node, data, block)
@@ -305,5 +312,6 @@ def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
 
 @converter("Trilu", since=14)
 def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
+    """Trilu: the upper or lower triangle from diagonal ``k`` on, which must be known at import."""
     offset = 0 if k is None else node.one_int(k, "k")
     return node.make("trilu", data, k=offset, upper=node.flag("upper"))
