@@ -89,6 +89,7 @@ def bytes_of(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
+    """Whether elements are floats of any width, from float64 down to those of 8 bits or fewer."""
     return dtype in FLOATS or dtype in NARROW_FLOATS
 
 
@@ -98,6 +99,7 @@ def is_int(dtype: str) -> bool:
 
 
 def is_unsigned(dtype: str) -> bool:
+    """Whether elements are ints without a sign; a bool is not."""
     return dtype in UNSIGNED or dtype in ("uint4", "uint2")
 
 

@@ -18,6 +18,7 @@ class Kind(str):
 
     @property
     def name(self) -> str:
+        """The kind as a plain string, as TVM spells it: ``target.kind.name``."""
         return str(self)
 
 

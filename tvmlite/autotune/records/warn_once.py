@@ -12,6 +12,7 @@ class WarnOnce:
         self._reported: set[str] = set()
 
     def __call__(self, message: str) -> None:
+        """Warn of ``message``, unless this object has done so before."""
         if message not in self._reported:
             self._reported.add(message)
             warn(message)

@@ -73,6 +73,7 @@ class Watch:
         self._live: Any = _live(self.stream)
 
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
+        """Show the ``progress`` of one task: a table is redrawn at once, a line printed every ``SECONDS``."""
         self.tasks[progress.task.key] = progress
         if self.peak is not None:  # what was seen can be done: the peak was measured at a bad moment
             self.peak = max(self.peak, progress.best_flops)

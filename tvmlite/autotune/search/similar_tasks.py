@@ -57,6 +57,7 @@ class Counterparts:
         self._inner: dict[tuple[str | None, str], np.ndarray] = {}
 
     def __call__(self, config: ConfigEntity) -> int | None:
+        """The number of the configuration in ``space`` most like ``config``; None if there is none."""
         knobs = self.space.knobs_of(config)
         if config.settings.keys() != knobs.keys():
             return None

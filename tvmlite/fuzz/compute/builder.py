@@ -48,6 +48,7 @@ class Known:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         size = 1
         for dim in self.dims:
             size *= dim.value
@@ -72,6 +73,7 @@ class Builder:
         return f"{letter}{self.count}"
 
     def constant(self, value: int) -> Dim:
+        """An extent that the program has as a literal number."""
         return Dim(str(value), value)
 
     def extent(self, small: bool = False, least: int = 0) -> Dim:
@@ -98,9 +100,11 @@ class Builder:
         return Dim(name, value)
 
     def dtype(self) -> str:
+        """A random dtype: float32 and int32 are the most frequent."""
         return self.rnd.choice(_DTYPES)
 
     def placeholder(self, dims: tuple[Dim, ...], dtype: str) -> Known:
+        """Write a ``te.placeholder``: an input of the program."""
         name = self.fresh("A")
         self.lines.append(f'{name} = te.placeholder({shape(dims)}, "{dtype}", name="{name}")')
         made = Known(name, dims, dtype)
@@ -108,11 +112,13 @@ class Builder:
         return made
 
     def reduce_axis(self, extent: Dim) -> str:
+        """Write a ``te.reduce_axis`` from 0 to ``extent``; its name."""
         name = self.fresh("k")
         self.lines.append(f'{name} = te.reduce_axis((0, {extent}), name="{name}")')
         return name
 
     def compute(self, dims: tuple[Dim, ...], axes: list[str], body: str, dtype: str) -> Known:
+        """Write a ``te.compute`` of one output whose formula is ``body``, over the names ``axes``."""
         name = self.fresh("T")
         self.lines.append(
             f'{name} = te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{name}")'
@@ -127,6 +133,7 @@ class Builder:
         return [self.add(Known(name, dims, dtype)) for name, dtype in zip(names, kinds, strict=True)]
 
     def add(self, made: Known) -> Known:
+        """Record a tensor that a statement of the program computes, so that later ones may read it."""
         self.tensors.append(made)
         self.computed.append(made)
         return made
@@ -178,4 +185,5 @@ def index(axes: list[str]) -> str:
 
 
 def same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    """Whether both shapes have the same text: extents that are equal by value only do not count."""
     return [d.text for d in a] == [d.text for d in b]

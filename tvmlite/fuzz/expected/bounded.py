@@ -43,6 +43,7 @@ class Bounded:
 
     @property
     def is_float(self) -> bool:
+        """Whether ``dtype`` is a float's, so that ``value`` is of type ``WIDE``."""
         return dtypes.is_float(self.dtype)
 
 

@@ -33,6 +33,7 @@ class Worker:
         os.dup2(2, 1)  # what compiled code or compilers print is not a message
 
     def say(self, **message: Any) -> None:
+        """Write one message, a line of JSON, to the process that sent the request."""
         self.output.write(json.dumps(message) + "\n")
 
     def serve(self) -> None:
@@ -121,6 +122,7 @@ class Worker:
         jobs.append(job)
 
     def done(self, index: int, facts: dict[str, Any]) -> None:
+        """Report the outcome of case ``index``; its program is sent only if something is wrong with it."""
         if "wrong" not in facts and "broken" not in facts:
             facts.pop("program", None)
         self.say(index=index, done=True, **facts)

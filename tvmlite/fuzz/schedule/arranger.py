@@ -43,6 +43,7 @@ class Arranger:
 
     @property
     def schedule(self) -> te.Schedule:
+        """The live schedule, which the program calls ``s``."""
         return self.names["s"]
 
     def attempt(self, tag: str, line: str) -> bool:

@@ -8,6 +8,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def caches(a: Arranger) -> None:
+    """Some stages write to a cache, and some of what stages read is copied to one."""
     for stage in a.stages():
         if a.rnd.random() < 0.3:
             names = outputs_of(a, stage)

@@ -30,6 +30,7 @@ class Formula:
 
     @property
     def text(self) -> str:
+        """The formula as Python source."""
         return ast.unparse(self.body)
 
 

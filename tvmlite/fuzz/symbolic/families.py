@@ -42,6 +42,7 @@ def some_shape(rnd: random.Random, least: int = 1, most: int = 3) -> list[Dim]:
 
 @family
 def dense(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A dense layer of constant depth and units, of data with open leading axes."""
     depth, units = rnd.choice((3, 8, 16, 33, 64)), rnd.choice((1, 5, 16, 24, 40, 96))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth))
     return call("nn.dense", data, inputs.weight((units, depth)))
@@ -49,6 +50,7 @@ def dense(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def dense_of_open_depth(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A dense layer whose reduction has an open extent."""
     depth, columns = extent(rnd), fixed_or_open(rnd, (5, 16, 24))
     data, weight = inputs.tensor((extent(rnd), depth)), inputs.tensor((columns, depth))
     return call("nn.dense", data, weight)
@@ -56,6 +58,7 @@ def dense_of_open_depth(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def matmul(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A matrix product, either operand transposed or not."""
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 7, 16, 24), 0.6) for _ in range(3))
     transposed_a, transposed_b = rnd.random() < 0.4, rnd.random() < 0.4
     a = inputs.tensor((depth, rows) if transposed_a else (rows, depth))
@@ -65,6 +68,7 @@ def matmul(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def batch_matmul(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A batch of matrix products; the second operand may have a batch of 1, which is broadcast."""
     batch = fixed_or_open(rnd, (1, 2, 6))
     rows, depth, columns = (fixed_or_open(rnd, (1, 4, 8, 16), 0.6) for _ in range(3))
     transposed = rnd.random() < 0.5
@@ -75,6 +79,7 @@ def batch_matmul(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def quantized_dense(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A dense layer of 8-bit integers that sums in int32, mostly scaled or quantized afterwards."""
     depth, units = rnd.choice((4, 16, 24, 64)), rnd.choice((5, 16, 40))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth), rnd.choice(("int8", "uint8")))
     made = call("nn.dense", data, inputs.weight((units, depth), "int8"), out_dtype="int32")
@@ -83,6 +88,7 @@ def quantized_dense(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def dynamically_quantized(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A dense layer whose data is quantized to int8 by its own largest magnitude, and scaled back."""
     depth, units = rnd.choice((8, 16, 24)), rnd.choice((5, 16, 40))
     data = inputs.tensor((*some_shape(rnd, 1, 2), depth))
     largest = call("maximum", call("max", call("abs", data)), constant(np.float32(0.5)))
@@ -136,21 +142,25 @@ def _convolution(inputs: Inputs, rank: int, dtype: str = "float32") -> Expr:
 
 @family
 def conv1d(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A convolution over one spatial axis: ungrouped, grouped or depthwise."""
     return _convolution(inputs, 1)
 
 
 @family
 def conv2d(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A convolution over two spatial axes: ungrouped, grouped or depthwise."""
     return _convolution(inputs, 2)
 
 
 @family
 def conv3d(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A convolution over three spatial axes: ungrouped, grouped or depthwise."""
     return _convolution(inputs, 3)
 
 
 @family
 def two_conv2d(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A 2D convolution and relu, followed by a pointwise convolution."""
     first = call("nn.relu", _convolution(inputs, 2))
     channels = tensor_type_of(first).shape[1]
     assert isinstance(channels, int)
@@ -160,11 +170,13 @@ def two_conv2d(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def quantized_conv(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A 1D or 2D convolution of 8-bit integers that sums in int32, mostly scaled or quantized afterwards."""
     return _requantized(inputs, _convolution(inputs, rnd.choice((1, 2)), rnd.choice(("int8", "uint8"))))
 
 
 @family
 def conv_transpose(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A transposed convolution over one or two spatial axes."""
     rank = rnd.choice((1, 2))
     kernel, attrs = _window(rnd, rank)
     channels, made = rnd.choice((1, 4, 16)), rnd.choice((1, 5, 16))
@@ -174,6 +186,7 @@ def conv_transpose(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def pool(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Max or average pooling over one to three spatial axes, with strides, padding and ``ceil_mode``."""
     rank, kind = rnd.choice((1, 2, 2, 3)), rnd.choice(("max", "avg"))
     kernel, attrs = _window(rnd, rank)
     further = {"ceil_mode": rnd.random() < 0.3}
@@ -185,6 +198,7 @@ def pool(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def whole_pool(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Global or adaptive 2D pooling, whose windows depend on the image's open extents."""
     data, kind = _image(inputs, rnd.choice((1, 3, 16)), 2), rnd.choice(("max", "avg"))
     if rnd.random() < 0.5:
         return call(f"nn.global_{kind}_pool2d", data)
@@ -194,6 +208,7 @@ def whole_pool(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def softmax(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Softmax or its logarithm along any axis."""
     shape = some_shape(rnd)
     name = rnd.choice(("nn.softmax", "nn.log_softmax"))
     return call(name, inputs.tensor(shape), axis=rnd.randrange(len(shape)))
@@ -201,6 +216,7 @@ def softmax(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def norm(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A layer, RMS, instance, group or L2 normalization."""
     size = rnd.choice((3, 16, 40))
     kind = rnd.choice(("layer", "rms", "instance", "group", "l2"))
     if kind in ("layer", "rms"):
@@ -219,6 +235,7 @@ def norm(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def reduction(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A sum, mean, maximum or minimum over any of the axes."""
     shape = some_shape(rnd, 1, 4)
     axes = tuple(sorted(rnd.sample(range(len(shape)), rnd.randint(1, len(shape)))))
     name = rnd.choice(("sum", "mean", "max", "min"))
@@ -228,6 +245,7 @@ def reduction(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def arg_reduction(inputs: Inputs, rnd: random.Random) -> Expr:
+    """The index of the maximum or minimum along one axis."""
     shape = some_shape(rnd, 1, 3)
     name = rnd.choice(("argmax", "argmin"))
     return call(name, inputs.param(shape), axis=(rnd.randrange(len(shape)),), keepdims=rnd.random() < 0.5)
@@ -235,6 +253,7 @@ def arg_reduction(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def attention(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Attention as one operator, with open numbers of queries and keys and masks of several shapes."""
     batch, heads = fixed_or_open(rnd, (1, 2), 0.4), rnd.choice((1, 2, 4))
     queries, keys = fixed_or_open(rnd, (1, 4, 16), 0.7), extent(rnd)
     depth, width = rnd.choice((4, 8, 16)), rnd.choice((4, 16))
@@ -247,6 +266,7 @@ def attention(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def composed_attention(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Attention written as two batched products with softmax in between."""
     batch, queries, keys = (fixed_or_open(rnd, (2, 5), 0.7) for _ in range(3))
     depth = rnd.choice((4, 16))
     scores = call(
@@ -259,6 +279,7 @@ def composed_attention(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def concatenate(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Two to four tensors concatenated along any axis, of extents of their own."""
     shape = some_shape(rnd)
     axis, parts = rnd.randrange(len(shape)), []
     for _ in range(rnd.randint(2, 4)):
@@ -270,6 +291,7 @@ def concatenate(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def slices(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A strided slice of one open axis, whose bounds may be negative, open or past the end."""
     shape = some_shape(rnd)
     axis, least = rnd.randrange(len(shape)), extent(rnd)
     shape[axis] = normal_dim(least + rnd.randint(0, 3))
@@ -284,6 +306,7 @@ def slices(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def pad(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A pad of all axes, by a constant, the edge or a mirror image."""
     shape = some_shape(rnd)
     mode = rnd.choice(("constant", "constant", "edge", "reflect"))
     most = 0 if mode == "reflect" else 3
@@ -296,6 +319,7 @@ def pad(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def resize(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A 2D resize to a multiple of the image's open extents, half of them, or to others."""
     data = _image(inputs, rnd.choice((1, 3, 16)), 2)
     height, width = tensor_type_of(data).shape[2:]
     size = rnd.choice(
@@ -316,6 +340,7 @@ def resize(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def take(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Slices taken along one axis, by int32 or int64 indices of one or two axes."""
     shape = some_shape(rnd)
     indices = inputs.param(some_shape(rnd, 1, 2), rnd.choice(("int32", "int64")))
     return call("take", inputs.tensor(shape), indices, axis=rnd.randrange(len(shape)))
@@ -323,6 +348,7 @@ def take(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def gather(inputs: Inputs, rnd: random.Random) -> Expr:
+    """Elements gathered along one axis, by indices reduced modulo its extent."""
     shape = some_shape(rnd, 2, 3)
     axis = rnd.randrange(len(shape))
     places = list(shape)
@@ -335,6 +361,7 @@ def gather(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def transpose(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A random permutation of the axes."""
     shape = some_shape(rnd, 2, 4)
     axes = list(range(len(shape)))
     rnd.shuffle(axes)
@@ -343,6 +370,7 @@ def transpose(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def elementwise(inputs: Inputs, rnd: random.Random) -> Expr:
+    """One to four binary operators in a chain, whose second operand may be broadcast."""
     shape = some_shape(rnd, 1, 4)
     value = inputs.tensor(shape)
     for _ in range(rnd.randint(1, 4)):
@@ -353,12 +381,14 @@ def elementwise(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def cumulative(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A cumulative sum along any axis."""
     shape = some_shape(rnd)
     return call("cumsum", inputs.tensor(shape), axis=rnd.randrange(len(shape)))
 
 
 @family
 def sorting(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A sort in either direction, or the two greatest elements, along any axis."""
     shape = some_shape(rnd)
     data, axis = inputs.param(shape), rnd.randrange(len(shape))
     if rnd.random() < 0.5:
@@ -374,6 +404,7 @@ def sorting(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def repeats(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A tile of several axes, or each element repeated along one."""
     shape = some_shape(rnd)
     data = inputs.tensor(shape)
     if rnd.random() < 0.5:
@@ -383,6 +414,7 @@ def repeats(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def split(inputs: Inputs, rnd: random.Random) -> Expr:
+    """A gated unit: an axis of even extent cut in halves, one times the sigmoid of the other."""
     shape = some_shape(rnd)
     axis = rnd.randrange(len(shape))
     half = shape[axis]
@@ -393,12 +425,14 @@ def split(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def depth_to_space(inputs: Inputs, rnd: random.Random) -> Expr:
+    """``depth_to_space`` by blocks of 2 x 2, in either order of channels."""
     data = _image(inputs, 4 * rnd.choice((1, 4)), 2)
     return call("nn.depth_to_space", data, block_size=2, mode=rnd.choice(("DCR", "CRD")))
 
 
 @family
 def recurrent(inputs: Inputs, rnd: random.Random) -> Expr:
+    """The scan of an RNN, GRU or LSTM layer with open numbers of steps and sequences."""
     steps, batch, size = fixed_or_open(rnd, (1, 4), 0.7), fixed_or_open(rnd, (1, 3), 0.6), rnd.choice((5, 16))
     blocks = -(-size // 16)
     kind, gates, states = rnd.choice((("rnn", 1, 1), ("gru", 3, 1), ("lstm", 4, 2)))

@@ -92,6 +92,7 @@ class CompiledFunction(InProcess):
                 slot.array.name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run it: None where outputs are given, else the outputs it allocates; see the class."""
         if self._quick is not None and not named:
             made = self._quick(args)
             if made is not None:

@@ -69,6 +69,7 @@ class Library(InProcess):
         return tuple(map(str, names))
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Run the model: one output, or a tuple in the order of ``output_names``; see the class."""
         result = self._in_rank(self.function(*self._inputs(inputs, named)))
         if self._lists is None:
             return result

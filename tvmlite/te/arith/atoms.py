@@ -103,6 +103,7 @@ class Atoms:
     # -- texts, which order the terms of a sum
 
     def text(self, number: int) -> str:
+        """The text of atom ``number``, computed once: terms of a sum are sorted by it."""
         atom = self.rows[number]
         if atom.text is None:
             if atom.expr is not None:
@@ -112,6 +113,7 @@ class Atoms:
         return atom.text
 
     def poly_text(self, poly: Poly) -> str:
+        """The text of ``poly``: its terms in canonical order, each ``coefficient*atom*atom``."""
         return "+".join(
             f"{c}*{'*'.join(names)}" for _, c, names, _ in self._ordered(poly) if isinstance(c, int)
         )

@@ -17,6 +17,7 @@ class Interval(NamedTuple):
         return self.low is not None and self.low == self.high
 
     def contains(self, value: int) -> bool:
+        """Whether ``value`` lies in the interval; an open end has no limit."""
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
 

@@ -65,6 +65,7 @@ class Simplifier:
     # -- the walk
 
     def visit(self, root: e.Expr) -> Result:
+        """The canonical form of ``root``, memoized: a polynomial for index arithmetic, else an expression."""
         memo = self.memo
         known = memo.get(root)
         if known is not None:

@@ -60,6 +60,7 @@ class Var(Expr):
             _set(self, "lanes", arguments.whole(f"{kind}: lanes", self.lanes, least=1))
 
     def children(self) -> tuple[()]:
+        """None: a variable is a leaf."""
         return ()
 
     def __repr__(self) -> str:
@@ -88,6 +89,7 @@ class Const(Expr):
         _set(self, "lanes", lanes)
 
     def children(self) -> tuple[()]:
+        """None: a constant is a leaf."""
         return ()
 
 
@@ -109,9 +111,11 @@ class Binary(Expr):
         _set(self, "lanes", a.lanes)
 
     def children(self) -> tuple[Expr, Expr]:
+        """The operands ``a`` and ``b``."""
         return self.a, self.b
 
     def map_children(self: BinaryType, rule: Callable[[Any], Any]) -> BinaryType:
+        """The operator with ``rule`` applied to both operands; the same object if neither changed."""
         a, b = rule(self.a), rule(self.b)
         return self if a is self.a and b is self.b else type(self)(a, b)
 
@@ -287,6 +291,7 @@ class Cast(Expr):
         _set(self, "lanes", self.value.lanes)
 
     def children(self) -> tuple[Expr]:
+        """The value to convert."""
         return (self.value,)
 
 
@@ -366,9 +371,11 @@ class Ramp(Expr):
         _set(self, "dtype", base.dtype)
 
     def children(self) -> tuple[Expr, Expr]:
+        """``base`` and ``stride``."""
         return self.base, self.stride
 
     def map_children(self, rule: Callable[[Any], Any]) -> Ramp:
+        """The ramp with ``rule`` applied to ``base`` and ``stride``; the same object if neither changed."""
         base, stride = rule(self.base), rule(self.stride)
         return self if base is self.base and stride is self.stride else Ramp(base, stride, self.lanes)
 
@@ -388,8 +395,10 @@ class Broadcast(Expr):
         _set(self, "dtype", value.dtype)
 
     def children(self) -> tuple[Expr]:
+        """The scalar that all lanes have."""
         return (self.value,)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Broadcast:
+        """The vector with ``rule`` applied to its scalar; the same object if that did not change."""
         value = rule(self.value)
         return self if value is self.value else Broadcast(value, self.lanes)

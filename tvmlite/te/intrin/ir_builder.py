@@ -29,10 +29,12 @@ class BufferVar:
 
     @property
     def dtype(self) -> str:
+        """The dtype of the buffer's elements."""
         return self.buffer.dtype
 
     @property
     def shape(self) -> tuple[Expr, ...]:
+        """The extents of the buffer, one an axis."""
         return self.buffer.shape
 
     def vload(self, begin: Any, dtype: str | None = None) -> ir.Load:

@@ -79,9 +79,11 @@ class Load(Expr):
         _set(self, "lanes", lanes)
 
     def children(self) -> tuple[Expr, ...]:
+        """The indices, then the predicate if there is one."""
         return self.indices if self.predicate is None else (*self.indices, self.predicate)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Load:
+        """The load with ``rule`` applied to each child; the same object if nothing changed."""
         if self.predicate is not None or len(self.indices) != 1:
             return super().map_children(rule)
         (old,) = self.indices
@@ -108,11 +110,13 @@ class Store(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("indices", "value", "predicate")
 
     def children(self) -> tuple[Expr, ...]:
+        """The indices, the value, then the predicate if there is one."""
         if self.predicate is None:
             return (*self.indices, self.value)
         return (*self.indices, self.value, self.predicate)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Store:
+        """The store with ``rule`` applied to each child; the same object if nothing changed."""
         if self.predicate is not None or len(self.indices) != 1:
             return super().map_children(rule)
         (old,) = self.indices
@@ -226,6 +230,7 @@ class Seq(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("body",)
 
     def children(self) -> tuple[Stmt, ...]:
+        """The statements, in order of execution."""
         return self.body
 
 

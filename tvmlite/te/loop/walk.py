@@ -21,6 +21,7 @@ class Walker:
     """
 
     def stmt(self, stmt: ir.Stmt) -> ir.Stmt:
+        """``stmt`` rebuilt, whatever it is; chains of Let, Allocate and View without recursion."""
         chain: list[tuple[Any, Any]] = []
         while isinstance(stmt, (ir.Let, ir.Allocate, ir.View)):
             for head in self.enter(stmt):
@@ -46,6 +47,7 @@ class Walker:
                 return self.plain(stmt)
 
     def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
+        """The statements that replace ``head``, bodies ignored: itself, with its expression rewritten."""
         match head:
             case ir.Let(_, value):
                 new = self.expr(value)
@@ -56,21 +58,26 @@ class Walker:
         return [head]
 
     def leave(self, head: Any, body: ir.Stmt) -> ir.Stmt:
+        """``head`` around its new ``body``; the same object if that did not change."""
         return head if body is head.body else replace(head, body=body)
 
     def loop(self, loop: ir.For) -> ir.Stmt:
+        """A loop of any kind: its bounds and body rebuilt."""
         return self.plain(loop)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
+        """An If: its condition and both branches rebuilt."""
         return self.plain(branch)
 
     def seq(self, seq: ir.Seq) -> ir.Stmt:
+        """A sequence: each statement rebuilt; where one changed, nested sequences are flattened."""
         body = [self.stmt(s) for s in seq.body]
         if all(a is b for a, b in zip(body, seq.body, strict=True)):
             return seq
         return ir.sequence(*body)
 
     def store(self, store: ir.Store) -> ir.Stmt:
+        """A store: its indices, value and predicate rewritten."""
         return self.plain(store)
 
     def plain(self, stmt: ir.Stmt) -> ir.Stmt:
@@ -78,6 +85,7 @@ class Walker:
         return stmt.map_children(self._child)
 
     def expr(self, expr: e.Expr) -> e.Expr:
+        """An expression of a statement; as it is, unless a subclass rewrites it."""
         return expr
 
     def _child(self, node: Any) -> Any:

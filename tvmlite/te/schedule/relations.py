@@ -30,6 +30,7 @@ class Interval(NamedTuple):
 
     @property
     def is_point(self) -> bool:
+        """Whether it is known to hold a single value."""
         return e.is_const(self.width, 0)
 
 

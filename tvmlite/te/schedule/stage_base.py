@@ -260,6 +260,7 @@ class StageBase(_Shown):
         return schedule.current(tensor) if schedule is not None and known else tensor
 
     def require_movable(self, primitive: str) -> None:
+        """A ScheduleError naming ``primitive`` if the stage is a placeholder, a scan or an output."""
         if isinstance(self.op, t.PlaceholderOp):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
         if self.op.kind == "scan":
@@ -294,6 +295,7 @@ class StageBase(_Shown):
     def error(
         self, primitive: str, what: str, axis: IterVar, hint: str | None = None, span: Span | None = None
     ) -> ScheduleError:
+        """The ScheduleError that says ``what`` is wrong with ``axis``; by default at the user's line."""
         text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
         return ScheduleError(text, span or Span.of_caller(), hint)
 

@@ -31,17 +31,22 @@ class ExternOp(Operation):
 
     @property
     def num_outputs(self) -> int:
+        """The number of buffers that the body writes."""
         return len(self.output_buffers)
 
     def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation with the values of ``renamed`` as inputs; the body keeps its buffers."""
         return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors given as inputs, each once."""
         return tuple(dict.fromkeys(self.input_tensors))
 
     def output_shape(self, index: int) -> Shape:
+        """The extents of output buffer ``index``."""
         return tuple(extent_of(n) for n in self.output_buffers[index].shape)
 
     def output_dtype(self, index: int) -> str:
+        """The dtype of output buffer ``index``."""
         return self.output_buffers[index].dtype

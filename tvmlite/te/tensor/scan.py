@@ -35,27 +35,34 @@ class ScanOp(Operation):
 
     @property
     def num_outputs(self) -> int:
+        """The number of tensors that the scan computes side by side."""
         return len(self.state)
 
     @property
     def loop_axes(self) -> tuple[IterVar, ...]:
+        """The axis of the steps alone: ``init`` and ``update`` have loops of their own."""
         return (self.scan_axis,)
 
     def row_axis(self, op: Operation) -> IterVar | None:
+        """The scan's axis if ``op`` is one of its updates; each iteration computes a row of it."""
         return self.scan_axis if any(x.op is op for x in self.update) else None
 
     def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        """The scan with the values of ``renamed`` as ``init`` and ``update`` in place of its keys."""
         init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (self.init, self.update))
         return replace(self, init=init, update=update)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors of ``init`` and ``update``, each once; ``state`` is no input."""
         return tuple(dict.fromkeys((*self.init, *self.update)))
 
     def output_shape(self, index: int) -> Shape:
+        """The extents of state ``index``: all rows, and the axes of one."""
         return self.state[index].shape
 
     def output_dtype(self, index: int) -> str:
+        """The dtype of state ``index``."""
         return self.state[index].dtype
 
     def body(self) -> set[Operation]:

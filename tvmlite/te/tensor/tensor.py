@@ -77,6 +77,7 @@ class Operation(Node):
 
     @property
     def num_outputs(self) -> int:
+        """The number of tensors that it makes."""
         return 1
 
     @property
@@ -98,9 +99,11 @@ class Operation(Node):
         return ()
 
     def output_shape(self, index: int) -> Shape:
+        """The extents of the ``index``-th result."""
         raise NotImplementedError
 
     def output_dtype(self, index: int) -> str:
+        """The dtype of the ``index``-th result."""
         raise NotImplementedError
 
     def output(self, index: int) -> Tensor:
@@ -109,6 +112,7 @@ class Operation(Node):
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
+        """All results, in order; the same objects at each call."""
         cached = self.__dict__.get("_outputs")
         if cached is None:
             cached = tuple(Tensor(self, i) for i in range(self.num_outputs))
@@ -125,9 +129,11 @@ class PlaceholderOp(Operation):
     span: Span | None = None
 
     def output_shape(self, index: int) -> Shape:
+        """The shape that the placeholder was declared with."""
         return self.shape
 
     def output_dtype(self, index: int) -> str:
+        """The dtype that the placeholder was declared with."""
         return self.dtype
 
 
@@ -150,10 +156,12 @@ class ComputeOp(Operation):
 
     @property
     def num_outputs(self) -> int:
+        """The number of expressions in the body."""
         return len(self.body)
 
     @property
     def loop_axes(self) -> tuple[IterVar, ...]:
+        """The data axes, then the reduce axes."""
         return (*self.axis, *self.reduce_axis)
 
     def axis_ranges(self) -> dict[e.Var, tuple[Any, Any]]:
@@ -163,6 +171,7 @@ class ComputeOp(Operation):
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors that the body reads, each once, in order of first use."""
         cached = self.__dict__.get("_inputs")
         if cached is None:
             cached = tensors_read(self.body)
@@ -175,9 +184,11 @@ class ComputeOp(Operation):
         return self.inputs
 
     def output_shape(self, index: int) -> Shape:
+        """The extents of the data axes, which all outputs share."""
         return tuple(extent_of(a.dom.extent) for a in self.axis if a.dom is not None)
 
     def output_dtype(self, index: int) -> str:
+        """The dtype of the ``index``-th expression of the body."""
         return self.body[index].dtype
 
 
@@ -221,6 +232,7 @@ class Tensor(Node):
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
 
     def __call__(self, *indices: Any) -> Expr:
+        """The element at ``indices``: ``t(i, j)`` is ``t[i, j]``."""
         return self[indices]
 
     def __getitem__(self, indices: Any) -> Any:

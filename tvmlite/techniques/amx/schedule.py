@@ -48,6 +48,7 @@ class Tile:
 
     @property
     def fits(self) -> bool:
+        """Whether there are registers enough for it, none with fewer than ``LEAST_ROWS`` rows."""
         within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
         return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
 

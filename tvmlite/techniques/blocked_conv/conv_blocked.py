@@ -170,6 +170,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
 
 
 def written_block(call: Call, rank: int) -> int:
+    """The block of channels that a convolution writes, 0 for channels-first: of out_layout or data_layout."""
     return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
 
 

@@ -42,6 +42,7 @@ class Region:
     block: int = 0
 
     def join(self, other: Region) -> None:
+        """Merge ``other`` into this region: its values, its borders and its gain."""
         self.values.update(other.values)
         self.borders.update(other.borders)
         self.gain += other.gain

@@ -72,6 +72,7 @@ class Terms:
 
     @property
     def pairs(self) -> int:
+        """How many pairs of terms go crosswise in a group."""
         return self.group // 3
 
     @property

@@ -68,6 +68,7 @@ def quantized_lstm_type(
 def quantized_lstm_numpy(
     call: Call, data: np.ndarray, recurrence: np.ndarray, peephole: np.ndarray, *rest: np.ndarray
 ) -> Any:
+    """The reference: the packed recurrence is unpacked and each state quantized before its product."""
     scales, zeros, sums, *states = rest
     size = states[0].shape[1]
     blocks, quads, gates, _ = recurrence.shape

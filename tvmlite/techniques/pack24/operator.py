@@ -107,6 +107,7 @@ def dense_24_type(call: Call, data: TensorType, weight: TensorType) -> TensorTyp
 
 
 def dense_24_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The reference: the weight is unpacked, and the product computed in float64."""
     plain = unpacked24(weight)[:, : call["units"]].astype("float64")
     return (data.astype("float64") @ plain).astype(data.dtype)
 

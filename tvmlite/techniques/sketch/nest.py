@@ -60,6 +60,7 @@ class Nest:
 
     @property
     def group(self) -> Group:
+        """The fused group that is being scheduled."""
         return self.plan.group
 
     def knob(self, what: str) -> str:
@@ -145,6 +146,7 @@ def _stored_along(nest: Nest) -> int | None:
 
 
 def chosen_tile(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> Tile:
+    """Define the knob ``tile`` over ``tiles``; the tile it is set to, an error without whole vectors."""
     config, name = nest.group.config, nest.knob("tile")
     points = math.prod(extent or 1 for extent in reduction.extents)
     config.define_split(

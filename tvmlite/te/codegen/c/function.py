@@ -37,6 +37,7 @@ class FunctionWriter:
         self._captured: dict[object, None] = {}
 
     def write(self) -> None:
+        """Generate the body, then add the function's definition to the module."""
         if self.function.counts_runs:
             self.module.used.add(symbols.NEXT_RUN)
             self._emit("static uint32_t runs;", f"{symbols.NEXT_RUN}(&runs);")
@@ -54,6 +55,7 @@ class FunctionWriter:
     # -- names, for expressions
 
     def variable(self, var: e.Var) -> str:
+        """A variable as C: a 16-bit float parameter is widened, a bool parameter compared with 0."""
         if var is ir.THREAD:
             return "0" if self._bound is None else "thread"
         name = self._name(ir.THREADS if var is ir.THREADS else var)
@@ -62,6 +64,7 @@ class FunctionWriter:
         return f"({name} != 0)" if var in self.function.params and var.dtype == "bool" else name
 
     def buffer(self, buffer: ir.Buffer) -> str:
+        """The C name of ``buffer``; a constant one is declared as an extern array."""
         if buffer not in self.names:
             assert buffer.scope == "constant", f"buffer {buffer.name!r} is not in scope"
             self.module.declarations[f"extern const {memory_type(buffer.dtype)} {buffer.name}[];"] = None
@@ -69,18 +72,22 @@ class FunctionWriter:
         return self._name(buffer)
 
     def is_counter(self, var: e.Var) -> bool:
+        """Whether ``var`` is a loop variable, thread number or size: arithmetic of those never overflows."""
         return var in self._counters
 
     def is_natural(self, var: e.Var) -> bool:
+        """Whether ``var`` is never negative, so that C's ``/`` and ``%`` need no correction."""
         return var in self._naturals or isinstance(var, e.SizeVar)
 
     def temporary(self) -> str:
+        """A name that nothing in the function has."""
         while (name := f"t{self._temporaries}") in self._taken:
             self._temporaries += 1
         self._temporaries += 1
         return name
 
     def declare(self, text: str) -> None:
+        """Add a declaration at the head of the C file, once however often it is given."""
         self.module.declarations[text] = None
 
     def _name(self, key: object) -> str:

@@ -38,6 +38,7 @@ class Place(NamedTuple):
 
     @property
     def alignment(self) -> int:
+        """The alignment that the access may count on, in bytes: that of one element."""
         return dtypes.bytes_of(self.buffer.dtype)
 
     @property

@@ -180,9 +180,11 @@ class Writer:
         self.block = label
 
     def jump(self, label: str) -> None:
+        """End the block with a jump to ``label``."""
         self.do(f"br label %{label}")
 
     def branch(self, condition: str, then: str, otherwise: str, metadata: str = "") -> None:
+        """End the block with a jump to ``then`` where the i1 ``condition`` holds, else to ``otherwise``."""
         extra = f", {metadata}" if metadata else ""
         self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{extra}")
 

@@ -35,11 +35,13 @@ class Lanes:
         self.strict = False
 
     def run(self, body: ir.Stmt) -> ir.Stmt:
+        """``body`` in all lanes, none of them masked; what cannot be vectorized stays a serial loop."""
         return self.stmt(body, None)
 
     # -- statements
 
     def stmt(self, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
+        """``stmt`` in lanes, or as a serial loop over them where it cannot be vectorized."""
         try:
             return self.in_lanes(stmt, mask)
         except Serial:
@@ -56,6 +58,7 @@ class Lanes:
         return ir.For(var, self.begin, extent, substitute(stmt, {self.var: var}))
 
     def in_lanes(self, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
+        """``stmt`` in lanes; ``Serial`` is raised where it cannot be vectorized."""
         match stmt:
             case ir.Store():
                 return self.store(stmt, mask)
@@ -72,6 +75,7 @@ class Lanes:
                 return extension("masks").statement(self, stmt, mask)
 
     def store(self, store: ir.Store, mask: e.Expr | None) -> ir.Stmt:
+        """A store in lanes; one whose index is the same in all lanes stays scalar, or raises ``Serial``."""
         indices = tuple(self.expr(i, mask) for i in store.indices)
         value = self.expr(store.value, mask)
         if store.buffer in self.private:
@@ -90,6 +94,7 @@ class Lanes:
         return ir.Store(buffer, indices, value, predicate)
 
     def let(self, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
+        """A binding in lanes: its variable becomes a vector where its value does."""
         value = self.expr(let.value, mask)
         var = let.var
         if value.lanes > 1:
@@ -109,6 +114,7 @@ class Lanes:
     # -- expressions
 
     def both(self, a: e.Expr, b: e.Expr | None) -> e.Expr:
+        """The conjunction of two masks, of which None is always true."""
         if b is None:
             return a
         lanes = max(a.lanes, b.lanes)
@@ -141,6 +147,7 @@ class Lanes:
         return self.analyzer.simplify(memo[root])
 
     def node(self, node: e.Expr, parts: list[e.Expr], mask: e.Expr | None) -> e.Expr:
+        """``node`` in lanes over its children in lanes, ``parts``; scalar where all of these are."""
         if isinstance(node, ir.Load):
             return self.load(node, parts, mask)
         if node in self.vectors:
@@ -157,6 +164,7 @@ class Lanes:
         return node.map_children(lambda _: next(wide))
 
     def load(self, load: ir.Load, parts: list[e.Expr], mask: e.Expr | None) -> e.Expr:
+        """A load in lanes; scalar where its indices are, unless ``strict`` has it masked."""
         indices = parts[: len(load.indices)]
         own = parts[len(load.indices)] if load.predicate is not None else None
         if load.buffer in self.private:
@@ -173,5 +181,6 @@ class Lanes:
         return ir.Load(self.private.get(load.buffer, load.buffer), tuple(indices), predicate)
 
     def changed(self, load: ir.Load, indices: list[e.Expr], predicate: e.Expr | None) -> bool:
+        """Whether the rewritten indices or predicate differ from those of ``load``."""
         same = all(a is b for a, b in zip(indices, load.indices, strict=True))
         return not same or predicate is not load.predicate

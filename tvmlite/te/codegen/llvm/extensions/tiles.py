@@ -22,17 +22,20 @@ class TileBody(Body):
     """The statements of a function some of which use tile registers."""
 
     def begin(self, stmt: ir.Stmt) -> None:
+        """Begin the function; a parallel body configures the tile registers of its thread."""
         super().begin(stmt)
         self._forms = _forms_in(stmt, outlines=not self.is_parallel)
         if self.is_parallel:
             self._configure()
 
     def finish(self, header: str) -> None:
+        """Release the tile registers if the function uses any, then end it."""
         if self._forms:  # a thread without tiles is quicker put aside
             self.w.do(f"call void {self.w.module.declare('llvm.x86.tilerelease', 'void', '')}()")
         super().finish(header)
 
     def inner(self, stmt: ir.Stmt) -> None:
+        """Generate a statement, and configure the tile registers again where it requires that."""
         super().inner(stmt)
         match stmt:
             case ir.Assert(e.Foreign(name="tile.permitted")):
