@@ -293,7 +293,7 @@ def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
 def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
     """SpaceToDepth of NCHW data: in the channels the block's place varies slowest (DCR), or fastest (CRD)."""
     block = node.required("blocksize")
-    if node.attr("mode") != "DCR":
+    if node.attr("mode") == "CRD":
         return _channel_major(node, data, block)
     return node.make("nn.space_to_depth", data, block_size=block)
 
