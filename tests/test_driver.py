@@ -550,6 +550,7 @@ def test_a_cache_that_cannot_be_written_is_told_and_done_without(
 # Values on the way.
 
 
+@pytest.mark.slow
 def test_any_value_of_a_model_can_be_had() -> None:
     model = models.minilm(layers=1, hidden=24, heads=2)
     feeds = models.inputs_for(model, dims={"batch": 2, "sequence": 5})

@@ -81,6 +81,7 @@ def _batch_and_image(batch: int, height: int, width: int) -> Dims:
     return by_position | dict(zip(names, (batch, height, width), strict=True))
 
 
+@pytest.mark.slow
 def test_the_text_detector_at_two_sizes() -> None:
     # Its last sigmoid makes much of a last bit: onnxruntime with and without its optimizations differs by
     # 1.8e-4 at the first size, so twice that is as near as it can tell.
@@ -88,6 +89,7 @@ def test_the_text_detector_at_two_sizes() -> None:
     _check(models.ocr_models()["det"], sizes, tolerance=4e-4)
 
 
+@pytest.mark.slow
 def test_the_text_recogniser_at_two_widths() -> None:
     sizes = [
         {"p2o.DynamicDimension.0": batch, "x_dim2": 48, "p2o.DynamicDimension.1": width}

@@ -55,6 +55,7 @@ def _images(*sizes: tuple[int, int, int]) -> list[dict[str, np.ndarray]]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "place", "sizes"),
     [
@@ -90,6 +91,7 @@ def test_voice_detection_of_a_sequence_of_chunks() -> None:
     )
 
 
+@pytest.mark.slow
 def test_voice_detection_without_branches() -> None:
     _check(
         _file("silero_vad", "data/silero_vad_op18_ifless.onnx"),

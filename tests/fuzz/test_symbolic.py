@@ -23,6 +23,7 @@ SEED, GRAPHS = 1, 24
 a, b = dim("a"), dim("b")
 
 
+@pytest.mark.slow
 def test_random_graphs_over_symbolic_extents_are_right() -> None:
     counts = fuzz(SEED, GRAPHS, [], jobs=2, seconds=40, kind="symbolic")
 

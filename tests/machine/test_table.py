@@ -31,6 +31,7 @@ def test_a_machine_says_where_it_comes_from(cpu: str, name: str, source: str) ->
     assert (machine.name, machine.source) == (name, source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cpu", [*table.MEASURED, *" ".join(table._RELATIVES.values()).split(), "haswell"])
 @pytest.mark.parametrize("options", ["", " -vector-bits=256", " -mattr=-avx512f", " -num-cores=48"])
 def test_vectors_and_cores_are_the_targets(cpu: str, options: str) -> None:

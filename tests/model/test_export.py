@@ -59,6 +59,7 @@ assert not compilers, compilers
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("rows", [4, "n"])
 def test_a_library_runs_in_a_process_without_the_compiler(
@@ -134,6 +135,7 @@ def guide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1], ids=["library", "source"])
 def test_the_c_program_of_the_docs_builds_and_is_right(guide: Path, which: int) -> None:
     commands = _fences("sh")[which]

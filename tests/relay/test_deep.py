@@ -70,6 +70,7 @@ def test_the_text_of_a_deep_graph_is_read_back(make: Any) -> None:
     assert alike(relay.parse(module.astext()), module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -38,6 +38,7 @@ def in_vectors(schedule: te.Schedule, result: te.Tensor) -> None:
     schedule[result].vectorize(schedule[result].split(result.op.axis[0], 8)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("order", range(4))

@@ -54,6 +54,7 @@ def _fault_of_result(w: Any) -> str | None:
     return None
 
 
+@pytest.mark.slow
 def test_a_chain_of_primitives_computes_what_is_defined_or_is_refused(request: pytest.FixtureRequest) -> None:
     count, seed = (int(str(request.config.getoption(f"--constructor-{what}"))) for what in ("calls", "seed"))
 

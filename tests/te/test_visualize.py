@@ -194,6 +194,7 @@ def test_a_schedule_that_cannot_be_lowered_is_the_users_error(tmp_path: Path) ->
         te.visualize(s, [A, B], tmp_path / "page.html", budget=0)
 
 
+@pytest.mark.slow
 def test_another_machine_is_shown_but_not_timed(tmp_path: Path) -> None:
     s, args = matmul(16)
     target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"

@@ -67,6 +67,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=["many registers", "few registers"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_tiles_are_of_known_size_and_results_right(name: str, target: Target) -> None:

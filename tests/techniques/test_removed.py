@@ -136,6 +136,7 @@ def _before() -> None:
         with_all(*case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*names()} - table.GENERATORS.keys()))  # those take what others leave
 def test_without_it_code_is_other_code(name: str, remove: Callable[[str], None]) -> None:
     remove(name)
@@ -143,6 +144,7 @@ def test_without_it_code_is_other_code(name: str, remove: Callable[[str], None])
     assert any(code(*case) != with_all(*case) for case in CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("model", MODELS)
 def test_without_it_models_are_right(name: str, model: str, remove: Callable[[str], None]) -> None:

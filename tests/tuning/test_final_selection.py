@@ -60,6 +60,7 @@ def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
     assert selection.lib.signature.kernels != base.signature.kernels
 
 
+@pytest.mark.slow
 def test_the_default_stays_and_comes_first_where_the_model_is_slower(
     base: CompiledModule, searches: list[Tuned]
 ) -> None:

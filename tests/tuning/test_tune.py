@@ -421,6 +421,7 @@ def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
     assert told == [[("1 lines are not re", __file__), (f"{len(good)} records were me"[:18], __file__)]] * 2
 
 
+@pytest.mark.slow
 def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:

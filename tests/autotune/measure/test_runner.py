@@ -111,6 +111,7 @@ runner.measure("task", endless)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="where processes are looked for")
 def test_an_endless_candidate_ends_though_the_tuner_was_killed(task: Task) -> None:
     right = candidate(task)
@@ -154,6 +155,7 @@ def test_who_waits_for_a_candidate_is_freed_by_another_thread(task: Task) -> Non
         assert machine.measure(task.key, right).error == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
@@ -273,6 +275,7 @@ def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> 
     assert [len(one.costs) >= 7 for one in outcomes] == [True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "error"),
     [

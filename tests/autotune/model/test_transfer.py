@@ -138,6 +138,7 @@ def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None
     assert len(few) == 20
 
 
+@pytest.mark.slow
 def test_a_run_that_is_taken_up_again_begins_with_what_it_began_with(tmp_path: Path) -> None:
     """Its own records are not among those it learned from beforehand."""
     path, whole = tmp_path / "tune.jsonl", tmp_path / "whole.jsonl"

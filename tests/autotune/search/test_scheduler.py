@@ -66,6 +66,7 @@ def test_the_task_that_is_far_from_what_the_machine_can_do_gets_more() -> None:
     assert first > second
 
 
+@pytest.mark.slow
 def test_a_task_whose_trials_all_fail_waits_in_the_end() -> None:
     broken, well = tasks = tasks_of(64, 96)
     machine = Told({broken.key: [0.0], well.key: [1e-3, 9e-4]})

@@ -51,6 +51,7 @@ def test_another_seed_proposes_something_else(task: Task) -> None:
     assert explore(TUNERS["random"](task, seed=3), 30) != explore(TUNERS["random"](task, seed=4), 30)
 
 
+@pytest.mark.slow
 def test_the_cost_model_finds_the_best_sooner_than_chance(task: Task) -> None:
     best = max(range(len(task.config_space)), key=lambda n: speed(task, n))
 

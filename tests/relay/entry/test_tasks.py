@@ -197,6 +197,7 @@ DRAWN = 6
 """How many configurations of each rule are tried."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [

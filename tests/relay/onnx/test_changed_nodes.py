@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from onnx.backend.test.loader import load_model_tests
 
 from tvmlite.core.errors import TvmliteError
@@ -74,6 +75,7 @@ def constants(case: Any, random: np.random.Generator) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 def test_a_changed_node_is_imported_or_refused() -> None:
     random = np.random.default_rng(0)
     with warnings.catch_warnings():

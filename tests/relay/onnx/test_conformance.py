@@ -88,6 +88,7 @@ def verdicts() -> dict[str, str]:
         return {case.name: _verdict(case) for case in load_model_tests(kind="node")}
 
 
+@pytest.mark.slow
 def test_no_node_test_gives_a_wrong_answer_or_another_error(verdicts) -> None:
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict not in ("pass", "unsupported")}
 

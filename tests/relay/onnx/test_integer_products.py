@@ -71,6 +71,7 @@ def product(a: np.ndarray, constants: dict[str, Any]) -> np.ndarray:
     return left @ right
 
 
+@pytest.mark.slow
 @on_every_target
 @pytest.mark.parametrize(("rows", "k", "columns"), SIZES)
 def test_products_are_exact_for_every_size(rows: int, k: int, columns: int, target: str) -> None:
@@ -192,6 +193,7 @@ def _by_floats(data: np.ndarray, constants: dict[str, Any], attrs: dict[str, Any
     return ReferenceEvaluator(model).run(None, {"x": left, "w": right})[0]
 
 
+@pytest.mark.slow
 @on_every_target
 @pytest.mark.parametrize(("shape", "weight", "attrs"), CONVOLUTIONS)
 def test_convolutions_are_exact(shape: tuple, weight: tuple, attrs: dict, target: str) -> None:

@@ -77,6 +77,7 @@ def cast(to: str, number: int, **attrs: Any) -> Any:
     return helper.make_node("Cast", ["x"], [f"y{number}"], to=TensorProto.DataType.Value(to), **attrs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("source", [np.float32, ml_dtypes.bfloat16])
 def test_casts_saturate_unless_told_otherwise(source: Any, target: str) -> None:
@@ -104,6 +105,7 @@ def test_an_unknown_round_mode_is_refused() -> None:
         from_onnx(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("kind", [*KINDS, "FLOAT8E8M0"])
 def test_every_code_is_cast_to_wider_types(kind: str, target: str) -> None:
@@ -151,6 +153,7 @@ FORMS: list[tuple[tuple[int, ...], dict[str, int]]] = [
 HALVES = ("FLOAT8E4M3FN", "FLOAT6E2M3", "INT4", "UINT16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "dtype"),
     [

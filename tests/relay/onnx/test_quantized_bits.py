@@ -108,6 +108,7 @@ def activation(kind: str, data: str, result: str, before: str) -> list[NodeProto
     return [make_node("LeakyRelu" if kind == "LeakyRelu" else "Relu", [data], [result])]
 
 
+@pytest.mark.slow
 @LEVELS
 @pytest.mark.parametrize(
     ("channels", "size"),
@@ -131,6 +132,7 @@ def test_c_code_has_the_same_bits() -> None:
     check(nodes, weights, {"x": floats(source, 1, 8, 21)}, {last: FLOAT}, target="c")
 
 
+@pytest.mark.slow
 @LEVELS
 @pytest.mark.parametrize("rows", [1, 7, 33])
 def test_layers_of_dynamically_quantized_products(rows: int, opt_level: int) -> None:

@@ -62,6 +62,7 @@ def test_a_zoo_graph_with_random_weights(name) -> None:
     check(models.light_model(name), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", models.light_models())
 def test_every_zoo_graph_is_imported(name) -> None:
     assert len(from_onnx(models.light_model(name)).main.params) == 1

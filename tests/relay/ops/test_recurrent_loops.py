@@ -102,6 +102,7 @@ def _check(lib: CompiledModule | runtime.Library, layer: Layer) -> None:
                 np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
@@ -132,6 +133,7 @@ def test_one_library_is_for_every_batch(name: str, size: int) -> None:
         _check(lib, Layer(name, size, batch, 5, False))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize(("name", "batch"), [("nn.gru_scan", 1), ("nn.lstm_scan", 5)])

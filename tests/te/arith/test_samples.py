@@ -15,6 +15,7 @@ from tvmlite.te.arith.samples import POINTS, Point, Points
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import pytest
 from reference import evaluate
 
 SIZES = [e.SizeVar(name, "int64") for name in "nm"]
@@ -38,6 +39,7 @@ def refuted(poly: Poly, bounds: Bounds) -> bool:
     return Points().refute(poly, bounds)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_proof_with_samples_is_a_proof_without(data: st.DataObject) -> None:

@@ -44,6 +44,7 @@ def test_a_simplified_number_has_the_value_it_had(expr: e.Expr) -> None:
         assert interval.contains(wanted), f"{expr} in {interval} at {point}"
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(conditions([X, Y, N]))
 def test_a_simplified_condition_has_the_value_it_had(expr: e.Expr) -> None:
@@ -53,6 +54,7 @@ def test_a_simplified_condition_has_the_value_it_had(expr: e.Expr) -> None:
         assert evaluate(simple, point) == evaluate(expr, point), f"{expr}  ->  {simple} at {point}"
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(conditions([X, Y, N]), numbers([X, Y, N], 6))
 def test_what_was_assumed_is_used_only_where_it_holds(condition: e.Expr, expr: e.Expr) -> None:

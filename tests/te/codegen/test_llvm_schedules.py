@@ -160,6 +160,7 @@ def test_an_int8_product_is_summed_in_int32(native: Target) -> None:
     np.testing.assert_array_equal(build(s, [a, b, c], native)(x, y), x.astype("int32") @ y.astype("int32"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 5, 7])
 def test_sums_by_channel_are_read_as_rows_of_odd_length(columns: int, native: Target) -> None:
     """LLVM 22 loses the last lane of five in AVX-512's registers."""

@@ -55,6 +55,7 @@ def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
     assert same.all(), f"at {first}: {got[first]!r}, expected {expected[first]!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
 def test_floats_are_rounded_as_by_ml_dtypes(dtype: str, target: str) -> None:
@@ -66,6 +67,7 @@ def test_floats_are_rounded_as_by_ml_dtypes(dtype: str, target: str) -> None:
         assert_same_bits(made, x.astype(dtypes.numpy_of(dtype)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
 def test_every_code_means_what_it_means_to_ml_dtypes(dtype: str, target: str) -> None:

@@ -308,6 +308,7 @@ def test_compute_with_puts_outputs_in_one_loop(loops: Any, run: Any) -> None:
     assert str(s.trace[0]) == "s[C].compute_with(s[E], i)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [16, 13, 3])
 @pytest.mark.parametrize("tail", ["guard", "shrink"])
 @pytest.mark.parametrize("symbolic", [False, True])

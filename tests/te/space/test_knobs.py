@@ -103,6 +103,7 @@ def test_annotations(policy: str, expected: list[tuple[str, ...]]) -> None:
     assert [c.annotations for c in knobs.annotate_choices(2, policy, None)] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -168,6 +168,7 @@ def _name_of(case: Any) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", TAILS, ids=_name_of)
 @pytest.mark.parametrize("case", CASES, ids=_name_of)
 def test_the_loops_compute_what_the_operator_means(case: Any, tail: Tail) -> None:
@@ -176,6 +177,7 @@ def test_the_loops_compute_what_the_operator_means(case: Any, tail: Tail) -> Non
     run(name, attrs, shapes, tail, TARGETS[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS[1:])
 @pytest.mark.parametrize("case", CASES, ids=_name_of)
 def test_so_they_do_for_other_machines(case: Any, target: str) -> None:
@@ -261,6 +263,7 @@ def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
     assert ("vectorize" in text) == (steps is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(150_002,), (1, 150_002), (3, 50_002), (150, 1000)])
 def test_threads_share_groups_of_neighbours_that_are_alike(shape: tuple[int, ...]) -> None:
     x = placeholder(shape, name="x")
@@ -288,6 +291,7 @@ def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
     assert much.count("in parallel(") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shapes", "turns"),
     [

@@ -27,6 +27,7 @@ def test_a_c_function_by_name(check: Any) -> None:
     check(s, args, [x], np.exp(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid", "sqrt", "erf", "floor", "cos"])
 def test_one_name_for_all_targets(name: str, check: Any) -> None:
     s, args = of_vector(getattr(te, name))

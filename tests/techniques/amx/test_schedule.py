@@ -91,6 +91,7 @@ def compiled(module: Any) -> CompiledModule:
     return CompiledModule.link(made.module, NATIVE, entry, constants, [*kernels.values()], made.report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "channels", "layers"), NETWORKS)
 def test_convolutions_are_those_of_numpy(
     size: int, channels: int, layers: list[tuple[int, int, int]]
@@ -160,6 +161,7 @@ def made(task: Task, knobs: dict[str, Any], arrays: list[np.ndarray]) -> tuple[n
     return tvmlite.build(schedule, args, name="product")(*arrays), code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "shapes"), TASKS)
 def test_every_choice_of_every_knob_gives_the_same_sums(text: str, shapes: list[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(0)

@@ -115,6 +115,7 @@ def test_rows_of_few_blocks_are_in_more_parts(blocks: int, parts: int) -> None:
     assert 112 // parts in turns(function, loop.SERIAL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [FEW_REGISTERS, BY_ROWS])
 @pytest.mark.parametrize(
     ("blocks", "size", "stride"), [(1, 20, 1), (4, 32, 2), (16, 9, 1), (16, 3, 2), (16, 1, 1)]
@@ -123,6 +124,7 @@ def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: 
     check(loops(target, blocks, size, stride), blocks, size, stride)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("blocks", "size", "stride", "parts"), [(2, 32, 1, 8), (1, 40, 1, 20), (2, 62, 2, 31), (5, 20, 1, 4)]
 )

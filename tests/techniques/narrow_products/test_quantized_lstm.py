@@ -60,6 +60,7 @@ def call_of(inputs: dict[str, np.ndarray]) -> tuple[list[relay.Var], relay.Call]
     return parameters, op.make("nn.quantized_lstm_scan", *parameters, activations=FUNCTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell", "c"])
 @pytest.mark.parametrize(("size", "batch"), [(32, 1), (21, 5), (3, 2)])
 def test_all_states_are_those_of_numpy(size: int, batch: int, target: str) -> None:

@@ -228,6 +228,7 @@ def test_the_default_computes_what_numpy_does(name: str, target: str) -> None:
     check(PROGRAMS[name](), FallbackConfig(), target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
     program, space = PROGRAMS[name](), ConfigSpace()

@@ -58,6 +58,7 @@ def winograd(
     return whole[:, :outputs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
 @pytest.mark.parametrize("seed", range(5))
 def test_random_shapes_are_within_the_stated_error(size: int, seed: int) -> None:

@@ -190,6 +190,7 @@ def test_sizes_that_are_pinned_after_the_import_decide_the_branch_too(n: int) ->
         np.testing.assert_array_equal(lib(x), x.ravel())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("declared", [None, 1, 2])
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_windows_of_one_width_are_stacked(length: int | str) -> None:
         differs(proto, {"x": floats(40), "m": count(13)}, "extents .* must be equal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2000, "n"])
 @pytest.mark.parametrize("counted", [True, False])
 def test_as_many_windows_as_an_array_has(length: int | str, counted: bool) -> None:

@@ -44,6 +44,7 @@ def check(made, cases) -> None:
 MODES = ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("mode", MODES)
 def test_scales(method: str, mode: str) -> None:

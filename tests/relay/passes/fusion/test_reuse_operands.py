@@ -179,6 +179,7 @@ def one_kernel_an_operator(*_: object) -> Pipeline[Module]:
     return Pipeline([*before, separate, hoist_views, reuse_operands], verify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize(
     ("seed", "shape"),
@@ -244,6 +245,7 @@ def test_places_are_reused_in_loops_and_at_extents_from_data(
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("batch", [1, "n"])
 def test_residual_networks_stay_the_same(threads: None, batch: int | str, target: str) -> None:

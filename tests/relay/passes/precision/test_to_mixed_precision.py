@@ -244,6 +244,7 @@ def test_other_precisions_are_refused() -> None:
         compile(Module({"main": Function((x,), dense(x))}), precision="float64")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "llvm -mcpu=znver4", "c"])
 @pytest.mark.parametrize("units", [10, 16, 37])
 def test_compiled_it_is_as_near(target: str, units: int) -> None:

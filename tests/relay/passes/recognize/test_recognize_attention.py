@@ -238,6 +238,7 @@ def test_what_is_not_attention_is_the_same_object() -> None:
         assert recognize_attention(module) is module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "c"])
 @pytest.mark.parametrize("mask", ["a row for each batch", "filled with minus infinity"])
 def test_one_kernel_takes_in_all_that_is_around_it(mask: str, target: str) -> None:

@@ -74,6 +74,7 @@ s[y].unroll(k)
 """GCC 12.2 counts downwards here at ``-O2``."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="places arrays between pages that may not be read")
 @pytest.mark.parametrize("program", [STRIDED, COUNTED], ids=["strided", "counted"])
 @pytest.mark.parametrize("flags", [("-O2",), ("-O3", "-march=native")], ids=" ".join)

@@ -155,6 +155,7 @@ WHOLE: dict[str, tuple[Callable[..., te.Expr], Callable[[int, int, int], int]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTS)
 def test_whole_numbers_wrap_and_never_signal(load: Load, dtype: str) -> None:
     a, b = pairs(dtype)
@@ -185,6 +186,7 @@ def test_whole_numbers_wrap_and_never_signal(load: Load, dtype: str) -> None:
 PORTABLE = pytest.mark.parametrize("flags", [[], ["-DTVMLITE_PORTABLE"]], ids=["vectors", "portable"])
 
 
+@pytest.mark.slow
 @PORTABLE
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_float_arithmetic_is_ieee(load: Load, dtype: str, flags: list[str]) -> None:
@@ -344,6 +346,7 @@ def test_bools_and_choices(load: Load, lanes: int) -> None:
     np.testing.assert_array_equal(made["choice"](a, x, y), np.where(a, x, y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [*INTS, "float32", "float64", "float16", "bfloat16"])
 def test_constants_are_exact(load: Load, dtype: str) -> None:
     values = [float(v) if dtypes.is_float(dtype) else int(v) for v in edges(dtype)[:20]]

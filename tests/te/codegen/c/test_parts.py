@@ -63,6 +63,7 @@ def test_what_has_no_better_parts_stays(store: ir.Store) -> None:
     assert in_parts(given) is given or in_parts(given).body is store
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 def test_parts_do_what_the_whole_does(tmp_path: Path, flags: list[str]) -> None:

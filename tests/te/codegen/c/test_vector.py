@@ -87,6 +87,7 @@ def test_vectors_of_floats(tmp_path: Path, dtype: str, flags: list[str]) -> None
     check(made, tmp_path, flags)
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_vectors_of_whole_numbers(tmp_path: Path, dtype: str, flags: list[str]) -> None:
@@ -107,6 +108,7 @@ def test_vectors_of_bools(tmp_path: Path, flags: list[str]) -> None:
     check([elementwise(f"f_{n}", f, ["bool", "bool"], 8) for n, f in forms.items()], tmp_path, flags)
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("source", ["float32", "float64", "int8", "int32", "uint32", "int64", "bool"])
 def test_vectors_change_their_type_and_saturate(tmp_path: Path, source: str, flags: list[str]) -> None:
@@ -117,6 +119,7 @@ def test_vectors_change_their_type_and_saturate(tmp_path: Path, source: str, fla
     check([elementwise(n, f, [source], 16) for n, f in forms.items()], tmp_path, flags)
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
 def test_functions_of_vectors(tmp_path: Path, lanes: int, flags: list[str]) -> None:
@@ -143,6 +146,7 @@ def test_the_bits_of_a_function_of_vectors(tmp_path: Path, flags: list[str]) -> 
     check(made, tmp_path, flags)
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
 def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: list[str]) -> None:
@@ -198,6 +202,7 @@ def _product(name: str, lanes: int) -> tuple[ir.Function, np.ndarray, list[np.nd
     return lower(s, [row, panel, result], "product"), want, given
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("name", ["int8", "bf16"])
 @pytest.mark.parametrize("lanes", [16, 8, 4])

@@ -39,6 +39,7 @@ def matmul(m: object, n: object, k: object) -> object:
     return te.lower(s, [a, b, c])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(6, 64, 3), (5, 63, 4), (13, 70, 2), (1, 1, 1)])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_a_tiled_gemm_keeps_its_meaning(

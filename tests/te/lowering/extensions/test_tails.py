@@ -70,6 +70,7 @@ def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) 
         holds(s, [A, C], run, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factor", "ratio", "sizes"),
     [
@@ -122,6 +123,7 @@ def test_without_a_rest_there_is_one_loop(rows: int, loops: Any, run: Any) -> No
     holds(shrinking, [A, C], run, rows)
 
 
+@pytest.mark.slow
 def test_tiles_shrink_inside_tiles_that_shrink(run: Any) -> None:
     n, m = te.var("n"), te.var("m")
     A = te.placeholder((n, m), name="A")
