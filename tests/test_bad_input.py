@@ -131,6 +131,7 @@ def test_torch_tensors_that_give_no_memory_are_named(lib) -> None:
 # --- numbers ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64])
 def test_integer_division_is_defined_everywhere(dtype, target: str) -> None:

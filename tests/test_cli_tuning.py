@@ -17,6 +17,7 @@ from tvmlite.commands import tune
 pytestmark = pytest.mark.usefixtures("threads")
 
 
+@pytest.mark.slow
 def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
     search = ("--trials", "4", "--tuner", "random", "--no-decisions", "--report", "tune.html")
     tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", *search)

@@ -114,6 +114,7 @@ def test_sizes_decide_whether_a_loop_begins(target: str, most: int | None) -> No
     check(proto, [{"x": floats(n, 3), "start": floats(3)} for n in (0, 1, 5)], target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_state_that_is_only_written_may_begin_as_anything(target: str, counted: bool) -> None:

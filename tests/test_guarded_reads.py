@@ -56,6 +56,7 @@ def _refusal(op: str, extent: str, last: str = "") -> str:
     return f'node "bad" ({op}): an index is outside [-{extent}, {last or f"{extent} - 1"}]'
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="places arrays between pages that may not be read")
 def test_no_index_and_no_size_reads_outside_its_array(tmp_path) -> None:
     nothing, pixels = np.zeros((0, 3), np.float32), np.zeros((1, 1, 0, 4), np.float32)

@@ -107,6 +107,7 @@ def with_instead(fields: Any, place: tuple[Any, ...], value: Any) -> Any:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", [KERNEL.to_json(), DECISION.to_json(), TVM], ids=("kernel", "decision", "tvm")
 )

@@ -46,6 +46,7 @@ def test_the_best_of_real_measurements_is_used(task: Task, matmul: Template, tmp
     np.testing.assert_array_equal(tvmlite.build(s, args)(a, b), a)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     expected = autotune.tune(task, whole, trials=30, seed=5, runner=MadeUpMachine())[0]

@@ -121,6 +121,7 @@ def test_a_masked_vector_reads_nothing_beyond_the_last_element() -> None:
     assert found == ("", "")
 
 
+@pytest.mark.slow
 def test_a_failing_program_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here a program fails if it multiplies: nothing else may be left of it."""
     program = Program(
@@ -155,6 +156,7 @@ def test_the_command_prints_its_seed_and_a_table(capsys: pytest.CaptureFixture[s
     assert "2 cases in" in out
 
 
+@pytest.mark.slow
 def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
     command = [sys.executable, "-m", "tvmlite", "fuzz", "--seed", "8", "--n", "10000", "--jobs", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

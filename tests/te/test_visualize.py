@@ -153,6 +153,7 @@ def test_without_times_the_page_is_the_same_every_time(tmp_path: Path) -> None:
     assert b"nothing was timed" in one
 
 
+@pytest.mark.slow
 def test_sizes_are_given_by_variable_or_name(tmp_path: Path) -> None:
     s, args, n = vector_add()
     page = Page(te.visualize(s, args, tmp_path / "a.html", sizes={n: 1000}, budget=0.002))

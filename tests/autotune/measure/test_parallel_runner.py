@@ -59,6 +59,7 @@ def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
     assert places == [{allowed[0]}, {allowed[1]}]
 
 
+@pytest.mark.slow
 @needs_two
 def test_a_parallel_search_makes_the_trials_that_one_runner_makes(task: Task, tmp_path: Path) -> None:
     stories = []

@@ -99,6 +99,7 @@ def test_each_task_is_stopped_early_by_itself() -> None:
     assert second == 80
 
 
+@pytest.mark.slow
 def test_decisions_follow_from_seed_and_records() -> None:
     runs = []
     for seed in (3, 3, 4):

@@ -112,6 +112,7 @@ def test_any_number_of_rows_of_an_open_extent() -> None:
         np.testing.assert_array_equal(lib(a), product(a, constants))
 
 
+@pytest.mark.slow
 @on_every_target
 @pytest.mark.parametrize("a", [127, 128, 255])
 @pytest.mark.parametrize("b", [-128, 127])

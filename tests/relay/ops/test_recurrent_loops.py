@@ -124,6 +124,7 @@ def test_any_number_of_threads_gives_the_layer(name, size, batch, before, lanes,
     _check(tvmlite.compile(layer.module(batch), name="layer"), layer)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize(("name", "size"), [("nn.gru_scan", 96), ("nn.lstm_scan", 192), ("nn.rnn_scan", 23)])
 def test_one_library_is_for_every_batch(name: str, size: int) -> None:

@@ -137,6 +137,7 @@ def test_only_scalar_code_is_searched_for_vectors() -> None:
     assert "fadd float" in jit.optimized_ir(text.format("\n".join([*lines, explicit])), target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("triple", "machine"),
     [("aarch64-linux-gnu", 183), ("riscv64-linux-gnu", 243), ("armv7-linux-gnueabihf", 40)],

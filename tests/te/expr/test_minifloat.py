@@ -81,6 +81,7 @@ def test_every_code_means_what_it_means_to_ml_dtypes(dtype: str, target: str) ->
             assert_same_bits(one[inside], x.astype(dtypes.numpy_of(name))[inside])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [d for d in dtypes.NARROW if d != dtypes.POWER_OF_TWO])
 def test_other_dtypes_are_converted_as_by_ml_dtypes(dtype: str) -> None:
     floats = edges()

@@ -33,6 +33,7 @@ def test_a_loop_over_elements_and_terms_is_preceded_by_one_over_the_elements(loo
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize(("rows", "terms"), [(2, 0), (0, 2), (5, 3), (4, 1)])
 @pytest.mark.parametrize("fixed", [True, False])

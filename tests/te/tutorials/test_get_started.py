@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tvmlite
 from tvmlite import te
@@ -16,6 +17,7 @@ def vectors(n: Any) -> Any:
     return A, B, te.compute(A.shape, lambda i: A[i] + B[i], name="C")
 
 
+@pytest.mark.slow
 def test_a_function_of_any_length(check: Any) -> None:
     A, B, C = vectors(te.var("n"))
     s = te.create_schedule(C.op)

@@ -17,6 +17,7 @@ def product(m: Any, n: Any) -> Any:
     return A, B, te.compute((m, n), lambda i, j: A[i, j] * B[i, j], name="C")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arrange",
     [

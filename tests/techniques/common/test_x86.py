@@ -68,6 +68,7 @@ def operands(kind: str, rows: int, columns: int, depth: int) -> tuple[Any, Any, 
     return a, np.ascontiguousarray(packed), want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(DTYPES))
 @pytest.mark.parametrize("target", ["native", "c", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell"])
 def test_products_are_right_on_every_target(kind: str, target: str) -> None:

@@ -43,6 +43,7 @@ def run(task: Task, config: ConfigEntity, *arrays: np.ndarray, shape: tuple[int,
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [0, 128, 256])
 @pytest.mark.parametrize("rows", [24, 37])
 @pytest.mark.parametrize(

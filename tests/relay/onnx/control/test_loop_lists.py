@@ -54,6 +54,7 @@ def filling(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axis", "new"), [(0, 1), (1, 1), (-1, 1), (0, 0)])
 def test_a_list_that_a_loop_fills_is_stacked_or_joined(axis: int, new: int) -> None:
     proto = filling([node("ConcatFromSequence", ["values"], ["y"], axis=axis, new_axis=new)], [("y", FLOAT)])

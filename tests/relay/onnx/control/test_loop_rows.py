@@ -56,6 +56,7 @@ def differs(proto: onnx.ModelProto, feed: dict[str, np.ndarray], message: str) -
             run(feed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [40, "n"])
 def test_windows_of_one_width_are_stacked(length: int | str) -> None:
     proto = rows_of(FRAMES, [("x", FLOAT, [length])], width=np.int64(5))
@@ -185,6 +186,7 @@ def test_rows_of_a_scan(backward: int, turns: int | str) -> None:
     check(proto, [{"x": x}], "native")
 
 
+@pytest.mark.slow
 def test_extents_that_the_shapes_of_an_iteration_give_need_no_check() -> None:
     """As where TensorFlow maps the framing of a signal over a batch: all is known of the signal's length."""
     nodes = [

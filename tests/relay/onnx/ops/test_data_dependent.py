@@ -30,6 +30,7 @@ def model(op: str, inputs, count: int, kinds, version: int = 18, **attributes):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_unique_gives_what_numpy_gives(axis) -> None:
     attributes = {} if axis is None else {"axis": axis}

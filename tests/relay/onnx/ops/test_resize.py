@@ -67,6 +67,7 @@ def test_scales(method: str, mode: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["linear", "cubic"])
 @pytest.mark.parametrize("exclude", [0, 1])
 def test_antialias_reaches_as_far_as_the_scale_asks(method: str, exclude: int) -> None:

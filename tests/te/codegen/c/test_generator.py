@@ -229,6 +229,7 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-12), ("float16", 4e-3)])
 def test_every_function_is_numpys(load: Load, dtype: str, tolerance: float) -> None:
     x = np.concatenate([edges(dtype)[:15], np.linspace(-3, 3, 65)]).astype(dtype)
@@ -258,6 +259,7 @@ def test_every_function_is_numpys(load: Load, dtype: str, tolerance: float) -> N
         np.testing.assert_allclose(made["f_fma"](x, x, x), wanted, tolerance, 1e-30)
 
 
+@pytest.mark.slow
 def test_casts_truncate_saturate_and_round(load: Load) -> None:
     kinds = (*INTS, "bool", "float16", "bfloat16", "float32", "float64")
     made = load(

@@ -80,6 +80,7 @@ def elementwise(name: str, formula: Callable[..., e.Expr], kinds: Sequence[str],
     return ir.Function(name, (*buffers, result), (result,), (), loop)
 
 
+@pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_vectors_of_floats(tmp_path: Path, dtype: str, flags: list[str]) -> None:

@@ -34,6 +34,7 @@ def holds(s: Any, args: Any, run: Any, rows: int) -> None:
         np.testing.assert_allclose(result, a.sum(1) + 1, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) -> None:
     s, A, B, C = sums(te.var("n"))
     outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
