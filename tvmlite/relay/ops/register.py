@@ -47,6 +47,7 @@ def _of_one_element(
         call, _, *arguments = signature.parameters.values()
         apply.__signature__ = signature.replace(parameters=[call, *arguments])  # type: ignore[attr-defined]
         apply.__doc__ = element.__doc__
+        apply.__module__ = element.__module__  # a kernel is cached if all its operators are of the package
         operator(name, infer=infer, fuse=fuse, **columns)(apply)
         return element
 
