@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
-    """Remember a lost KeyboardInterrupt; tell of anything else as Python does."""
+    """Remember a lost KeyboardInterrupt; report anything else as Python does."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         _lost.append(unraisable.exc_value)
     else:

@@ -9,14 +9,20 @@ from tvmlite.core.techniques import CODE_TABLES, code_functions
 from tvmlite.machine.target import Target
 from tvmlite.relay import passes
 from tvmlite.relay.entry.kernels import KernelTask, kernel_tasks
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.ops.register import elemwise
 from tvmlite.te.templates.table import GENERATORS, TEMPLATES
 from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
 
 
-def task() -> KernelTask:
-    module = relay.parse("def @main(%x: Tensor[(4, 8), float32]) { nn.softmax(%x) }")
+SOFTMAX = "def @main(%x: Tensor[(4, 8), float32]) { nn.softmax(%x) }"
+
+
+def task(module: Module | None = None) -> KernelTask:
+    module = module or relay.parse(SOFTMAX)
     ((one,), _) = kernel_tasks(passes.pipeline(3, TARGET).run(module), TARGET)
     return one
 
@@ -44,3 +50,14 @@ def test_kernels_are_not_cached_beside_code_from_outside_of_the_package(monkeypa
     monkeypatch.setitem(DOT_INSTRUCTIONS, "mine", DotInstructions(lambda target: 0, lambda *given: None))
 
     assert not task().cacheable
+
+
+def test_an_operator_from_outside_of_the_package_is_not_cached(monkeypatch) -> None:
+    """Also if it is a formula of one element, whose wrapper stands in the package."""
+    monkeypatch.setattr(op, "OPERATORS", dict(op.OPERATORS))
+    elemwise("test.twice", infer=lambda call, x: x, reference=lambda call, x: 2 * x)(
+        lambda call, i, x: 2 * x[i]
+    )
+    x = relay.var("x", shape=(4,))
+
+    assert not task(Module.from_expr(relay.Function([x], relay.make("test.twice", x)))).cacheable

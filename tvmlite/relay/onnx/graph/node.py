@@ -91,9 +91,8 @@ class OnnxNode:
         found = self._attributes.get(name)
         if found is None and name in self.defaults:
             value = self._value_of(self.defaults[name], name)
-            return (
-                float(str(np.float32(value))) if isinstance(value, float) else value
-            )  # 1e-5, not its float32
+            # a schema keeps floats as float32: 1e-5 is meant, not the nearest of those
+            return float(str(np.float32(value))) if isinstance(value, float) else value
         if found is None:
             return default
         value = self._value_of(found, name)
