@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atom, Atoms
 from tvmlite.te.arith.interval import EVERYTHING, Interval
 from tvmlite.te.arith.polynomial import Poly
-from tvmlite.te.arith.samples import Points
+from tvmlite.te.arith.samples import Held, Samples
 
 _BUDGET = 160
 """Steps of one proof; a proof that needs more is given up. The proofs of real kernels take under 30."""
@@ -35,18 +36,11 @@ class Limits(NamedTuple):
 
 
 @dataclass
-class Knowledge:
-    """Limits and facts, polynomials that are never negative; and what was found from them."""
-
+class _Knowledge:
     limits: dict[int, Limits] = field(default_factory=dict)
     facts: tuple[Poly, ...] = ()
     intervals: dict[int, Interval] = field(default_factory=dict)
     proved: dict[p.Key, bool] = field(default_factory=dict)
-    points: Points = field(default_factory=Points)
-
-    def changed(self) -> None:
-        """Forget what was found: there is more to find it from."""
-        self.intervals, self.proved, self.points = {}, {}, Points()
 
 
 class Bounds:
@@ -54,21 +48,23 @@ class Bounds:
 
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
-        self.known = Knowledge()
+        self._now = _Knowledge()
+        self._samples = Samples(atoms, self.atom)
         self._order = 0
         self._left = 0
 
     # -- what is known
 
-    def enter(self) -> Knowledge:
+    def enter(self) -> tuple[_Knowledge, Held]:
         """Begin a part at whose end, ``leave``, what was learnt in it is forgotten."""
-        outer = self.known
-        self.known = Knowledge(dict(outer.limits), outer.facts)
-        return outer
+        outer = self._now
+        self._now = _Knowledge(dict(outer.limits), outer.facts)
+        return outer, self._samples.enter()
 
-    def leave(self, outer: Knowledge) -> None:
+    def leave(self, outer: tuple[_Knowledge, Held]) -> None:
         """Forget all since ``enter``, which gave ``outer``."""
-        self.known = outer
+        self._now, held = outer
+        self._samples.leave(held)
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """``atom`` is in ``[low, low + extent)``, which is not empty."""
@@ -85,26 +81,41 @@ class Bounds:
             interval = Interval(self.interval(low).low, self.interval(high).high)
             lows = () if first is not None else (low,)
             highs = () if p.value_of(high) is not None else (high,)
-        fresh = atom not in self.known.limits and atom not in self.known.intervals
-        self.known.limits[atom] = Limits(interval, lows, highs, self._order, low if count == 1 else None)
+        fresh = atom not in self._now.limits and atom not in self._now.intervals
+        self._now.limits[atom] = Limits(interval, lows, highs, self._order, low if count == 1 else None)
         if not fresh:
-            self.known.changed()
+            self._forget()
+        self._samples.bind(atom, low, extent)
 
     def assume(self, poly: Poly) -> None:
         """``poly`` is never negative."""
         if p.value_of(poly) is not None:
             return
-        self.known.changed()
+        self._learn(poly)
+        self._samples.assume(poly, self._known)
+
+    def _known(self) -> Iterator[Poly]:
+        """All polynomials that are never negative by assumption."""
+        for atom, limits in self._now.limits.items():
+            value, (low, high) = {(atom,): 1}, limits.interval
+            for limit in (*limits.lows, *(() if low is None else (p.constant(low),))):
+                yield p.add(value, limit, -1)
+            for limit in (*limits.highs, *(() if high is None else (p.constant(high),))):
+                yield p.add(limit, value, -1)
+        yield from self._now.facts
+
+    def _learn(self, poly: Poly) -> None:
+        self._forget()
         terms = [(m, c) for m, c in poly.items() if m]
         if len(terms) == 1 and len(terms[0][0]) == 1:
             (atom,), factor = terms[0]
             limit = -((poly.get((), 0)) // factor) if factor > 0 else poly.get((), 0) // -factor
             found = Interval(limit, None) if factor > 0 else Interval(None, limit)
-            old = self.known.limits.get(atom, Limits())
+            old = self._now.limits.get(atom, Limits())
             meet = iv.meet(old.interval, found)
-            self.known.limits[atom] = old._replace(interval=meet)
+            self._now.limits[atom] = old._replace(interval=meet)
             return
-        self.known.facts = (*self.known.facts, poly)
+        self._now.facts = (*self._now.facts, poly)
         self._limit_factors(poly)
         self._limit_the_inmost(poly)
 
@@ -115,13 +126,13 @@ class Bounds:
         common = set.intersection(*(set(m) for m in poly if m))
         for atom in common:
             if self.atom(atom).low == 0:
-                old = self.known.limits.get(atom, Limits())
-                self.known.limits[atom] = old._replace(interval=iv.meet(old.interval, Interval(1, None)))
-                self.known.changed()
+                old = self._now.limits.get(atom, Limits())
+                self._now.limits[atom] = old._replace(interval=iv.meet(old.interval, Interval(1, None)))
+                self._forget()
 
     def _limit_the_inmost(self, poly: Poly) -> None:
         """Turn ``v + rest >= 0`` into a limit of the variable that was bound last."""
-        limits = self.known.limits
+        limits = self._now.limits
         candidates = [m[0] for m, c in poly.items() if len(m) == 1 and abs(c) == 1 and m[0] in limits]
         if not candidates:
             return
@@ -139,11 +150,14 @@ class Bounds:
 
     def value(self, atom: int) -> Poly | None:
         """What ``atom`` is, if only one value is possible."""
-        limits = self.known.limits.get(atom)
+        limits = self._now.limits.get(atom)
         if limits is None:
             return None
         low, high = limits.interval
         return p.constant(low) if low is not None and low == high else limits.exact
+
+    def _forget(self) -> None:
+        self._now.intervals, self._now.proved = {}, {}
 
     # -- intervals
 
@@ -167,13 +181,13 @@ class Bounds:
 
     def atom(self, number: int) -> Interval:
         """All values an atom may take lie in it."""
-        known = self.known.intervals.get(number)
+        known = self._now.intervals.get(number)
         if known is None:
             known = self._atom(number)
-            limits = self.known.limits.get(number)
+            limits = self._now.limits.get(number)
             if limits is not None:
                 known = iv.meet(known, limits.interval)
-            self.known.intervals[number] = known
+            self._now.intervals[number] = known
         return known
 
     def _atom(self, number: int) -> Interval:
@@ -200,7 +214,7 @@ class Bounds:
             return None
         if not parts[0]:
             return poly
-        sign, limits = self._sign(parts[0]), self.known.limits.get(atom, Limits())
+        sign, limits = self._sign(parts[0]), self._now.limits.get(atom, Limits())
         symbolic = limits.lows if sign > 0 else limits.highs
         number = limits.interval.low if sign > 0 else limits.interval.high
         if not sign or (number is None and not symbolic):
@@ -229,19 +243,19 @@ class Bounds:
             return True
         if (high is not None and high < 0) or depth > _DEPTH or self._left <= 0:
             return False
-        if self.known.points.refute(poly, self):
+        if self._samples.refute(poly):
             return False
         self._left -= 1
         key = p.key_of(poly)
-        known = self.known.proved.get(key)
+        known = self._now.proved.get(key)
         if known is None:
             known = self._by_fact(poly) or self._by_elimination(poly, depth)
             if known or self._left > 0:
-                self.known.proved[key] = known
+                self._now.proved[key] = known
         return known
 
     def _by_fact(self, poly: Poly) -> bool:
-        for fact in self.known.facts:
+        for fact in self._now.facts:
             for monomial, c in fact.items():
                 mine = poly.get(monomial, 0)
                 if monomial and mine * c > 0 and mine % c == 0:
@@ -251,7 +265,7 @@ class Bounds:
         return False
 
     def _by_elimination(self, poly: Poly, depth: int) -> bool:
-        limits = self.known.limits
+        limits = self._now.limits
         compound: set[int] = set()
         variables: set[int] = set()
         for monomial in poly:
@@ -298,7 +312,7 @@ class Bounds:
                 return True
             near = atom.args[0] if sign < 0 else p.add(atom.args[0], p.constant(1 - divisor))
             return self._nonnegative(p.add(p.scale(rest, divisor), p.multiply(cofactor, near)), depth)
-        limits = self.known.limits[number]
+        limits = self._now.limits[number]
         number_limit = limits.interval.low if sign > 0 else limits.interval.high
         if any(map(holds, limits.lows if sign > 0 else limits.highs)):
             return True
