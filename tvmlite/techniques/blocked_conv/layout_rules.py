@@ -20,6 +20,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, canonical, const
 from tvmlite.relay.ir.op import Fuse, make
 from tvmlite.relay.ir.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
@@ -244,8 +245,10 @@ def _tiled(
 
 
 def lanes_of(value: Expr, target: Target) -> int:
-    """How many elements of ``value`` are worked on at once: halves are, as float32."""
-    return target.lanes(sum_dtype(tensor_type_of(value).dtype))
+    """How many elements of ``value`` are worked on at once: halves are, as float32, and bytes as the int32
+    that they are summed up in."""
+    dtype = tensor_type_of(value).dtype
+    return target.lanes("int32" if dtype in ("int8", "uint8") else sum_dtype(dtype))
 
 
 def _takes_pairs(node: Call, read: int, target: Target) -> bool:
@@ -297,6 +300,8 @@ def tied(node: Expr, lanes: int) -> Tied | None:
     if name == "assume_shape":
         return _assumption(node)
     row = operators.get(name, node.span)
+    if row.fuse == Fuse.ELEMWISE and len(node.args) > 1:
+        return _with_scalars(node)
     if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= WITHOUT_AXES:
         return _elementwise(node)
     return None
@@ -412,6 +417,14 @@ def _elementwise(node: Call) -> Tied | None:
         return _with(node, tuple(given))
 
     return Tied(ties, convert)
+
+
+def _with_scalars(node: Call) -> Tied | None:
+    """Operators of a tensor and of numbers that hold for all its elements, as quantization's are."""
+    data, *others = node.args
+    if not all(is_one(extent) for other in others for extent in tensor_type_of(other).shape):
+        return None
+    return Tied((data,), lambda block, args: _with(node, args))
 
 
 def _per_channel(node: Call) -> Tied | None:
