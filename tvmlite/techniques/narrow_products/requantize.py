@@ -9,16 +9,18 @@ computes it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
-from tvmlite.relay.ir.op import is_view, make
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_view, make
 from tvmlite.relay.ir.types import same_shape
-from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers
+from tvmlite.relay.passes.graph_pass import readers_of, rebuild
+from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of
 from tvmlite.techniques.common.dot import multiplies_quads
 from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
@@ -50,10 +52,54 @@ def requantize(target: Target) -> Callable[[Module], Module]:
 
     def requantize(module: Module) -> Module:
         main = module.main
-        body = rewrite_with_readers(main.body, _rule) if multiplies_quads(target) else main.body
+        body = main.body
+        if multiplies_quads(target):
+            body = _without_codes(rewrite_with_readers(body, _rule))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return requantize
+
+
+def _without_codes(body: Expr) -> Expr:
+    """``body`` without codes that one element-wise operator alone takes for floats again: in a kernel of both
+    they would be converted there and back."""
+    readers = readers_of(body)
+
+    def rule(node: Expr, made: Expr) -> Expr:
+        if _is_passed_on(node, readers):
+            (reader,) = readers[node]
+            assert isinstance(reader, Call)
+            if sum(_is_passed_on(arg, readers) for arg in reader.args) == 1:
+                return _as_floats(made) or made
+        return made
+
+    return rebuild(body, rule)
+
+
+def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool:
+    """Whether ``node`` makes floats of codes that nothing else reads, for one element-wise operator."""
+    if not isinstance(node, Call) or node.op != "qnn.dequantize" or len(readers[node]) != 1:
+        return False
+    kind = fuse_class(readers[node][0])
+    return kind is not None and kind <= Fuse.BROADCAST and len(readers[node.args[0]]) == 1
+
+
+def _as_floats(node: Expr) -> Expr | None:
+    """The floats that the codes of a dequantization stand for, by rounding floats."""
+    match node:
+        case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
+            points, factor = (known(own), known(zero)), known(scale)
+            if factor is None or factor.size != 1 or scalar_of(unit) != 1.0 or node["out_dtype"] != "float32":
+                return None
+            if any(point is None or point.size != 1 for point in points):
+                return None
+            first, second = (int(point.reshape(())) for point in points if point is not None)
+            if first != second or as_scaled_sums(data) is None:
+                return None
+            low, high = (float(limit - first) for limit in dtypes.limits(codes["out_dtype"]))
+            whole = make("clip", make("round", data, span=node.span), a_min=low, a_max=high, span=node.span)
+            return make("multiply", whole, constant(factor.reshape(()), "float32"), span=node.span)
+    return None
 
 
 def _rule(node: Expr, readers: Readers) -> Expr:
