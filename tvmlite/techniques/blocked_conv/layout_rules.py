@@ -323,7 +323,9 @@ def _with(node: Call, args: tuple[Expr, ...], **attrs: object) -> Call:
 
 def _depthwise(node: Call) -> Tied | None:
     data, weight = node.args
-    if not isinstance(weight, Constant) or not _is_plain(node) or spatial_rank(data) is None:
+    if not isinstance(weight, Constant) or spatial_rank(data) is None:
+        return None
+    if not _is_plain(node) and not (_is_channels_first(node) and _is_of_bytes(node)):
         return None
     if not node["groups"] == weight.shape[0] == channels_of(data) or weight.shape[1] != 1:
         return None
@@ -341,6 +343,12 @@ def _depthwise(node: Call) -> Tied | None:
         return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
 
     return Tied((data,), convert)
+
+
+def _is_of_bytes(node: Call) -> bool:
+    """Whether ``node`` multiplies uint8 by int8 and sums up in float32."""
+    kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
+    return kinds == ("uint8", "int8", "float32")
 
 
 def _windowed(node: Call) -> Tied | None:

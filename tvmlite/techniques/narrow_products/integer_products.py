@@ -24,6 +24,8 @@ from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import through_views
 from tvmlite.techniques.common.dot import multiplies_quads
 from tvmlite.techniques.narrow_products.quantized import (
+    CONVOLUTIONS,
+    EXACT,
     Quantized,
     as_scaled_sums,
     known,
@@ -34,9 +36,6 @@ from tvmlite.techniques.narrow_products.quantized import (
 
 MOST_TERMS = (2**31 - 1) // (255 * 255)
 """Terms of a sum of products of bytes, less their zero points, that int32 holds."""
-
-CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
-"""The convolutions of so many spatial axes."""
 
 
 def integer_products(target: Target) -> Callable[[Module], Module]:
@@ -108,15 +107,23 @@ def _product(node: Call, data: Expr, weight: Expr, axis: int) -> Expr:
 
 
 def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
-    """A convolution of one group, its borders filled up with the data's zero point."""
+    """A convolution of one group, or a depthwise one, its borders filled up with the data's zero point.
+
+    Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
+    each lane by its own weight, and have no such instruction for bytes.
+    """
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
-    if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]) or node["groups"] != 1:
+    if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
         return node
     found = _operands(node, data, weight, 0)
     if found is None:
         return node
     rows, kernel, scale = found
-    attrs, codes, span = {**dict(node.attrs), "out_dtype": "int32"}, rows.codes, node.span
+    depthwise = node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
+    if (node["groups"] != 1 and not depthwise) or (depthwise and _largest(kernel) > EXACT):
+        return node
+    attrs, codes, span = dict(node.attrs), rows.codes, node.span
+    attrs["out_dtype"] = "float32" if depthwise else "int32"
     if not same_shape(tensor_type_of(codes).shape, tensor_type_of(data).shape):
         codes = make("reshape", codes, newshape=tensor_type_of(data).shape, span=span)
     begins, ends = windows.padding_of(node, rank)
@@ -134,8 +141,13 @@ def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
     """``made`` less what the data's zero point adds to it."""
     if not zero.any():
         return made
-    moved = constant(-sums * zero.astype(np.int32).reshape(()), "int32")
+    moved = constant(-sums * zero.astype(np.int32).reshape(()), tensor_type_of(made).dtype)
     return make("add", made, moved, span=getattr(made, "span", None))
+
+
+def _largest(kernel: np.ndarray) -> int:
+    """The greatest sum of products of bytes with ``kernel``, less the zero points of both, that there is."""
+    return 2 * 255 * int(np.abs(kernel.reshape(kernel.shape[0], -1).astype(np.int64)).sum(1).max())
 
 
 def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
@@ -161,9 +173,20 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
     moved, span = codes.astype(np.int32), node.span
     match sums:
         case Call("add", (inner, Constant(before))):
-            sums, moved = inner, before + moved
-    made = scaled_sums(make("add", sums, constant(moved, "int32"), span=span), scale)
+            sums, moved = inner, before.astype(np.int32) + moved
+    dtype = tensor_type_of(sums).dtype
+    if dtype == "float32" and _greatest(sums, moved) > EXACT:
+        return node
+    made = scaled_sums(make("add", sums, constant(moved, dtype), span=span), scale)
     return _shaped_as(made, node)
+
+
+def _greatest(sums: Expr, moved: np.ndarray) -> int:
+    """The greatest that ``sums``, a convolution, and ``moved`` come to."""
+    assert isinstance(sums, Call)
+    kernel = known(sums.args[1])
+    assert kernel is not None
+    return _largest(kernel) + int(np.abs(moved.astype(np.int64)).max())
 
 
 def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> bool:

@@ -11,10 +11,18 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
 from tvmlite.relay.ir.types import Shape
+from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import is_float
 
 HALF = 128
 """What int8 and uint8 of the same bits, but for the highest, differ by."""
+
+
+CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
+"""The convolutions of so many spatial axes."""
+
+EXACT = 1 << 24
+"""Whole numbers up to here are exact in float32."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +96,11 @@ def unsigned(value: Quantized) -> Quantized | None:
 
 
 def scaled_sums(sums: Expr, scale: np.ndarray) -> Expr:
-    """``sums``, of int32, times ``scale`` in float32."""
+    """``sums``, whole numbers of int32 or float32, times ``scale`` in float32."""
     span = getattr(sums, "span", None)
-    real = make("cast", sums, dtype="float32", span=span)
-    return make("multiply", real, constant(scale, "float32"), span=span)
+    if tensor_type_of(sums).dtype != "float32":
+        sums = make("cast", sums, dtype="float32", span=span)
+    return make("multiply", sums, constant(scale, "float32"), span=span)
 
 
 def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
@@ -101,7 +110,21 @@ def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
             tensor_type_of(sums).dtype == "int32" and scale.dtype == np.float32
         ):
             return sums, scale
+        case Call("multiply", (sums, Constant(scale))) if scale.dtype == np.float32 and _is_whole(sums):
+            return sums, scale
     return None
+
+
+def _is_whole(value: Expr) -> bool:
+    """Whether ``value`` is a sum of products of bytes in float32, which has it exactly, or one less a
+    constant of whole numbers."""
+    match value:
+        case Call("add", (inner, Constant(moved))) if moved.dtype == np.float32:
+            return _is_whole(inner) and bool((moved == np.rint(moved)).all())
+        case Call(op=str() as name, args=(data, _)) if name in CONVOLUTIONS:
+            kinds = tensor_type_of(data).dtype, tensor_type_of(value).dtype
+            return kinds == ("uint8", "float32")
+    return False
 
 
 def selects(value: Expr) -> bool:
