@@ -164,17 +164,20 @@ class _Layers:
 
     def _stored(self, node: Call) -> tuple[int, ...]:
         """The arguments that the kernel of ``node`` reads from memory, as large as its result."""
-        stored, inside = [], []
+        stored: list[int] = []
+        inside: dict[int, frozenset[Expr]] = {}
         for position, arg in enumerate(node.args):
             if isinstance(through_views(arg), Constant) or not is_float32(arg):
                 continue
             if self._is_stored(arg, node):
                 stored.append(position)
-            elif self._has_anchor(arg):
-                inside.append(position)
-        inside.sort(key=lambda position: self._place[node.args[position]])
-        # One product has the sum in its kernel: the last, whose argument is there by then.
-        wanted = sorted({*stored, *inside[:-1]})
+            elif anchors := self._anchors(arg):
+                inside[position] = anchors
+        if inside:
+            # One product has the sum in its kernel: the last, whose other argument is there by then.
+            last = max(inside, key=lambda position: self._place[node.args[position]])
+            stored += [position for position, anchors in inside.items() if anchors - inside[last]]
+        wanted = sorted(stored)
         return tuple(position for position in wanted if same_extents(node.args[position], node))
 
     def _is_stored(self, value: Expr, node: Expr) -> bool:
@@ -192,15 +195,16 @@ class _Layers:
                 stack.append(reader)
         return False
 
-    def _has_anchor(self, value: Expr) -> bool:
-        """Whether ``value`` is made of a product, element by element."""
+    def _anchors(self, value: Expr) -> frozenset[Expr]:
+        """The products that ``value`` is made of, element by element."""
+        found: set[Expr] = set()
         stack, seen = [value], {value}
         while stack:
             one = stack.pop()
             if is_anchor(one):
-                return True
-            if fuses(one):
+                found.add(one)
+            elif fuses(one):
                 new = [child for child in one.children() if isinstance(child, Expr) and child not in seen]
                 seen.update(new)
                 stack += new
-        return False
+        return frozenset(found)

@@ -90,7 +90,7 @@ def ranges_of(
     symmetric = {mark["tensor"] for mark in marks_of(module) if mark["dtype"] == "int8"}
     found = {}
     for name, one in histograms.items():
-        low, high = METHODS[method](one, name in symmetric, percentile)
+        low, high = map(float, METHODS[method](one, name in symmetric, percentile))
         found[name] = Range(low, high, one.least, one.most, one.clipped(min(low, 0.0), max(high, 0.0)))
     return found
 

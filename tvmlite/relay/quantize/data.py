@@ -86,20 +86,14 @@ def _files(path: Path) -> Iterable[tuple[str, Any]]:
     if not path.exists():
         raise InputError(f"quantize: there is no file or folder {path}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            yield str(path), {name: file[name] for name in file.files} if path.suffix == ".npz" else [file]
-    except (ValueError, OSError, zipfile.BadZipFile, AttributeError) as error:
-        if path.suffix == ".npy":
-            yield str(path), [_array(path)]
-            return
-        raise InputError(f"quantize: {path} is no .npz of plain arrays ({error})") from error
-
-
-def _array(path: Path) -> np.ndarray:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, OSError) as error:
-        raise InputError(f"quantize: {path} is no .npy of a plain array ({error})") from error
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"quantize: {path} is no {path.suffix} of plain arrays ({error})") from error
+    if isinstance(loaded, np.ndarray):
+        yield str(path), [loaded]
+        return
+    with loaded as file:
+        yield str(path), {name: file[name] for name in file.files}
 
 
 def _named(inputs: Sequence[Var], given: Any, label: str) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport
@@ -12,12 +13,14 @@ PACKAGE = "tvmlite.relay.quantize.report"
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
 
 
-def page(report: QuantizationReport, title: str = "Quantization") -> str:
-    """The HTML of ``report``: the same report gives the same page."""
+def page(
+    report: QuantizationReport, title: str = "Quantization", facts: Mapping[str, str] | None = None
+) -> str:
+    """The HTML of ``report``: the same arguments give the same page. ``facts`` are shown under the title."""
     values = {
         "title": escape(title),
         "tiles": _tiles(report),
-        "options": _options(report),
+        "options": _options({**(facts or {}), **report.options}),
         "chart": _chart([row for row in report.layers if row.snr is not None]),
         "layers": _layers(report),
     }
@@ -43,8 +46,8 @@ def _tiles(report: QuantizationReport) -> str:
     return f'<div class="tiles">{inside}</div>'
 
 
-def _options(report: QuantizationReport) -> str:
-    rows = report.options.items()
+def _options(facts: Mapping[str, str]) -> str:
+    rows = facts.items()
     inside = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in rows)
     return f'<dl class="facts">{inside}</dl>' if inside else ""
 
