@@ -92,16 +92,17 @@ def test_layers_below_the_floor_stay_in_float() -> None:
 
 def test_layers_stay_in_float_until_the_metric_falls_by_less() -> None:
     module = residual()
-    before = quantize(module, DATA, compile=interpreted).report.output_snr
-    made = quantize(module, DATA, metric="cosine", max_drop=3e-5, compile=interpreted)
+    loose = quantize(module, DATA, metric="cosine", max_drop=1, compile=interpreted).report
+    drop = (loose.metric_before - loose.metric_after) * 0.7  # type: ignore[operator]
+    made = quantize(module, DATA, metric="cosine", max_drop=drop, compile=interpreted)
 
     report = made.report
     assert report.metric_before == pytest.approx(1.0)
-    assert report.metric_before - report.metric_after <= 3e-5  # type: ignore[operator]
+    assert report.metric_before - report.metric_after <= drop  # type: ignore[operator]
     kept = [row for row in report.layers if row.precision == "float32"]
     assert 0 < len(kept) < len(report.layers)
-    assert "dB in the outputs by itself; without, the metric falls from 1 to 0.9999" in kept[0].reason
-    assert report.output_snr > before  # type: ignore[operator]
+    assert "dB in the outputs by itself; without, the metric falls from 1 to 0.99" in kept[0].reason
+    assert report.output_snr > loose.output_snr  # type: ignore[operator]
 
 
 def test_a_metric_is_a_function_of_what_runs_the_model() -> None:
@@ -140,9 +141,9 @@ def depthwise() -> Module:
     """Convolutions of which one is depthwise, with weights of very different sizes."""
     x = var("x", (1, 3, 16, 16))
     sizes = np.logspace(-2, 2, 8).reshape(-1, 1, 1, 1)
-    first, second = (
-        constant(weights(*shape).data * sizes, "float32") for shape in ((8, 3, 1, 1), (8, 1, 3, 3))
-    )
+    shapes = (8, 3, 1, 1), (8, 1, 3, 3)
+    first, second = (constant(weights(*shape).data * sizes, "float32") for shape in shapes)
+    last = constant(weights(4, 8, 1, 1).data / (sizes * sizes).reshape(1, 8, 1, 1), "float32")
     y = relu(make("add", conv(x, first), constant(weights(8, 1, 1).data * sizes[..., 0], "float32")))
     z = relu(conv(y, second, groups=8, padding=(1, 1, 1, 1)))
     return module_of(conv(z, last), x)
@@ -173,7 +174,7 @@ def transformer() -> Module:
     gamma[3] = 60.0
     norm = make("nn.layer_norm", x, constant(gamma), constant(np.zeros(8), "float32"))
     return module_of(
-        make("add", make("nn.dense", norm, weights(6, 8)), make("nn.dense", norm, weights(6, 8))), x
+        make("add", make("nn.dense", norm, weights(6, 8)), make("nn.dense", norm, weights(6, 8, seed=8))), x
     )
 
 

@@ -65,8 +65,8 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
         key = made, names[layer], dtype
         if key not in marks:
             source = value
-            while source in layers and isinstance(source, Call) and source.op in EXACT:
-                source = through_views(source.args[0])
+            while isinstance(source, Call) and source.op in EXACT:
+                source = through_views(source.args[0])  # in whose range it is
             marks[key] = _mark(made, layer, names[layer], names.get(source, f"{names[layer]}.data"), dtype)
         return marks[key]
 

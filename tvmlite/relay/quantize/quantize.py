@@ -221,12 +221,15 @@ class _Quantization:
         if selection.kept:
             kept.update(selection.kept)
             marked = self._marked(base, kept, ranges, noise)
-        if not layers_of(marked):
+        final = layers_of(marked)
+        if not final:
             raise InputError(
                 "quantize: every layer stays in float32",
                 hint="give a lower min_snr, a larger max_drop, more data, or another calibration",
             )
         made = replace(quantize_realize(marked), output_names=given.output_names, attrs=given.attrs)
+        for name in layers.keys() - final.keys() - kept.keys():
+            kept[name] = "nothing around it is in bytes"
         rows = tuple(_row(name, call, kept, noise, ranges) for name, call in layers.items())
         report = QuantizationReport(
             rows,
