@@ -32,6 +32,9 @@ TILE_ROWS = 6
 PART = 128
 """The terms of a part of a panel that is stored as floats, about: four vectors of it fit the first cache."""
 
+STREAM = 4096
+"""How many bytes before its use a word is asked for: a processor's own streams end with each page."""
+
 TABLE = {16: ("avx512f", "llvm.x86.avx512.permvar.sf.512")}
 """By lanes: the instruction set, and the instruction that looks indices of 4 bits up in a vector."""
 
@@ -157,7 +160,7 @@ class Product:
         data: loop.Buffer,
     ) -> loop.Stmt:
         """The products of the first ``terms`` codes of a word of each column."""
-        made = []
+        made = [self._asked_for(panel, word, vector) for vector in range(VECTORS)]
         for field, position in enumerate(code_positions(self.sizes.bits)):
             if position >= terms:
                 continue
@@ -180,6 +183,13 @@ class Product:
                 )
                 made.append(code)
         return loop.sequence(*made)
+
+    def _asked_for(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
+        """A hint that a vector of words, ``STREAM`` bytes behind this one, is read soon: of the next panel
+        where this one ends, behind the last panel of none."""
+        ahead = STREAM // (self.sizes.columns * WORD // 8)
+        place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
+        return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
 
     def _code(self, lanes: _Lanes, panel: e.Expr, word: e.Expr, vector: int, field: int, j: e.Expr) -> e.Expr:
         """Codes of a vector of words less the middle, as floats."""
