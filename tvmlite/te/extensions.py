@@ -37,6 +37,7 @@ MODULES = {
     "intervals": "tvmlite.te.lowering.extensions.interval_rules",
     "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",
+    "proofs": "tvmlite.te.arith.proofs",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
     "reads": "tvmlite.te.tensor.bounds_check",
