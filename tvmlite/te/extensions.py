@@ -30,6 +30,7 @@ MODULES = {
             "vector_memory",
         )
     },
+    "conditions": "tvmlite.te.arith.conditions",
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",

@@ -106,7 +106,20 @@ class Bounds:
         """``poly`` is never negative."""
         if p.value_of(poly) is not None:
             return
-        extension("proofs").assume(self, poly)
+        self.forget()
+        terms = [(m, c) for m, c in poly.items() if m]
+        if len(terms) != 1 or len(terms[0][0]) != 1:
+            extension("proofs").learn(self, poly)
+        elif not self._limit(terms[0][0][0], terms[0][1], poly.get((), 0)) or self.samples is not None:
+            extension("proofs").keep_samples(self, poly)
+
+    def _limit(self, atom: int, factor: int, rest: int) -> bool:
+        """``factor * atom + rest`` is never negative. Gives whether its interval says all that follows."""
+        limit = Interval(-(rest // factor), None) if factor > 0 else Interval(None, rest // -factor)
+        old = self.now.limits.get(atom, Limits())
+        self.now.limits[atom] = old._replace(interval=iv.meet(old.interval, limit))
+        low, high = self.atom(atom)
+        return not self.atoms[atom].args and (low is None or high is None or low <= high)
 
     def value(self, atom: int) -> Poly | None:
         """What ``atom`` is, if only one value is possible."""

@@ -26,9 +26,8 @@ def samples_of(bounds: Bounds) -> Samples:
     return bounds.samples
 
 
-def assume(bounds: Bounds, poly: Poly) -> None:
-    """``poly``, which is no constant, is never negative."""
-    _learn(bounds, poly)
+def keep_samples(bounds: Bounds, poly: Poly) -> None:
+    """``poly``, which is known by now, is not negative at any of the points."""
     samples_of(bounds).assume(poly, lambda: _known(bounds))
 
 
@@ -43,20 +42,12 @@ def _known(bounds: Bounds) -> Iterator[Poly]:
     yield from bounds.now.facts
 
 
-def _learn(bounds: Bounds, poly: Poly) -> None:
-    bounds.forget()
-    terms = [(m, c) for m, c in poly.items() if m]
-    if len(terms) == 1 and len(terms[0][0]) == 1:
-        (atom,), factor = terms[0]
-        limit = -((poly.get((), 0)) // factor) if factor > 0 else poly.get((), 0) // -factor
-        found = Interval(limit, None) if factor > 0 else Interval(None, limit)
-        old = bounds.now.limits.get(atom, Limits())
-        meet = iv.meet(old.interval, found)
-        bounds.now.limits[atom] = old._replace(interval=meet)
-        return
+def learn(bounds: Bounds, poly: Poly) -> None:
+    """``poly``, of more than one atom, is never negative."""
     bounds.now.facts = (*bounds.now.facts, poly)
     _limit_factors(bounds, poly)
     _limit_the_inmost(bounds, poly)
+    keep_samples(bounds, poly)
 
 
 def _limit_factors(bounds: Bounds, poly: Poly) -> None:
