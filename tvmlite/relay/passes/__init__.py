@@ -33,6 +33,7 @@ from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.passes import target_passes
 from tvmlite.relay.passes.decisions import Decisions
+from tvmlite.relay.passes.fusion.dequantize_late import dequantize_late
 from tvmlite.relay.passes.fusion.fuse import fuse, separate
 from tvmlite.relay.passes.fusion.hoist_views import hoist_views
 from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
@@ -123,7 +124,7 @@ def pipeline(
     if opt_level >= 2 and precision != "float32":
         passes += [with_options(narrow_links, precision)]
     if opt_level >= 2:
-        passes += [hoist_views, share_kernels, reuse_operands]
+        passes += [dequantize_late, hoist_views, share_kernels, reuse_operands]
     return Pipeline(passes, verify)
 
 
@@ -135,6 +136,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         combine_parallel_conv2d,
         combine_parallel_dense,
         dead_code,
+        dequantize_late,
         eliminate_common_subexpr,
         fast_math,
         fold_constant,

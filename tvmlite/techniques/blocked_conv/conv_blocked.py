@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
@@ -348,11 +349,13 @@ def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         kernel, dtype = weight.shape[2 : 2 + rank], result_dtype(call, data.dtype)
-        begins, ends = windows.padding_of(call, rank)
+        (begins, ends), bytes_ = windows.padding_of(call, rank), data
+        work = sum_dtype(dtype)
+        if dtypes.is_int(data.dtype) and dtypes.is_float(work):  # each once, and not for each window
+            data = te.compute(data.shape, lambda *i: bytes_[i].astype(work), name="floats", tag="elemwise")
         source = windows.padded(data, begins, ends, 0, trailing=1)
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
-        work = sum_dtype(dtype)
 
         def element(n: Any, block: Any, *rest: Any) -> e.Expr:
             *at, lane = rest

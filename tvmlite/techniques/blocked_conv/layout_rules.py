@@ -20,6 +20,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, canonical, const
 from tvmlite.relay.ir.op import Fuse, make
 from tvmlite.relay.ir.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
@@ -244,8 +245,10 @@ def _tiled(
 
 
 def lanes_of(value: Expr, target: Target) -> int:
-    """How many elements of ``value`` are worked on at once: halves are, as float32."""
-    return target.lanes(sum_dtype(tensor_type_of(value).dtype))
+    """How many elements of ``value`` are worked on at once: halves are, as float32, and bytes as the int32
+    that they are summed up in."""
+    dtype = tensor_type_of(value).dtype
+    return target.lanes("int32" if dtype in ("int8", "uint8") else sum_dtype(dtype))
 
 
 def _takes_pairs(node: Call, read: int, target: Target) -> bool:
@@ -297,6 +300,8 @@ def tied(node: Expr, lanes: int) -> Tied | None:
     if name == "assume_shape":
         return _assumption(node)
     row = operators.get(name, node.span)
+    if row.fuse == Fuse.ELEMWISE and len(node.args) > 1:
+        return _with_scalars(node)
     if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= WITHOUT_AXES:
         return _elementwise(node)
     return None
@@ -318,7 +323,9 @@ def _with(node: Call, args: tuple[Expr, ...], **attrs: object) -> Call:
 
 def _depthwise(node: Call) -> Tied | None:
     data, weight = node.args
-    if not isinstance(weight, Constant) or not _is_plain(node) or spatial_rank(data) is None:
+    if not isinstance(weight, Constant) or spatial_rank(data) is None:
+        return None
+    if not _is_plain(node) and not (_is_channels_first(node) and _is_of_bytes(node)):
         return None
     if not node["groups"] == weight.shape[0] == channels_of(data) or weight.shape[1] != 1:
         return None
@@ -336,6 +343,12 @@ def _depthwise(node: Call) -> Tied | None:
         return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
 
     return Tied((data,), convert)
+
+
+def _is_of_bytes(node: Call) -> bool:
+    """Whether ``node`` multiplies uint8 by int8 and sums up in float32."""
+    kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
+    return kinds == ("uint8", "int8", "float32")
 
 
 def _windowed(node: Call) -> Tied | None:
@@ -412,6 +425,14 @@ def _elementwise(node: Call) -> Tied | None:
         return _with(node, tuple(given))
 
     return Tied(ties, convert)
+
+
+def _with_scalars(node: Call) -> Tied | None:
+    """Operators of a tensor and of numbers that hold for all its elements, as quantization's are."""
+    data, *others = node.args
+    if not all(is_one(extent) for other in others for extent in tensor_type_of(other).shape):
+        return None
+    return Tied((data,), lambda block, args: _with(node, args))
 
 
 def _per_channel(node: Call) -> Tied | None:

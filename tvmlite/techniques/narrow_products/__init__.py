@@ -5,6 +5,8 @@ from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
 from tvmlite.techniques.narrow_products import quantized_lstm
 from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
+from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
+from tvmlite.techniques.narrow_products.requantize import requantize
 
 __all__ = ["quantized_lstm"]
 
@@ -15,6 +17,24 @@ register(
         Stage.ELEMENT_TYPES,
         lambda options: integer_products(options.target),
         lambda target: target and integer_products(target),
+    )
+)
+register(
+    TargetPass(
+        "narrow_products",
+        "requantize",
+        Stage.ELEMENT_TYPES,
+        lambda options: requantize(options.target),
+        lambda target: target and requantize(target),
+    )
+)
+register(
+    TargetPass(
+        "narrow_products",
+        "lookup_tables",
+        Stage.ELEMENT_TYPES,
+        lambda _: lookup_tables,
+        lambda _: lookup_tables,
     )
 )
 

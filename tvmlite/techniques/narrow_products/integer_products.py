@@ -1,26 +1,38 @@
-"""Products of numbers that were bytes are products of bytes.
+"""Products and convolutions of numbers that were bytes are those of bytes.
 
 Quantized models state a product as one of floats, ``(q - z) s`` by ``(w - y) t``. Its sums are those of whole
 numbers, ``s t (sum(q w') - z sum(w'))`` with ``w' = w - y``, which processors with ``vpdpbusd`` make four
 terms at a time, exactly, from a quarter of the bytes. Sums of floats have no last bits to keep
-(``quantized_chains``): these are the nearest to the exact ones.
+(``quantized_chains``): these are the nearest to the exact ones, and onnxruntime's.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, constant
-from tvmlite.relay.ir.op import is_view, make
-from tvmlite.relay.ir.types import same_dim
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical, constant
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import same_dim, same_shape
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.passes.patterns import through_views
 from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.narrow_products.quantized import (
+    CONVOLUTIONS,
+    EXACT,
+    Quantized,
+    as_scaled_sums,
+    known,
+    quantized,
+    scaled_sums,
+    unsigned,
+)
 
 MOST_TERMS = (2**31 - 1) // (255 * 255)
 """Terms of a sum of products of bytes, less their zero points, that int32 holds."""
@@ -37,78 +49,178 @@ def integer_products(target: Target) -> Callable[[Module], Module]:
     return integer_products
 
 
-@dataclass(frozen=True)
-class _Quantized:
-    """``(values - zero) * scale``, with arrays of one element, or one a place along ``axis``."""
-
-    values: Expr
-    scale: np.ndarray
-    zero: np.ndarray
-    axis: int
-
-
 def _as_integers(node: Expr) -> Expr:
-    """``node``, a product of quantized rows and quantized weights, as one of bytes."""
+    """``node``, a product of quantized rows and quantized weights or the sum of one and its bias, as one of
+    bytes."""
     match node:
         case Call("nn.matmul", (data, weight)) if not node["transpose_a"]:
-            rows, columns = _quantized(data), _quantized(weight)
-            if rows is None or columns is None or not _fits(node, rows, columns):
-                return node
-            return _product(node, rows, columns)
+            return _product(node, data, weight, 0 if node["transpose_b"] else 1)
+        case Call("nn.dense", (data, weight)):
+            return _product(node, data, weight, 0)
+        case Call(op=str() as name, args=(data, weight)) if name in CONVOLUTIONS:
+            return _convolution(node, data, weight, CONVOLUTIONS[name])
+        case Call("add" | "nn.bias_add", (data, bias)):
+            return _with_bias(node, data, bias)
     return node
 
 
-def _fits(node: Call, rows: _Quantized, columns: _Quantized) -> bool:
-    """Whether rows have one scale, weights are constant with one a column, and int32 holds the sums."""
-    values, axis = columns.values, 0 if node["transpose_b"] else 1
-    if not isinstance(values, Constant) or len(values.shape) != 2 or tensor_type_of(node).dtype != "float32":
-        return False
-    by_column = columns.scale.size == columns.zero.size == 1 or columns.axis % 2 == axis
-    whole = rows.scale.size == rows.zero.size == 1 and tensor_type_of(rows.values).dtype == "uint8"
-    return whole and by_column and values.shape[1 - axis] <= MOST_TERMS
+def _operands(
+    node: Call, data: Expr, weight: Expr, axis: int
+) -> tuple[Quantized, np.ndarray, np.ndarray] | None:
+    """``data`` in uint8 and of one scale, the int8 elements of ``weight``, less their zero points, and the
+    product of both scales, one number for each place of the weight along ``axis``; None where there are no
+    such, or int32 would not hold the sums."""
+    rows, columns = quantized(data), quantized(weight)
+    if rows is None or columns is None or not rows.is_uniform or tensor_type_of(node).dtype != "float32":
+        return None
+    stored = known(columns.codes)
+    if stored is None or stored.dtype not in (np.int8, np.uint8) or not stored.size:
+        return None
+    if not columns.is_uniform and columns.axis % stored.ndim != axis:
+        return None
+    along = tuple(-1 if k == axis else 1 for k in range(stored.ndim))
+    moved = stored.astype(np.int32) - columns.zero.astype(np.int32).reshape(along)
+    count = stored.shape[axis]
+    if moved.min() < -128 or moved.max() > 127 or stored.size // count > MOST_TERMS:
+        return None
+    rows = unsigned(rows)
+    if rows is None:
+        return None
+    scale = rows.scale.reshape(()) * np.broadcast_to(columns.scale.reshape(-1), (count,))
+    return rows, moved.astype(np.int8), scale.astype(np.float32)
 
 
-def _product(node: Call, rows: _Quantized, columns: _Quantized) -> Expr:
-    """The product, ``(rows, columns)``, by ``nn.dense`` of bytes; as it is where weights less their zero
-    points are no bytes."""
-    assert isinstance(columns.values, Constant)
-    stored = columns.values.data if node["transpose_b"] else columns.values.data.T
-    weight = stored.astype(np.int32) - columns.zero.astype(np.int32).reshape(-1, 1)
-    if not weight.size or weight.min() < -128 or weight.max() > 127:
+def _product(node: Call, data: Expr, weight: Expr, axis: int) -> Expr:
+    """A product of two matrices, or of rows and one, by ``nn.dense`` of bytes."""
+    found = _operands(node, data, weight, axis)
+    if found is None:
         return node
-    data, span = rows.values, node.span
-    if not same_dim(tensor_type_of(data).shape[-1], weight.shape[1]):
-        data = make("reshape", data, newshape=(-1, weight.shape[1]), span=span)
-    made = make("nn.dense", data, Constant(weight.astype(np.int8), span), out_dtype="int32", span=span)
-    if rows.zero.any():
-        sums = weight.sum(axis=1, dtype=np.int32) * rows.zero.astype(np.int32).reshape(())
-        made = make("subtract", made, constant(sums, "int32"), span=span)
-    scale = rows.scale.reshape(()) * np.broadcast_to(columns.scale, weight.shape[:1])
-    made = make(
-        "multiply", make("cast", made, dtype="float32", span=span), constant(scale, "float32"), span=span
-    )
-    return make("reshape", made, newshape=tensor_type_of(node).shape, span=span)
+    rows, kernel, scale = found
+    if kernel.ndim != 2:
+        return node
+    kernel, codes, span = kernel if axis == 0 else kernel.T, rows.codes, node.span
+    if not same_dim(tensor_type_of(codes).shape[-1], kernel.shape[1]):
+        codes = make("reshape", codes, newshape=(-1, kernel.shape[1]), span=span)
+    made = make("nn.dense", codes, Constant(np.ascontiguousarray(kernel), span), out_dtype="int32", span=span)
+    sums = _less_zero_point(made, kernel.sum(1, dtype=np.int32), rows.zero)
+    return _shaped_as(scaled_sums(sums, scale), node)
 
 
-def _quantized(value: Expr) -> _Quantized | None:
-    """What ``value`` is dequantized of; through views, if that has one scale for all."""
+def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
+    """A convolution of one group, or a depthwise one, its borders filled up with the data's zero point.
+
+    Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
+    each lane by its own weight, and have no such instruction for bytes.
+    """
+    layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
+    if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
+        return node
+    found = _operands(node, data, weight, 0)
+    if found is None:
+        return node
+    rows, kernel, scale = found
+    depthwise = node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
+    if (node["groups"] != 1 and not depthwise) or (depthwise and _largest(kernel) > EXACT):
+        return node
+    attrs, codes, span = dict(node.attrs), rows.codes, node.span
+    attrs["out_dtype"] = "float32" if depthwise else "int32"
+    if not same_shape(tensor_type_of(codes).shape, tensor_type_of(data).shape):
+        codes = make("reshape", codes, newshape=tensor_type_of(data).shape, span=span)
+    begins, ends = windows.padding_of(node, rank)
+    if rows.zero.any() and any((*begins, *ends)):
+        widths = ((0, 0), (0, 0), *zip(begins, ends, strict=True))
+        codes = make("nn.pad", codes, pad_width=widths, pad_value=float(rows.zero.reshape(())), span=span)
+        attrs["padding"] = (0,) * (2 * rank)
+    made = Call(node.op, (codes, Constant(kernel, span)), canonical(attrs), span)
+    along = (-1, *(1,) * rank)
+    sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(along)
+    return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(along))
+
+
+def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
+    """``made`` less what the data's zero point adds to it."""
+    if not zero.any():
+        return made
+    moved = constant(-sums * zero.astype(np.int32).reshape(()), tensor_type_of(made).dtype)
+    return make("add", made, moved, span=getattr(made, "span", None))
+
+
+def _largest(kernel: np.ndarray) -> int:
+    """The greatest sum of products of bytes with ``kernel``, less the zero points of both, that there is."""
+    return 2 * 255 * int(np.abs(kernel.reshape(kernel.shape[0], -1).astype(np.int64)).sum(1).max())
+
+
+def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
+    """The sum of scaled sums and a bias, added before they are scaled where that has their scale."""
+    parts, whole = as_scaled_sums(through_views(data)), quantized_bias(bias)
+    if parts is None or whole is None:
+        return node
+    sums, scale = parts
+    codes, own = whole
+    shape = tensor_type_of(sums).shape
+    if node.op == "nn.bias_add":
+        rank = tensor_type_of(node).ndim
+        along = (-1, *(1,) * (rank - 1 - node["axis"] % rank))
+        codes, own = codes.reshape(along), own if own.size == 1 else own.reshape(along)
+    if not same_shape(tensor_type_of(node).shape, tensor_type_of(data).shape) or not _broadcasts(
+        codes, shape
+    ):
+        return node
+    if not np.allclose(
+        np.broadcast_to(own, codes.shape), np.broadcast_to(scale, codes.shape), rtol=1e-6, atol=0
+    ):
+        return node
+    moved, span = codes.astype(np.int32), node.span
+    match sums:
+        case Call("add", (inner, Constant(before))):
+            sums, moved = inner, before.astype(np.int32) + moved
+    dtype = tensor_type_of(sums).dtype
+    if dtype == "float32" and _greatest(sums, moved) > EXACT:
+        return node
+    made = scaled_sums(make("add", sums, constant(moved, dtype), span=span), scale)
+    return _shaped_as(made, node)
+
+
+def _greatest(sums: Expr, moved: np.ndarray) -> int:
+    """The greatest that ``sums``, a convolution, and ``moved`` come to."""
+    assert isinstance(sums, Call)
+    kernel = known(sums.args[1])
+    assert kernel is not None
+    return _largest(kernel) + int(np.abs(moved.astype(np.int64)).max())
+
+
+def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> bool:
+    """Whether two scales are the same number, but for rounding, at each place of ``shape``."""
+    return np.allclose(np.broadcast_to(one, shape), np.broadcast_to(other, shape), rtol=1e-6, atol=0)
+
+
+def quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
+    """The codes of a constant bias, of int32 without a zero point, and their scale, both in the bias's
+    shape; None if it is none such."""
+    value = through_views(bias)
     match value:
-        case Call("qnn.dequantize", (values, scale, zero)):
-            parts = _known(scale), _known(zero)
-            if parts[0] is None or parts[1] is None:
+        case Call("qnn.dequantize", (codes, scale, zero)):
+            parts = known(codes), known(scale), known(zero)
+            if any(part is None for part in parts) or parts[0].dtype != np.int32 or parts[2].any():  # type: ignore[union-attr]
                 return None
-            return _Quantized(values, parts[0], parts[1], value["axis"])
-        case Call(args=(data,)) if is_view(value):
-            found = _quantized(data)
-            return found if found is not None and found.scale.size == found.zero.size == 1 else None
+            shape = tensor_type_of(bias).shape
+            if not all(isinstance(extent, int) for extent in shape) or parts[0].ndim != 1:  # type: ignore[union-attr]
+                return None
+            own = parts[1].reshape(-1)  # type: ignore[union-attr]
+            return parts[0].reshape(shape), own if own.size == 1 else own.reshape(shape)  # type: ignore[union-attr,arg-type]
     return None
 
 
-def _known(value: Expr) -> np.ndarray | None:
-    """The elements of a constant, or of one whose type is changed."""
-    match value:
-        case Constant():
-            return value.data
-        case Call("cast", (Constant(data),)):
-            return data.astype(value["dtype"])
-    return None
+def _broadcasts(codes: np.ndarray, shape: tuple) -> bool:
+    """Whether ``codes`` are one number for all of ``shape``, or one for each of one of its axes."""
+    if codes.ndim > len(shape):
+        return False
+    last = shape[len(shape) - codes.ndim :]
+    return all(have == 1 or same_dim(have, want) for have, want in zip(codes.shape, last, strict=True))
+
+
+def _shaped_as(made: Expr, node: Call) -> Expr:
+    shape = tensor_type_of(node).shape
+    if same_shape(tensor_type_of(made).shape, shape):
+        return made
+    return make("reshape", made, newshape=shape, span=node.span)

@@ -12,8 +12,30 @@ from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, regis
 from tvmlite.te.extensions import extension
 
 
-@emits(e.Cast)
+def _rounded(node: e.Cast) -> tuple[e.Expr, int] | None:
+    """``(x, c)`` if ``node`` is ``round(x) + c`` of float32 as a narrow int, for a whole number ``c``."""
+    if not dtypes.is_int(node.dtype) or dtypes.bits(node.dtype) > 16 or node.value.dtype != "float32":
+        return None
+    match node.value:
+        case e.Call("round", (x,)):
+            return x, 0
+        case e.Add(e.Call("round", (x,)), e.Const(c)) if float(c).is_integer() and abs(c) < 2**16:
+            return x, int(c)
+    return None
+
+
+def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
+    rounded = _rounded(node) if values.w.module.family == "x86" else None
+    return (node.value if rounded is None else rounded[0],)
+
+
+@emits(e.Cast, operands=_operands)
 def _cast(values: Expressions, node: e.Cast) -> str:
+    (operand,) = _operands(values, node)
+    if operand is not node.value:
+        rounded = _rounded(node)
+        assert rounded is not None
+        return _nearest(values.w, values.known[operand], rounded[1], node.dtype, node.lanes)
     return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
 
@@ -54,18 +76,43 @@ def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
     return _saturated(w, value, source, to, lanes)
 
 
+def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
+    """``round(value) + moved`` as a narrow int: limits that are whole numbers may be taken before rounding,
+    which is then the conversion's own."""
+    floats, ints, wanted = (register_type(kind, lanes) for kind in ("float32", "int32", to))
+    low, high = (float(limit - moved) for limit in dtypes.limits(to))
+    limited = _limited(w, value, "float32", (low, high), lanes)
+    if low + moved != 0:  # NaN is the lower limit by now
+        ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
+        zero = literal(float(-moved), "float32", lanes)
+        limited = w.emit(f"select {vector('i1', lanes)} {ordered}, {floats} {limited}, {floats} {zero}")
+    name = f"llvm.lrint.{mangled(ints)}.{mangled(floats)}"
+    made = w.call(name, ints, [(floats, limited)])
+    if moved:
+        made = w.emit(f"add {ints} {made}, {literal(moved, 'int32', lanes)}")
+    return w.emit(f"trunc {ints} {made} to {wanted}")
+
+
+def _limited(w: Writer, value: str, source: str, limits: tuple[float, float], lanes: int) -> str:
+    """``value`` between two limits; NaN is the lower one."""
+    floats, mask = register_type(source, lanes), vector("i1", lanes)
+    for relation, bound in zip(("ogt", "olt"), limits, strict=True):
+        text = literal(bound, source, lanes)
+        inside = w.emit(f"fcmp {relation} {floats} {value}, {text}")
+        value = w.emit(f"select {mask} {inside}, {floats} {value}, {floats} {text}")
+    return value
+
+
 def _saturated(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
     """By clamping to the outermost floats of the range: ``llvm.fptosi.sat`` goes lane by lane on x86."""
     floats, wanted, mask = register_type(source, lanes), register_type(to, lanes), vector("i1", lanes)
     least, greatest = dtypes.limits(to)
     low, high = float(least), _float_at_most(int(greatest), source)
-    ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
-    number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
-    clamped = number
-    for relation, bound in (("ogt", low), ("olt", high)):
-        text = literal(bound, source, lanes)
-        inside = w.emit(f"fcmp {relation} {floats} {clamped}, {text}")
-        clamped = w.emit(f"select {mask} {inside}, {floats} {clamped}, {floats} {text}")
+    number = value
+    if least != 0:  # what NaN would be limited to
+        ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
+        number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
+    clamped = _limited(w, number, source, (low, high), lanes)
     if dtypes.bits(to) < 32:  # the vector conversions are those to i32
         ints = vector("i32", lanes)
         wide = w.emit(f"fptosi {floats} {clamped} to {ints}")

@@ -1,0 +1,136 @@
+"""Convolutions of quantized data and weights: exact sums of whole numbers, whatever is padded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite.core.node import postorder
+from tvmlite.driver import compile
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, Var, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.techniques.narrow_products.integer_products import integer_products
+
+QUADS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+rng = np.random.default_rng(0)
+WEIGHT = rng.integers(-127, 128, (24, 6, 3, 3)).astype("int8")
+SCALES = rng.uniform(0.001, 0.01, 24).astype("float32")
+STEP = np.float32(0.02)
+
+
+def dequantized(codes: Expr, scale: object, zero: object, axis: int = -1) -> Expr:
+    return make("qnn.dequantize", codes, constant(scale, "float32"), constant(zero, "int32"), axis=axis)
+
+
+def convolution(
+    data: Expr, zero: int, weight: np.ndarray = WEIGHT, padding: int = 1, **attrs: object
+) -> Expr:
+    weights = dequantized(constant(weight), SCALES[: len(weight)], np.zeros(len(weight)), axis=0)
+    four = (padding,) * 4
+    return make("nn.conv2d", dequantized(data, STEP, zero), weights, padding=four, **attrs)
+
+
+def module(data: Var, body: Expr) -> Module:
+    return Module({"main": Function((data,), body)})
+
+
+def convolutions(after: Module) -> list[Call]:
+    return [one for one in postorder(after.main.body) if isinstance(one, Call) and one.op == "nn.conv2d"]
+
+
+def exact(codes: np.ndarray, zero: int, padding: int, stride: int = 1) -> np.ndarray:
+    """The sums of whole numbers times both scales, in float64: written plainly."""
+    wide = np.pad(codes.astype(np.int64) - zero, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
+    high, width = ((n - 3) // stride + 1 for n in wide.shape[2:])
+    sums = np.zeros((len(codes), len(WEIGHT), high, width))
+    for y in range(high):
+        for x in range(width):
+            window = wide[:, :, y * stride : y * stride + 3, x * stride : x * stride + 3]
+            sums[:, :, y, x] = np.einsum("nihw,oihw->no", window, WEIGHT.astype(np.int64))
+    return sums * (SCALES.astype(np.float64) * STEP)[:, None, None]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "padding", "stride"),
+    [("uint8", 0, 1, 1), ("uint8", 117, 1, 2), ("int8", 0, 1, 1), ("int8", -3, 0, 1), ("int8", 5, 1, 2)],
+)
+def test_sums_are_of_whole_numbers(dtype: str, zero: int, padding: int, stride: int) -> None:
+    data = var("q", (2, 6, 9, 8), dtype)
+    limits = np.iinfo(dtype)
+    codes = rng.integers(limits.min, limits.max + 1, (2, 6, 9, 8)).astype(dtype)
+
+    after = integer_products(QUADS)(
+        module(data, convolution(data, zero, padding=padding, strides=(stride, stride)))
+    )
+
+    (made,) = convolutions(after)
+    assert made["out_dtype"] == "int32"
+    expected = exact(codes, zero, padding, stride)
+    np.testing.assert_allclose(interpret(after, [codes]), expected, rtol=4 * 2.0**-24)
+    np.testing.assert_allclose(compile(after)(codes), expected, rtol=4 * 2.0**-24)
+
+
+def test_padding_stays_where_the_zero_point_is_0() -> None:
+    data = var("q", (1, 6, 8, 8), "uint8")
+    (made,) = convolutions(integer_products(QUADS)(module(data, convolution(data, 0))))
+
+    assert made.args[0] is data
+    assert made["padding"] == (1, 1, 1, 1)
+
+
+def test_borders_are_filled_with_the_zero_point() -> None:
+    data = var("q", (1, 6, 8, 8), "uint8")
+    (made,) = convolutions(integer_products(QUADS)(module(data, convolution(data, 117))))
+
+    pad = made.args[0]
+    assert isinstance(pad, Call)
+    assert (pad.op, pad["pad_value"], made["padding"]) == ("nn.pad", 117.0, (0, 0, 0, 0))
+
+
+def test_a_bias_of_the_sums_own_scale_is_added_to_them() -> None:
+    data = var("q", (1, 6, 8, 8), "uint8")
+    codes = rng.integers(-9999, 9999, 24).astype("int32")
+    bias = make("expand_dims", dequantized(constant(codes), SCALES * STEP, 0, axis=0), axis=1, num_newaxis=2)
+
+    after = integer_products(QUADS)(module(data, make("add", convolution(data, 5), bias)))
+
+    scaled = after.main.body
+    assert isinstance(scaled, Call)
+    assert scaled.op == "multiply"
+    sums = scaled.args[0].args[0]  # type: ignore[attr-defined]
+    assert sums.op == "add"
+    assert isinstance(sums.args[1], Constant)
+    expected = codes - 5 * WEIGHT.astype(np.int64).sum((1, 2, 3))
+    np.testing.assert_array_equal(sums.args[1].data.reshape(-1), expected)
+
+
+def test_a_bias_of_another_scale_is_one_of_floats() -> None:
+    data = var("q", (1, 6, 8, 8), "uint8")
+    bias = dequantized(constant(np.ones(24, "int32")), SCALES, 0, axis=0)
+    after = integer_products(QUADS)(module(data, make("nn.bias_add", convolution(data, 5), bias, axis=1)))
+
+    assert isinstance(after.main.body, Call)
+    assert after.main.body.op == "nn.bias_add"
+
+
+def test_convolutions_of_floats_are_left_alone() -> None:
+    data = var("x", (1, 6, 8, 8), "float32")
+    before = module(data, make("nn.conv2d", data, constant(WEIGHT.astype("float32"))))
+
+    assert integer_products(QUADS)(before) is before
+
+
+def test_targets_without_products_of_bytes_keep_their_floats() -> None:
+    data = var("q", (1, 6, 8, 8), "uint8")
+    before = module(data, convolution(data, 5))
+
+    assert integer_products(Target.parse("c"))(before) is before
+
+
+def test_meaning_is_kept(assert_same_meaning) -> None:
+    data = var("q", (1, 6, 5, 5), "uint8")
+    before = module(data, convolution(data, 100))
+
+    assert_same_meaning(before, integer_products(QUADS)(before))

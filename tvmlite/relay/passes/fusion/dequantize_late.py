@@ -1,0 +1,60 @@
+"""What a kernel dequantizes at its end is stored as codes, and dequantized by the kernels that read it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from tvmlite.core.node import substitute
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
+from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
+from tvmlite.relay.passes.precision.narrow_links import reads_by_element
+
+
+@graph_pass
+def dequantize_late(body: Expr) -> Expr:
+    """Groups (``fuse``) that end in ``qnn.dequantize`` give codes, a quarter of the memory, where all that
+    read them are groups in which element-wise and injective operators do."""
+    readers = readers_of(body)
+    late: dict[Expr, Call] = {}
+    for node, found in readers.items():
+        last = _dequantization(node)
+        if last is not None and all(reads_by_element(reader, node) for reader in found):
+            late[node] = last
+
+    def moved(node: Expr, made: Expr) -> Expr:
+        if not (isinstance(node, Call) and isinstance(node.op, Function)):
+            return made
+        assert isinstance(made, Call)
+        own = {p: late[arg] for p, arg in zip(node.op.params, node.args, strict=True) if arg in late}
+        if not own and node not in late:
+            return made
+        return dataclasses.replace(made, op=_function(node.op, own, node in late))
+
+    return rebuild(body, moved) if late else body
+
+
+def _dequantization(node: Expr) -> Call | None:
+    """The last operator of the group that ``node`` calls, if it dequantizes by constants what others of the
+    group compute."""
+    if not (isinstance(node, Call) and isinstance(node.op, Function)):
+        return None
+    match node.op.body:
+        case Call("qnn.dequantize", (Call(), Constant(), Constant())) as last:
+            return last
+    return None
+
+
+def _function(group: Function, own: Mapping[Var, Call], is_late: bool) -> Function:
+    """``group`` whose parameters ``own`` are codes, and its result too if it ``is_late``."""
+    params, real = {param: param for param in group.params}, {}
+    for param, last in own.items():
+        codes, *parameters = last.args
+        params[param] = dataclasses.replace(param, type=type_of(codes))
+        real[param] = dataclasses.replace(last, args=(params[param], *parameters))
+    body = substitute(group.body, real) if real else group.body
+    if is_late:
+        assert isinstance(body, Call)
+        body = body.args[0]
+    return dataclasses.replace(group, params=tuple(params.values()), body=body)

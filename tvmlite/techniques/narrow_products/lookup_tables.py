@@ -1,0 +1,111 @@
+"""Functions of one quantized tensor, between two roundings, are tables of 256 codes.
+
+A gelu of a quantized model is a dozen operators, each rounded. However many they are, a code of the result
+depends on one code of the data: the table has the reference's result for each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder, substitute
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, var
+from tvmlite.relay.ir.op import Fuse, Rounding, make
+from tvmlite.relay.ir.types import TensorType, same_shape
+from tvmlite.relay.ops.lookup import CODES
+from tvmlite.relay.passes.graph_pass import graph_pass, readers_of
+from tvmlite.techniques.narrow_products.quantized import known
+
+Sources = frozenset[Expr]
+"""The tensors that an element of a value depends on, at its own place."""
+
+
+@graph_pass
+def lookup_tables(body: Expr) -> Expr:
+    """``body`` with what is rounded to bytes, and a transcendental function of bytes, looked up.
+
+    Arithmetic alone is left as it is: vectors of it take less time than a load for each element.
+    """
+    sources: dict[Expr, Sources] = {}
+    costly: dict[Expr, bool] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        sources[node] = _sources(node, sources)
+        costly[node] = _is_elementwise(node) and (
+            _is_transcendental(node) or any(costly[arg] for arg in node.args)  # type: ignore[attr-defined]
+        )
+    readers = readers_of(body)
+    tables: dict[Expr, tuple[Expr, Constant]] = {}
+    for node in sources:
+        if not _is_bytes(node) or sources[node] == {node} or not costly[node]:
+            continue
+        if any(reader is None or sources[reader] != sources[node] for reader in readers[node]):
+            (source,) = sources[node]
+            tables[node] = source, _table(node, source)
+    return _with_tables(body, tables) if tables else body
+
+
+def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
+    """``body`` with each node of ``tables`` looked up by its source."""
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        if node in tables:
+            source, table = tables[node]
+            done[node] = make("nn.contrib_lookup", done[source], table, span=_span(node))
+        else:
+            done[node] = node.map_children(done.__getitem__)
+    return done[body]
+
+
+def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
+    """What ``node`` depends on: bytes that depend on one tensor of bytes alone are as good as that."""
+    if (constant := known(node)) is not None and constant.size == 1:
+        return frozenset()
+    if not _is_elementwise(node):
+        return frozenset((node,))
+    assert isinstance(node, Call)
+    found = frozenset[Expr]().union(*(known_sources[arg] for arg in node.args))
+    if not _is_bytes(node):
+        return found
+    alone = len(found) == 1 and all(_is_bytes(one) and _shaped_alike(one, node) for one in found)
+    return found if alone else frozenset((node,))
+
+
+def _is_elementwise(node: Expr) -> bool:
+    kind = operators.fuse_class(node)
+    return kind is not None and kind <= Fuse.BROADCAST
+
+
+def _is_transcendental(node: Expr) -> bool:
+    assert isinstance(node, Call)
+    return operators.get(str(node.op)).rounding is Rounding.MANY
+
+
+def _is_bytes(node: Expr) -> bool:
+    type_ = type_of(node)
+    return isinstance(type_, TensorType) and type_.dtype in ("int8", "uint8")
+
+
+def _shaped_alike(one: Expr, other: Expr) -> bool:
+    return same_shape(tensor_type_of(one).shape, tensor_type_of(other).shape)
+
+
+def _table(node: Expr, source: Expr) -> Constant:
+    """What ``node`` is for each code of ``source``, by the operators' references."""
+    dtype = tensor_type_of(source).dtype
+    codes = var("codes", (CODES,), dtype)
+    given = np.arange(CODES) + int(dtypes.limits(dtype)[0])
+    function = Function((codes,), substitute(node, {source: codes}))
+    made = interpret(Module({"main": function}), [given.astype(dtype)])
+    assert isinstance(made, np.ndarray)
+    return Constant(made.reshape(-1), _span(node))
+
+
+def _span(node: Expr) -> Span | None:
+    return getattr(node, "span", None)

@@ -1,0 +1,141 @@
+"""Quantized tensors in a graph: what codes a tensor of floats stands for, and how int32 becomes floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
+from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
+from tvmlite.relay.ir.types import Shape
+from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.passes.patterns import is_float
+
+HALF = 128
+"""What int8 and uint8 of the same bits, but for the highest, differ by."""
+
+
+CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
+"""The convolutions of so many spatial axes."""
+
+EXACT = 1 << 24
+"""Whole numbers up to here are exact in float32."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """``(codes - zero) * scale``, with arrays of one element, or one a place along ``axis``."""
+
+    codes: Expr
+    scale: np.ndarray
+    zero: np.ndarray
+    axis: int
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether one scale and zero point hold for all elements."""
+        return self.scale.size == self.zero.size == 1
+
+
+def quantized(value: Expr) -> Quantized | None:
+    """What ``value`` is dequantized of; through views, if that has one scale for all."""
+    match value:
+        case Call("qnn.dequantize", (codes, scale, zero)):
+            parts = known(scale), known(zero)
+            if parts[0] is None or parts[1] is None:
+                return None
+            return Quantized(codes, parts[0], parts[1], value["axis"])
+        case Call(args=(data,)) if is_view(value):
+            found = quantized(data)
+            return found if found is not None and found.is_uniform else None
+    return None
+
+
+def known(value: Expr) -> np.ndarray | None:
+    """The elements of a constant, or of one whose type or shape is changed."""
+    match value:
+        case Constant():
+            return value.data
+        case Call("cast", (inner,)):
+            found = known(inner)
+            return None if found is None else found.astype(value["dtype"])
+        case Call(args=(inner,)) if is_view(value):
+            found, shape = known(inner), fixed(tensor_type_of(value).shape)
+            return None if found is None or shape is None else found.reshape(shape)
+    return None
+
+
+def fixed(shape: Shape) -> tuple[int, ...] | None:
+    """``shape`` if all its extents are numbers."""
+    numbers = tuple(extent for extent in shape if isinstance(extent, int))
+    return numbers if len(numbers) == len(shape) else None
+
+
+def unsigned(value: Quantized) -> Quantized | None:
+    """``value`` of codes in uint8: int8 moved by 128, where it is quantized if that is in the graph; None
+    where codes are wider."""
+    dtype, codes = tensor_type_of(value.codes).dtype, value.codes
+    if dtype == "uint8":
+        return value
+    if dtype != "int8":
+        return None
+    span, moved = getattr(codes, "span", None), (value.zero.astype(np.int32) + HALF)
+    match codes:
+        case Call("qnn.quantize", (data, scale, Constant(zero))):
+            point = constant(zero.astype(np.int32) + HALF, "int32")
+            attrs = {"axis": codes["axis"], "out_dtype": "uint8"}
+            made = make("qnn.quantize", data, scale, point, span=span, **attrs)
+        case _:
+            wide = make("cast", codes, dtype="int16", span=span)
+            wide = make("add", wide, constant(HALF, "int16"), span=span)
+            made = make("cast", wide, dtype="uint8", span=span)
+    return Quantized(made, value.scale, moved, value.axis)
+
+
+def scaled_sums(sums: Expr, scale: np.ndarray) -> Expr:
+    """``sums``, whole numbers of int32 or float32, times ``scale`` in float32."""
+    span = getattr(sums, "span", None)
+    if tensor_type_of(sums).dtype != "float32":
+        sums = make("cast", sums, dtype="float32", span=span)
+    return make("multiply", sums, constant(scale, "float32"), span=span)
+
+
+def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
+    """The arguments of ``scaled_sums`` that give ``value``; None if there are none."""
+    match value:
+        case Call("multiply", (Call("cast", (sums,)), Constant(scale))) if (
+            tensor_type_of(sums).dtype == "int32" and scale.dtype == np.float32
+        ):
+            return sums, scale
+        case Call("multiply", (sums, Constant(scale))) if scale.dtype == np.float32 and _is_whole(sums):
+            return sums, scale
+    return None
+
+
+def _is_whole(value: Expr) -> bool:
+    """Whether ``value`` is a sum of products of bytes in float32, which has it exactly, or one less a
+    constant of whole numbers."""
+    match value:
+        case Call("add", (inner, Constant(moved))) if moved.dtype == np.float32:
+            return _is_whole(inner) and bool((moved == np.rint(moved)).all())
+        case Call(op=str() as name, args=(data, _)) if name in CONVOLUTIONS:
+            kinds = tensor_type_of(data).dtype, tensor_type_of(value).dtype
+            return kinds == ("uint8", "float32")
+    return False
+
+
+def selects(value: Expr) -> bool:
+    """Whether each element of ``value`` is one of its argument's elements, chosen by place or by order: what
+    such an operator does with numbers, it does with their codes."""
+    if not isinstance(value, Call) or not isinstance(value.op, str) or not operators.is_known(value.op):
+        return False
+    row = operators.get(value.op)
+    if row.num_inputs is None or row.fuse <= Fuse.BROADCAST or row.rounding is not Rounding.ONCE:
+        return False
+    if "pad_value" in row.attrs:  # which stands for a number and is no code
+        return False
+    floats = [arg for arg in value.args if is_float(arg)]
+    return floats == [value.args[0]] and is_float(value)

@@ -1,0 +1,184 @@
+"""From sums of products of bytes to bytes again, without floats in memory between.
+
+What is rounded to steps of ``s`` is divided by it first. Sums that are scaled anyway, by ``c``, are scaled by
+``c / s`` in place of both, as onnxruntime's QLinearConv does it; what selects elements, such as a maximum of
+some, selects codes; and what joins tensors joins those that are rounded already, each by the kernel that
+computes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_view, make
+from tvmlite.relay.ir.types import same_shape
+from tvmlite.relay.passes.graph_pass import readers_of, rebuild
+from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of
+from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.narrow_products.quantized import (
+    as_scaled_sums,
+    known,
+    quantized,
+    scaled_sums,
+    selects,
+)
+
+HOMOGENEOUS = frozenset(
+    (
+        "add",
+        "subtract",
+        "nn.bias_add",
+        "nn.relu",
+        "negative",
+        "maximum",
+        "minimum",
+        "mean",
+        "sum",
+        "nn.leaky_relu",
+    )
+)
+"""Operators of floats whose result is scaled if all their arguments are, by one number above 0."""
+
+
+def requantize(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``; nothing is done for one without products of bytes."""
+
+    def requantize(module: Module) -> Module:
+        main = module.main
+        body = main.body
+        if multiplies_quads(target):
+            body = _without_codes(rewrite_with_readers(body, _rule))
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return requantize
+
+
+def _without_codes(body: Expr) -> Expr:
+    """``body`` without codes that one element-wise operator alone takes for floats again: in a kernel of both
+    they would be converted there and back."""
+    readers = readers_of(body)
+
+    def rule(node: Expr, made: Expr) -> Expr:
+        if _is_passed_on(node, readers):
+            (reader,) = readers[node]
+            assert isinstance(reader, Call)
+            if sum(_is_passed_on(arg, readers) for arg in reader.args) == 1:
+                return _as_floats(made) or made
+        return made
+
+    return rebuild(body, rule)
+
+
+def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool:
+    """Whether ``node`` makes floats of codes that nothing else reads, for one element-wise operator."""
+    if not isinstance(node, Call) or node.op != "qnn.dequantize" or len(readers[node]) != 1:
+        return False
+    kind = fuse_class(readers[node][0])
+    return kind is not None and kind <= Fuse.BROADCAST and len(readers[node.args[0]]) == 1
+
+
+def _as_floats(node: Expr) -> Expr | None:
+    """The floats that the codes of a dequantization stand for, by rounding floats."""
+    match node:
+        case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
+            points, factor = (known(own), known(zero)), known(scale)
+            if factor is None or factor.size != 1 or scalar_of(unit) != 1.0 or node["out_dtype"] != "float32":
+                return None
+            if any(point is None or point.size != 1 for point in points):
+                return None
+            first, second = (int(point.reshape(())) for point in points if point is not None)
+            if first != second or as_scaled_sums(data) is None:
+                return None
+            low, high = (float(limit - first) for limit in dtypes.limits(codes["out_dtype"]))
+            whole = make("clip", make("round", data, span=node.span), a_min=low, a_max=high, span=node.span)
+            return make("multiply", whole, constant(factor.reshape(()), "float32"), span=node.span)
+    return None
+
+
+def _rule(node: Expr, readers: Readers) -> Expr:
+    match node:
+        case Call("qnn.quantize", (data, scale, zero)):
+            step, point = known(scale), known(zero)
+            if step is not None and point is not None and step.size == point.size == 1 and is_float(data):
+                return _quantized(node, float(step.reshape(())), point.reshape(()), readers)
+    return node
+
+
+def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> Expr:
+    """``node``, which rounds to steps of ``step``, in the form that takes the least."""
+    data = node.args[0]
+    if (codes := _codes(node, data, step, point, readers)) is not None:
+        return codes
+    if isinstance(data, Call) and data.op == "concatenate" and isinstance(data.args[0], Tuple):
+        if readers.get(data, 1) == 1:
+            fields = tuple(_again(node, field, readers) for field in data.args[0].fields)
+            return Call(data.op, (Tuple(fields, data.span),), data.attrs, data.span)
+    if step == 1.0 or step <= 0.0 or not np.isfinite(step) or tensor_type_of(data).dtype != "float32":
+        return node
+    scaled = _scaled(data, np.float32(step), readers)
+    if scaled is None:
+        return node
+    return Call(node.op, (scaled, constant(np.float32(1)), node.args[2]), node.attrs, node.span)
+
+
+def _again(node: Call, data: Expr, readers: Readers) -> Expr:
+    """``data`` rounded as ``node`` rounds."""
+    return _rule(Call(node.op, (data, *node.args[1:]), node.attrs, node.span), readers)
+
+
+def _codes(node: Call, data: Expr, step: float, point: np.ndarray, readers: Readers) -> Expr | None:
+    """The codes that ``data`` stands for, or what selects some of them, if ``node`` gives the same."""
+    found = quantized(data)
+    if found is not None and found.is_uniform:
+        same = float(found.scale.reshape(())) == step and int(found.zero.reshape(())) == int(point)
+        if same and tensor_type_of(found.codes).dtype == node["out_dtype"]:
+            shape = tensor_type_of(data).shape
+            if same_shape(tensor_type_of(found.codes).shape, shape):
+                return found.codes
+            return make("reshape", found.codes, newshape=shape, allowzero=True, span=node.span)
+    if selects(data) and readers.get(data, 1) == 1:
+        assert isinstance(data, Call)
+        inner = _again(node, data.args[0], readers)
+        return Call(data.op, (inner, *data.args[1:]), data.attrs, data.span)
+    return None
+
+
+def _scaled(value: Expr, step: np.float32, readers: Readers) -> Expr | None:
+    """``value / step``, without a division for each element; None where there is no such form, or others read
+    what would be scaled."""
+    match value:
+        case Constant(data):
+            return Constant((data / step).astype(data.dtype), value.span)
+        case Call("qnn.dequantize", (codes, scale, zero)):
+            factor = known(scale)
+            if factor is None or value["out_dtype"] != "float32":
+                return None
+            scaled = constant((factor.astype(np.float32) / step).reshape(factor.shape), "float32")
+            return Call(value.op, (codes, scaled, zero), value.attrs, value.span)
+    if not isinstance(value, Call) or readers.get(value, 1) != 1 or not is_float(value):
+        return None
+    if (parts := as_scaled_sums(value)) is not None:
+        sums, factor = parts
+        return scaled_sums(sums, factor / step)
+    match value:
+        case Call("clip", (data,)):
+            inner = _scaled(data, step, readers)
+            limits = {k: float(np.float32(value[k]) / step) for k in ("a_min", "a_max")}
+            return None if inner is None else Call(value.op, (inner,), canonical(limits), value.span)
+    if value.op in HOMOGENEOUS or is_view(value) or selects(value) or _is_average(value):
+        made = [_scaled(arg, step, readers) if is_float(arg) else arg for arg in value.args]
+        if any(arg is None for arg in made):
+            return None
+        return Call(value.op, tuple(made), value.attrs, value.span)  # type: ignore[arg-type]
+    return None
+
+
+def _is_average(value: Call) -> bool:
+    return str(value.op).startswith("nn.") and "avg_pool" in str(value.op)
