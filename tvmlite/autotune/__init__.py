@@ -11,6 +11,7 @@ A template may give tensors only: then its schedule is generated, and so are its
 for what a schedule written by hand leaves open.
 """
 
+from tvmlite.autotune.in_force import get_config
 from tvmlite.autotune.measure import LocalRunner, ParallelRunner, Runner
 from tvmlite.autotune.records.history import apply_history_best
 from tvmlite.autotune.records.records import Record
@@ -20,7 +21,7 @@ from tvmlite.autotune.search.templates import complete, template
 from tvmlite.autotune.search.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.autotune.search.xgb_tuner import XGBTuner
 from tvmlite.autotune.tune import Tuned, tune
-from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config
+from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create
 
 Crew = ParallelRunner
 """The name of ``ParallelRunner`` in releases before."""

@@ -30,6 +30,7 @@ MODULES = {
             "vector_memory",
         )
     },
+    "conditions": "tvmlite.te.arith.conditions",
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
@@ -37,6 +38,7 @@ MODULES = {
     "intervals": "tvmlite.te.lowering.extensions.interval_rules",
     "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",
+    "proofs": "tvmlite.te.arith.proofs",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
     "reads": "tvmlite.te.tensor.bounds_check",

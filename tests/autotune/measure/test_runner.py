@@ -23,7 +23,7 @@ from tvmlite.autotune.measure import BuildRequest, Candidate, LocalRunner, Outco
 from tvmlite.autotune.measure.build import Builder, Lowered, candidate_of, reference
 from tvmlite.core.errors import InputError
 from tvmlite.machine.target import Target
-from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
+from tvmlite.te.space import OptionChoice, SplitChoice, Task, create
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def reversed_rows() -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 def test_candidates_that_need_more_memory_than_the_first_are_compared(runner: LocalRunner) -> None:
-    template("rows turned round", reversed_rows)
+    autotune.template("rows turned round", reversed_rows)
     task = create("rows turned round", ())
     runner.prepare(task.key, reference(task), 0)
     plain, stored = candidate(task, 0), candidate(task, 1)
@@ -88,7 +88,7 @@ def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: Loc
         s[back].parallel(back.op.axis[0])
         return s, [x, back]
 
-    template("rows of one's own", rows)
+    autotune.template("rows of one's own", rows)
     task = create("rows of one's own", ())
     runner.prepare(task.key, reference(task), 0)
 
@@ -189,7 +189,7 @@ PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 @pytest.mark.parametrize("size", [1 << 50, PHYSICAL * 97 // 100], ids=["no machine has", "others need"])
 def test_a_candidate_that_needs_more_memory_than_there_is_is_told(runner: LocalRunner, size: int) -> None:
-    template("rows turned round", reversed_rows)
+    autotune.template("rows turned round", reversed_rows)
     task = create("rows turned round", ())
     runner.prepare(task.key, reference(task), 0)
     right, stored = candidate(task, 0), candidate(task, 1)

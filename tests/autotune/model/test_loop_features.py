@@ -7,10 +7,11 @@ import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import te
+from tvmlite.autotune.in_force import using
 from tvmlite.autotune.model.loop_features import NAMES, WIDTH, loop_features
 from tvmlite.machine.target import Target
 from tvmlite.te.lowering.lower import lower
-from tvmlite.te.space import SplitChoice, using
+from tvmlite.te.space import SplitChoice
 from tvmlite.te.space.config import ConfigEntity, OptionChoice
 from tvmlite.te.tensor.work import operations
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.arith import polynomial as p
+from tvmlite.te.arith.proofs import _known, samples_of
 from tvmlite.te.arith.samples import Samples
 
 SIZES = [e.SizeVar(name, "int64") for name in "nm"]
@@ -31,7 +32,7 @@ def linear(draw: st.DrawFn, variables: list[e.Var]) -> e.Expr:
 @given(st.data())
 def test_a_proof_with_samples_is_a_proof_without(data: st.DataObject) -> None:
     fast, slow = Analyzer(), Analyzer()
-    slow._core.bounds._samples.points = []
+    samples_of(slow._core.bounds).points = []
     known: list[e.Var] = list(SIZES)
     for var in LOOPS:
         extent = data.draw(linear(known)) if data.draw(st.booleans()) else data.draw(st.integers(1, 16))
@@ -59,14 +60,15 @@ def test_points_agree_with_what_is_known(data: st.DataObject) -> None:
         analyzer.bind(var, 0, data.draw(linear(known)))
         known.append(var)
         analyzer.assume(data.draw(linear(known)) > 0)
-    for point in bounds._samples.points:
-        assert all(bounds._samples.at(poly, point) >= 0 for poly in bounds._known())
+    samples = samples_of(bounds)
+    for point in samples.points:
+        assert all(samples.at(poly, point) >= 0 for poly in _known(bounds))
 
 
 def test_what_fails_somewhere_is_refuted_and_what_is_forgotten_comes_back() -> None:
     analyzer = Analyzer()
     n, i = SIZES[0], LOOPS[0]
-    samples = analyzer._core.bounds._samples
+    samples = samples_of(analyzer._core.bounds)
     tail = analyzer._core.poly(n - i * 16 - 1)
 
     assert isinstance(samples, Samples)

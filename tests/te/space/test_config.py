@@ -12,13 +12,12 @@ import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.space import (
+    Config,
     ConfigEntity,
     ConfigSpace,
     FallbackConfig,
     OptionChoice,
     SplitChoice,
-    get_config,
-    using,
 )
 from tvmlite.te.space.config import MOST
 
@@ -100,12 +99,11 @@ def test_an_axis_without_a_length_cannot_be_split() -> None:
         ConfigSpace().define_split("tile", axis)
 
 
-def matmul() -> tuple[te.Schedule, list[te.Tensor]]:
+def matmul(cfg: Config) -> tuple[te.Schedule, list[te.Tensor]]:
     a, b = te.placeholder((12, 8), name="A"), te.placeholder((8, 10), name="B")
     k = te.reduce_axis((0, 8), name="k")
     c = te.compute((12, 10), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     s = te.create_schedule(c.op)
-    cfg = get_config()
     y, x = s[c].op.axis
     cfg.define_split("y", y, num_outputs=3, policy="verbose")
     cfg.define_split("x", x, num_outputs=2)
@@ -121,23 +119,20 @@ def matmul() -> tuple[te.Schedule, list[te.Tensor]]:
 
 def test_any_configuration_computes_the_same() -> None:
     space = ConfigSpace()
-    with using(space):
-        matmul()
+    matmul(space)
     generator = np.random.default_rng(0)
     a, b = generator.random((12, 8), np.float32), generator.random((8, 10), np.float32)
 
     for number in generator.integers(0, len(space), 8):
-        with using(space.get(int(number))):
-            s, args = matmul()
+        s, args = matmul(space.get(int(number)))
         np.testing.assert_allclose(tvmlite.build(s, args)(a, b), a @ b, rtol=1e-5)
 
 
 def test_a_split_makes_loops_of_the_chosen_lengths() -> None:
-    with using(ConfigSpace()) as space:
-        matmul()
+    space = ConfigSpace()
+    matmul(space)
     settings = dict(space.get(0).settings) | {"y": SplitChoice((-1, 2, 3)), "x": SplitChoice((-1, 5))}
-    with using(ConfigEntity(settings)):
-        s, args = matmul()
+    s, args = matmul(ConfigEntity(settings))
 
     extents = [
         line.split("range(")[1].split(")")[0]
@@ -158,12 +153,6 @@ def test_a_fallback_takes_the_largest_split_within_bounds() -> None:
     assert config["tile"].size == (-1, 4, 16)
     with pytest.raises(ScheduleError, match="no split within"):
         config.fallback_split("tile", [-1, 0, 16])
-
-
-def test_without_a_configuration_there_are_defaults() -> None:
-    assert get_config().is_fallback
-    with using(ConfigEntity({})) as config:
-        assert get_config() is config
 
 
 def test_what_equals_a_setting_becomes_it() -> None:

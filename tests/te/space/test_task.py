@@ -16,12 +16,8 @@ from tvmlite.te.space import (
     RuleSpace,
     SplitChoice,
     create,
-    get_config,
-    get_target,
-    looking_up,
     rule_of,
     template,
-    using,
 )
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
@@ -29,12 +25,12 @@ from tvmlite.te.templates import templates as schedules
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 
 
-def doubled(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
+def doubled(n: int, *, config: Config) -> tuple[te.Schedule, list[te.Tensor]]:
     """By the first rule in vectors of some length, by the second unrolled or not."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s = te.create_schedule(y.op)
-    cfg = get_config()
+    cfg = config
     _, inner = s[y].split(y.op.axis[0], factor=8)
     if rule_of(cfg) in (None, "first"):
         cfg.define_knob("lanes", [4, 8])
@@ -72,52 +68,20 @@ def test_a_task_of_one_rule_does_not_name_it() -> None:
     assert task.default.settings == {"lanes": OptionChoice(8)}
 
 
-def test_a_schedule_function_knows_the_target_it_is_for() -> None:
-    seen: list[Target] = []
-
-    def watching(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
-        seen.append(get_target())
-        return doubled(n)
-
-    template("tests.watching", watching)
-    create("tests.watching", (8,), TARGET)
-
-    assert seen == [TARGET]
-    assert get_target() == Target.parse("native")
-
-
-def test_a_template_that_is_called_asks_for_its_configuration() -> None:
-    asked: list[tuple[str, list[object]]] = []
-
-    def lookup(name: str, args: list[object]) -> ConfigEntity:
-        asked.append((name, args))
-        return ConfigEntity({"lanes": OptionChoice(4)})
-
-    function = template("tests.doubled", doubled)
-    with looking_up(lookup):
-        schedule, _ = function(64)
-
-    assert asked == [("tests.doubled", [64])]
-    assert any("factor=4" in str(step) for step in schedule.trace)
-
-
 def test_a_template_may_take_its_configuration_and_its_target_as_arguments() -> None:
     seen: list[object] = []
 
     def explicit(n: int, *, config: Config, target: Target) -> tuple[te.Schedule, list[te.Tensor]]:
         config.define_knob("lanes", [4, 8])
         seen.append((config["lanes"].val, target))
-        schedule, tensors = doubled(n)
-        return schedule, tensors
+        return doubled(n, config=config)
 
-    function = template("tests.explicit", explicit)
+    assert template("tests.explicit", explicit) is explicit
     task = create("tests.explicit", (64,), TARGET)
     task.instantiate(task.config_space.get(1))
-    with using(ConfigEntity({"lanes": OptionChoice(4)}), TARGET):
-        function(64)
 
     assert len(task.config_space) == 2
-    assert seen == [(4, TARGET), (8, TARGET), (4, TARGET)]
+    assert seen == [(4, TARGET), (8, TARGET)]
     with pytest.raises(ScheduleError, match=r"template 'tests.explicit': 0 arguments given, expected \(n"):
         create("tests.explicit", (), TARGET)
 
@@ -138,12 +102,12 @@ def test_more_or_fewer_arguments_than_a_template_has_are_an_error(args: tuple[in
         create("tests.doubled", args, TARGET)
 
 
-def tiled(n: int, loops: int) -> tuple[te.Schedule, list[te.Tensor]]:
+def tiled(n: int, loops: int, *, config: Config) -> tuple[te.Schedule, list[te.Tensor]]:
     """With so many knobs, most of which it does not use."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s = te.create_schedule(y.op)
-    cfg = get_config()
+    cfg = config
     for loop in range(loops):
         cfg.define_split(f"tile{loop}", n, num_outputs=4)
         cfg.suggest(f"tile{loop}", SplitChoice((-1, 2, 4, 8)))

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tvmlite.autotune.in_force import looking_up
 from tvmlite.autotune.records import records as rec
 from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
-from tvmlite.te.space import ConfigEntity, create, decode_args, looking_up
+from tvmlite.te.space import ConfigEntity, create, decode_args
 
 
 @dataclass

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tvmlite.autotune.in_force import get_config, get_lookup, get_target, using
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
 from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule, create_schedule
-from tvmlite.te.space import get_config, get_target
-from tvmlite.te.space.task import Rules
+from tvmlite.te.space import Config, encode_args
+from tvmlite.te.space.task import Rules, keywords
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
@@ -25,7 +28,7 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
         @autotune.template("matmul")
         def matmul(n, m, k):
             ...                            # te.compute, te.create_schedule
-            cfg = autotune.get_config()
+            cfg = autotune.get_config()    # or a parameter: def matmul(n, m, k, *, config)
             cfg.define_split("tile_y", y, num_outputs=2)
             ...                            # cfg["tile_y"].apply(s, C, y)
             return s, [A, B, C]
@@ -44,13 +47,33 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
         return functools.partial(template, name, rules=rules)
     arguments.function("template: function", function, ScheduleError)
 
-    @functools.wraps(function)
-    def scheduled(*args: Any, **settings: Any) -> Any:
-        made = function(*args, **settings)
-        tensors = list(made) if isinstance(made, (list, tuple)) else [made]
-        return _generated(name, tensors) if all(isinstance(one, Tensor) for one in tensors) else made
+    wanted = keywords(function)
 
-    return space.template(name, scheduled, rules)
+    @functools.wraps(function)
+    def scheduled(*args: Any, config: Config, target: Target) -> Any:
+        settings = {"config": config, "target": target}
+        with using(config, target):
+            made = function(*args, **{word: settings[word] for word in wanted})
+            tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+            return _generated(name, tensors) if all(isinstance(one, Tensor) for one in tensors) else made
+
+    @functools.wraps(function)
+    def dispatched(*args: Any) -> Any:
+        lookup = get_lookup()
+        found = None if lookup is None else lookup(name, encode_args(args))
+        return scheduled(*args, config=found or get_config(), target=get_target())
+
+    scheduled.__signature__ = _with_settings(inspect.signature(function))  # type: ignore[attr-defined]
+    space.template(name, scheduled, rules)
+    return dispatched
+
+
+def _with_settings(signature: inspect.Signature) -> inspect.Signature:
+    """``signature`` of a schedule function that takes ``config`` and ``target``, whether it does or not."""
+    own = [one for one in signature.parameters.values() if one.name not in ("config", "target")]
+    last = [one for one in own if one.kind is one.VAR_KEYWORD]
+    settings = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY) for word in ("config", "target")]
+    return signature.replace(parameters=[*(one for one in own if one not in last), *settings, *last])
 
 
 def complete(schedule: Schedule) -> Schedule:

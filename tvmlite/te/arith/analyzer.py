@@ -9,6 +9,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.interval import Interval
 from tvmlite.te.arith.simplify import INDEX_DTYPES, Simplifier
+from tvmlite.te.extensions import extension
 
 
 class Analyzer:
@@ -131,7 +132,7 @@ class Analyzer:
         core = self._core
         poly = core.poly(expr)
         for var in reversed(variables):
-            poly = core.bounds.put_least(poly, core.atoms.var(var))
+            poly = extension("proofs").put_least(core.bounds, poly, core.atoms.var(var))
             if poly is None:
                 return None
         result = core.atoms.build(poly, expr.dtype)

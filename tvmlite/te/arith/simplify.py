@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
-from tvmlite.te.arith import interval as iv
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import Atoms
 from tvmlite.te.arith.bounds import Bounds
 from tvmlite.te.arith.division import Rules
 from tvmlite.te.arith.polynomial import Poly
 from tvmlite.te.arith.vector import Lanes
+from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 
 Result: TypeAlias = Poly | e.Expr
@@ -22,8 +22,7 @@ Result: TypeAlias = Poly | e.Expr
 INDEX_DTYPES = ("int32", "int64")
 
 _LEAVES = (e.Const, e.Var, e.SizeVar)
-
-_RANGES = {d: iv.Interval(*map(int, dtypes.limits(d))) for d in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
+_CONDITIONAL = (e.Cast, e.Select, e.Not, e.Call)
 
 FALSE, TRUE = e.const(False), e.const(True)
 
@@ -116,21 +115,8 @@ class Simplifier:
             if type(a) is dict and type(b) is dict:
                 return self.binary(type(node), a, b, node.a.dtype)
             return self._plain_binary(node)
-        match node:
-            case e.Cast():
-                return self._cast(node)
-            case e.Select(condition, a, b):
-                return self._select(node, condition, a, b)
-            case e.Not(a):
-                return self.negate(self.expr(a))
-            case e.Call():
-                return self._call(node)
-            case ir.Load() if node.predicate is not None:
-                predicate = self.expr(node.predicate)
-                if isinstance(predicate, e.Const):
-                    if not predicate.value:
-                        return self.opaque(e.const(0, node.dtype))
-                    return ir.Load(node.buffer, tuple(map(self.expr, node.indices)))
+        if isinstance(node, _CONDITIONAL) or (isinstance(node, ir.Load) and node.predicate is not None):
+            return extension("conditions").node(self, node)
         return self.opaque(node.map_children(self.expr))
 
     def opaque(self, expr: e.Expr) -> Result:
@@ -161,7 +147,7 @@ class Simplifier:
             return rules.add(a, b, -1)
         if make is e.Mul:
             product = rules.multiply(a, b)
-            return product if product is not None else self._opaque_binary(make, a, b, dtype)
+            return product if product is not None else self.opaque_binary(make, a, b, dtype)
         if make is e.FloorDiv:
             return rules.floordiv(a, b, dtype)
         if make is e.FloorMod:
@@ -169,30 +155,18 @@ class Simplifier:
         if make in (e.Min, e.Max):
             return rules.extreme(make is e.Min, [a, b], dtype)
         if make in (e.TruncDiv, e.TruncMod):
-            return self._truncated(make, a, b, dtype)
+            return extension("conditions").truncated(self, make, a, b, dtype)
         if make is e.Less:
             return self.positive(rules.add(b, a, -1), dtype)
         if make is e.LessEqual:
             return self.positive(p.add(rules.add(b, a, -1), p.constant(1)), dtype)
         if make in (e.Equal, e.NotEqual):
-            return self._equality(rules.add(a, b, -1), make is e.Equal, dtype)
+            return extension("conditions").equality(self, rules.add(a, b, -1), make is e.Equal, dtype)
         raise AssertionError(f"{make.__name__} of index arithmetic")
 
-    def _opaque_binary(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
+    def opaque_binary(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
+        """``make(a, b)``, of which nothing is known."""
         return self.opaque(make(self.atoms.build(a, dtype), self.atoms.build(b, dtype)))
-
-    def _truncated(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
-        x, y = p.value_of(a), p.value_of(b)
-        if x is not None and y is not None:
-            folded = e.fold(make, e.const(x, dtype), e.const(y, dtype))
-            assert isinstance(folded, e.Const)
-            return p.constant(int(folded.value))
-        if y and all(c % y == 0 for c in a.values()):
-            return {m: c // y for m, c in a.items()} if make is e.TruncDiv else {}
-        if self.bounds.prove_nonnegative(a) and self.bounds.prove_positive(b):
-            rule = self.rules.floordiv if make is e.TruncDiv else self.rules.floormod
-            return rule(a, b, dtype)
-        return self._opaque_binary(make, a, b, dtype)
 
     def positive(self, d: Poly, dtype: str) -> e.Expr:
         """The condition ``d > 0`` as ``a < b``, decided if possible."""
@@ -209,11 +183,11 @@ class Simplifier:
         if factor > 1:  # g * x + c > 0 is x + ceil(c / g) > 0
             d = {m: -(-c // factor) for m, c in d.items()}
             d = {m: c for m, c in d.items() if c}
-        condition = self._ordered(e.Less, d, dtype)
+        condition = self.ordered(e.Less, d, dtype)
         self._differences[condition] = d
         return condition
 
-    def _ordered(self, make: type[e.Binary], d: Poly, dtype: str) -> e.Expr:
+    def ordered(self, make: type[e.Binary], d: Poly, dtype: str) -> e.Expr:
         """``make(a, b)`` with ``b - a = d`` and few minus signs."""
         right = {m: c for m, c in d.items() if c > 0}
         left = {m: -c for m, c in d.items() if c < 0}
@@ -221,43 +195,10 @@ class Simplifier:
             left, right = right, left
         return make(self.atoms.build(left, dtype), self.atoms.build(right, dtype))
 
-    def _equality(self, d: Poly, equal: bool, dtype: str) -> e.Expr:
-        low, high = self.bounds.interval(d)
-        if low == high == 0:
-            return TRUE if equal else FALSE
-        factor = gcd(*(c for m, c in d.items() if m))
-        apart = (low is not None and low > 0) or (high is not None and high < 0)
-        if apart or (factor and d.get((), 0) % factor):
-            return FALSE if equal else TRUE
-        if self.bounds.prove_positive(d) or self.bounds.prove_positive(p.scale(d, -1)):
-            return FALSE if equal else TRUE
-        if factor > 1:
-            d = {m: c // factor for m, c in d.items()}
-        if next(iter(self.atoms._ordered(d)))[1] > 0:
-            d = p.scale(d, -1)
-        return self._ordered(e.Equal if equal else e.NotEqual, d, dtype)
-
-    def negate(self, a: e.Expr) -> e.Expr:
-        """``not a``, pushed inwards where that costs nothing."""
-        d = self.difference(a)
-        if d is not None:
-            return self.positive(p.add(p.constant(1), d, -1), a.a.dtype)  # type: ignore[attr-defined]
-        match a:
-            case e.Const(value, _, lanes):
-                return e.const(not value, "bool", lanes)
-            case e.Not(inner):
-                return inner
-            case e.Equal(x, y):
-                return e.NotEqual(x, y)
-            case e.NotEqual(x, y):
-                return e.Equal(x, y)
-            case _:
-                return e.Not(a)
-
     def _plain_binary(self, node: e.Binary) -> Result:
         a, b = self.expr(node.a), self.expr(node.b)
         if isinstance(node, (e.And, e.Or)):
-            return self.junction(type(node), a, b)
+            return extension("conditions").junction(self, type(node), a, b)
         if isinstance(node, e.Compare) and isinstance(a, e.Const) and isinstance(b, e.Const):
             return e.const(_COMPARES[type(node)](a.value, b.value), "bool")
         made = node if a is node.a and b is node.b else type(node)(a, b)
@@ -265,82 +206,6 @@ class Simplifier:
             return made
         folded = e.fold(type(node), a, b)
         return folded if type(folded) is not type(node) else made
-
-    def junction(self, make: type[e.Binary], a: e.Expr, b: e.Expr) -> e.Expr:
-        """``a and b`` (or ``a or b``) without constants, and without what the other side implies."""
-        neutral = make is e.And
-        for x, y in ((a, b), (b, a)):
-            if isinstance(x, e.Const):
-                return y if bool(x.value) == neutral else x
-        kept: list[e.Expr] = []
-        for part in (*_parts(make, a), *_parts(make, b)):
-            if any(self._implies(k, part, neutral) for k in kept):
-                continue
-            kept = [k for k in kept if not self._implies(part, k, neutral)]
-            kept.append(part)
-        result = kept[0]
-        for part in kept[1:]:
-            result = make(result, part)
-        return result
-
-    def _implies(self, a: e.Expr, b: e.Expr, neutral: bool) -> bool:
-        """Whether ``b`` adds nothing to ``a`` in a conjunction (``neutral``) or disjunction."""
-        if same(a, b):
-            return True
-        x, y = self._differences.get(a), self._differences.get(b)
-        if x is None or y is None:
-            return False
-        gap = p.value_of(p.add(y, x, -1))
-        return gap is not None and (gap >= 0 if neutral else gap <= 0)
-
-    def _cast(self, node: e.Cast) -> Result:
-        result = self.memo[node.value]
-        if isinstance(result, e.Expr):
-            return self.opaque(node if result is node.value else e.cast(node.dtype, result))
-        number = p.value_of(result)
-        if number is not None:
-            return self._node(e.const(number, node.dtype))
-        if node.dtype == "int64" or node.dtype == node.value.dtype:
-            return self._widened(result)
-        if node.dtype in INDEX_DTYPES:
-            low, high = self.bounds.interval(result)
-            limits = _RANGES[node.dtype]
-            if low is not None and high is not None and limits.contains(low) and limits.contains(high):
-                return result
-        value = self.expr(node.value)
-        return self.opaque(node if same(value, node.value) else e.Cast(node.dtype, value))
-
-    def _widened(self, poly: Poly) -> Poly:
-        """``poly`` with int32s of values that are in range by now taken for the values."""
-        for monomial, c in poly.items():
-            for atom in monomial:
-                match self.atoms[atom].expr:
-                    case e.Cast("int32", value) if value.dtype == "int64":
-                        inner = self.poly(value)
-                        low, high = self.bounds.interval(inner)
-                        fits = low is not None and high is not None
-                        if fits and _RANGES["int32"].contains(low) and _RANGES["int32"].contains(high):  # type: ignore[arg-type]
-                            rest = {m: k for m, k in poly.items() if m != monomial}
-                            others = p.without(monomial, (atom,)) or ()
-                            return self._widened(p.add(rest, p.multiply({others: c}, inner)))
-        return poly
-
-    def _select(self, node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> Result:
-        """``Select`` and ``if_then_else``, whose children these are."""
-        test = self.expr(condition)
-        if isinstance(test, e.Const):
-            return self.memo[a if test.value else b]
-        left, right = self.memo[a], self.memo[b]
-        if left is right or (isinstance(left, dict) and left == right):
-            return left
-        return self.opaque(node.map_children(self.expr))
-
-    def _call(self, node: e.Call) -> Result:
-        if node.name == "likely":
-            return self.expr(node.args[0])
-        if node.name == "if_then_else":
-            return self._select(node, *node.args)
-        return self.opaque(node.map_children(self.expr))
 
 
 _PURE = (e.Const, e.Var, e.Binary, e.Not, e.Select, e.Cast, e.Call, e.Ramp, e.Broadcast)
@@ -351,18 +216,6 @@ _COMPARES = {
     e.Equal: lambda a, b: a == b,
     e.NotEqual: lambda a, b: a != b,
 }
-
-
-def _parts(make: type[e.Binary], root: e.Expr) -> list[e.Expr]:
-    parts: list[e.Expr] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if type(node) is make:
-            stack += [node.b, node.a]  # type: ignore[attr-defined]
-        else:
-            parts.append(node)
-    return parts
 
 
 def same(left: e.Expr, right: e.Expr) -> bool:

@@ -73,7 +73,7 @@ class Lanes:
                 if found is not None:
                     return found
         if isinstance(node, (e.And, e.Or)):
-            joined = self.scalars.junction(type(node), a, b)
+            joined = extension("conditions").junction(self.scalars, type(node), a, b)
             return (
                 node if isinstance(joined, e.Binary) and joined.a is node.a and joined.b is node.b else joined
             )

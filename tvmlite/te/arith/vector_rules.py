@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
+from tvmlite.te.arith.conditions import negate
 from tvmlite.te.arith.vector import Lanes
 from tvmlite.te.loop import ir
 
@@ -97,7 +98,7 @@ def _cast(vectors: Lanes, node: e.Expr, dtype: str, value: e.Expr) -> e.Expr:
 def _not(vectors: Lanes, node: e.Expr, a: e.Expr) -> e.Expr:
     match a:
         case e.Const() | e.Not():
-            return vectors.scalars.negate(a)
+            return negate(vectors.scalars, a)
         case e.Less(x, y) if dtypes.is_int(x.dtype):
             return e.LessEqual(y, x)
         case e.LessEqual(x, y) if dtypes.is_int(x.dtype):

@@ -8,7 +8,6 @@ from tvmlite.te.space.config import (
     FallbackConfig,
     VirtualAxis,
 )
-from tvmlite.te.space.in_force import get_config, get_target, looking_up, using
 from tvmlite.te.space.rules import RULE, RuleSpace, rule_of
 from tvmlite.te.space.task import (
     Task,
@@ -35,10 +34,6 @@ __all__ = [
     "create",
     "decode_args",
     "encode_args",
-    "get_config",
-    "get_target",
-    "looking_up",
     "rule_of",
     "template",
-    "using",
 ]

@@ -19,7 +19,6 @@ from tvmlite.machine.target import Target
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space.choices import Choice, OptionChoice
 from tvmlite.te.space.config import MOST, Config, ConfigEntity, ConfigSpace, FallbackConfig
-from tvmlite.te.space.in_force import get_config, get_lookup, get_target, using
 from tvmlite.te.space.rules import RULE, RuleSpace
 from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.tensor import Tensor
@@ -46,15 +45,13 @@ class Template:
     def run(self, args: Sequence[Any], target: Target, config: Config) -> Any:
         """What the function gives for ``args``; it gets ``config`` and ``target`` too if it takes them."""
         given = {"config": config, "target": target}
-        wanted = {name: given[name] for name in _keywords(self.function)}
-        with using(config, target):
-            return self.function(*args, **wanted)
+        return self.function(*args, **{name: given[name] for name in keywords(self.function)})
 
 
 _TEMPLATES: dict[str, Template] = {}
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
+def keywords(function: Callable[..., Any]) -> list[str]:
     """Those of ``config`` and ``target`` that ``function`` takes by keyword only."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in ("config", "target")]
@@ -63,21 +60,18 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
 def template(
     name: str, function: ScheduleFunction | None = None, rules: Rules | None = None, cold: Cold | None = None
 ) -> Any:
-    """Register a schedule function under ``name``, as a decorator or with ``function``.
+    """Register a schedule function under ``name``, as a decorator or with ``function``, which it gives back.
 
     ::
 
-        @autotune.template("matmul")
-        def matmul(n, m, k):
+        @template("matmul")
+        def matmul(n, m, k, *, config):
             ...                            # te.compute, te.create_schedule
-            cfg = autotune.get_config()    # or a parameter: def matmul(n, m, k, *, config)
-            cfg.define_split("tile_y", y, num_outputs=2)
-            ...                            # cfg["tile_y"].apply(s, C, y)
+            config.define_split("tile_y", y, num_outputs=2)
+            ...                            # config["tile_y"].apply(s, C, y)
             return s, [A, B, C]
 
-    Called within ``apply_history_best`` it takes the best configuration measured for its arguments, and
-    elsewhere the one in force, or else its defaults (``FallbackConfig``). A name can be registered again,
-    as happens when a notebook's cell is run twice: the last one counts.
+    A name can be registered again, as happens when a notebook's cell is run twice: the last one counts.
 
     With ``rules`` there are several ways to schedule it, each with knobs of its own: the function finds the
     one it is to take by ``rule_of`` its configuration, where None is the first. ``cold`` says which of the
@@ -91,16 +85,8 @@ def template(
     if rules is not None:
         arguments.function("template: rules", rules, ScheduleError)
 
-    made = Template(function, rules, cold)
-
-    @functools.wraps(function)
-    def dispatched(*args: Any) -> tuple[Schedule, Sequence[Any]]:
-        lookup = get_lookup()
-        found = None if lookup is None else lookup(name, encode_args(args))
-        return made.run(args, get_target(), found or get_config())
-
-    _TEMPLATES[name] = made
-    return dispatched
+    _TEMPLATES[name] = Template(function, rules, cold)
+    return function
 
 
 @dataclass(frozen=True)
@@ -237,7 +223,7 @@ def _require_arguments(name: str, args: tuple[Any, ...]) -> None:
         )
     function = _TEMPLATES[name].function
     whole = inspect.signature(function)
-    given = _keywords(function)
+    given = keywords(function)
     expected = whole.replace(parameters=[p for p in whole.parameters.values() if p.name not in given])
     try:
         expected.bind(*args)

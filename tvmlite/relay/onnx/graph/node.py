@@ -19,6 +19,7 @@ from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ir.types import Dim, Shape, TensorType
 from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.arithmetic import Arithmetic
 from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, dim_elements, may_be_negative
 from tvmlite.relay.onnx.reading import loader, registry, schemas
 from tvmlite.te import expr as e
@@ -36,7 +37,7 @@ KNOWN_LIMIT = 4096
 """Elements up to which a value is followed at import."""
 
 
-class OnnxNode:
+class OnnxNode(Arithmetic):
     """One node being converted. Its calls carry its name, so that later errors do too."""
 
     def __init__(

@@ -32,76 +32,79 @@ def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
     if len(shape) > 1 and long_axes == [1] and dims.equal(slopes[1 - at], shape[1]):
         return node.make("nn.prelu", data, node.reshape(slope, (shape[1],)), axis=1)
     data, slope = broadcast_all(node, data, slope)
-    return node.make("where", data < 0, slope * data, data)
+    return node.make("where", node.less(data, 0), node.multiply(slope, data), data)
 
 
 @converter("Elu", "Selu")
 def elu(node: OnnxNode, data: Expr) -> Expr:
     """``gamma * x`` where positive, else ``gamma * alpha * (exp(x) - 1)``; Elu is without gamma."""
-    below = (node.make("exp", data) - 1) * node.attr("alpha")
-    made = node.make("where", data > 0, data, below)
-    return made * node.attr("gamma") if node.op_type == "Selu" else made
+    below = node.multiply(node.subtract(node.make("exp", data), 1), node.attr("alpha"))
+    made = node.make("where", node.greater(data, 0), data, below)
+    return node.multiply(made, node.attr("gamma")) if node.op_type == "Selu" else made
 
 
 @converter("Celu", since=12)
 def celu(node: OnnxNode, data: Expr) -> Expr:
     """Celu: ``max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)``."""
     alpha = node.attr("alpha")
-    below = (node.make("exp", data / alpha) - 1) * alpha
-    return node.make("maximum", data, 0) + node.make("minimum", below, 0)
+    below = node.multiply(node.subtract(node.make("exp", node.divide(data, alpha)), 1), alpha)
+    return node.add(node.make("maximum", data, 0), node.make("minimum", below, 0))
 
 
 @converter("ThresholdedRelu", since=10)
 def thresholded_relu(node: OnnxNode, data: Expr) -> Expr:
     """ThresholdedRelu: ``x`` where it is greater than ``alpha``, else 0."""
-    return node.make("where", data > node.attr("alpha"), data, node.const(0, node.dtype(data)))
+    return node.make("where", node.greater(data, node.attr("alpha")), data, node.const(0, node.dtype(data)))
 
 
 @converter("HardSigmoid")
 def hard_sigmoid(node: OnnxNode, data: Expr) -> Expr:
     """HardSigmoid: ``alpha * x + beta`` clipped to [0, 1]."""
-    return node.make("clip", data * node.attr("alpha") + node.attr("beta"), a_min=0.0, a_max=1.0)
+    line = node.add(node.multiply(data, node.attr("alpha")), node.attr("beta"))
+    return node.make("clip", line, a_min=0.0, a_max=1.0)
 
 
 @converter("HardSwish", since=14)
 def hard_swish(node: OnnxNode, data: Expr) -> Expr:
     """HardSwish: ``x`` times its hard sigmoid, ``x / 6 + 0.5`` clipped to [0, 1]."""
-    return data * node.make("clip", data * (1 / 6) + 0.5, a_min=0.0, a_max=1.0)
+    return node.multiply(
+        data, node.make("clip", node.add(node.multiply(data, 1 / 6), 0.5), a_min=0.0, a_max=1.0)
+    )
 
 
 @converter("Softplus")
 def softplus(node: OnnxNode, data: Expr) -> Expr:
     """``log(1 + exp(x))`` without overflow: ``max(x, 0) + log(1 + exp(-|x|))``."""
-    small = node.make("exp", -node.make("abs", data))
-    return node.make("maximum", data, 0) + node.make("log", small + 1)
+    small = node.make("exp", node.negative(node.make("abs", data)))
+    return node.add(node.make("maximum", data, 0), node.make("log", node.add(small, 1)))
 
 
 @converter("Softsign")
 def softsign(node: OnnxNode, data: Expr) -> Expr:
     """Softsign: ``x / (1 + |x|)``."""
-    return data / (node.make("abs", data) + 1)
+    return node.divide(data, node.add(node.make("abs", data), 1))
 
 
 @converter("Mish", since=18)
 def mish(node: OnnxNode, data: Expr) -> Expr:
     """Mish: ``x * tanh(softplus(x))``."""
-    return data * node.make("tanh", softplus(node, data))
+    return node.multiply(data, node.make("tanh", softplus(node, data)))
 
 
 @converter("Swish", since=24)
 def swish(node: OnnxNode, data: Expr) -> Expr:
     """Swish: ``x * sigmoid(alpha * x)``; ``alpha`` 1, the default, is SiLU."""
     alpha = node.attr("alpha")
-    return data * node.make("sigmoid", data if alpha == 1.0 else data * alpha)
+    return node.multiply(data, node.make("sigmoid", data if alpha == 1.0 else node.multiply(data, alpha)))
 
 
 @converter("Shrink", since=9)
 def shrink(node: OnnxNode, data: Expr) -> Expr:
     """Shrink: 0 within ``lambd`` of 0; beyond it the data, moved towards 0 by ``bias``."""
     limit, bias, dtype = node.attr("lambd"), node.attr("bias"), node.dtype(data)
-    high, low = data - bias, data + bias
-    inner = node.make("where", data < node.const(-limit, dtype), low, node.const(0, dtype))
-    return node.make("where", data > node.const(limit, dtype), high, inner)
+    high, low = node.subtract(data, bias), node.add(data, bias)
+    inner = node.make("where", node.less(data, node.const(-limit, dtype)), low, node.const(0, dtype))
+    return node.make("where", node.greater(data, node.const(limit, dtype)), high, inner)
 
 
 @converter("Gelu", since=20)
@@ -112,10 +115,10 @@ def gelu(node: OnnxNode, data: Expr) -> Expr:
 
 def gelu_by(node: OnnxNode, data: Expr, kind: str) -> Expr:
     """``x`` times its normal distribution: exact (``none``), or by a ``tanh``."""
-    half = data * 0.5
+    half = node.multiply(data, 0.5)
     if kind == "none":
-        curve = node.make("erf", data * math.sqrt(0.5))
+        curve = node.make("erf", node.multiply(data, math.sqrt(0.5)))
     else:
-        inner = data + data * data * data * 0.044715
-        curve = node.make("tanh", inner * math.sqrt(2 / math.pi))
-    return half * (curve + 1)
+        inner = node.add(data, node.multiply(node.multiply(node.multiply(data, data), data), 0.044715))
+        curve = node.make("tanh", node.multiply(inner, math.sqrt(2 / math.pi)))
+    return node.multiply(half, node.add(curve, 1))

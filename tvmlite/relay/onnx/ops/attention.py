@@ -38,9 +38,9 @@ def _attend(node: OnnxNode, query: Expr, key: Expr, value: Expr, masks: list[Exp
         if not isinstance(size, int):
             node.unsupported(f"heads of dynamic size {size}")
         scale = 1 / math.sqrt(size)
-    scores = matmul.matmul(node, query * scale, node.transpose(key, (0, 1, 3, 2)))
+    scores = matmul.matmul(node, node.multiply(query, scale), node.transpose(key, (0, 1, 3, 2)))
     for mask in masks:
-        scores = scores + mask
+        scores = node.add(scores, mask)
     return matmul.matmul(node, node.make("nn.softmax", scores, axis=-1), value)
 
 
@@ -56,13 +56,14 @@ def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
         if not dims.equal(shape[0], batch):
             node.unsupported(f"a mask of {shape[0]} numbers for a batch of {batch}")
         positions = node.arange(total)
-        seen = node.reshape(positions, (1, 1, 1, total)) < node.reshape(
-            node.cast(mask, "int64"), (batch, 1, 1, 1)
+        seen = node.less(
+            node.reshape(positions, (1, 1, 1, total)),
+            node.reshape(node.cast(mask, "int64"), (batch, 1, 1, 1)),
         )
     elif len(shape) == 2 and dims.equal(shape[1], total):
-        seen = node.reshape(mask, (batch, 1, 1, total)) > 0
+        seen = node.greater(node.reshape(mask, (batch, 1, 1, total)), 0)
     elif len(shape) == 3 and dims.equal(shape[1], length) and dims.equal(shape[2], total):
-        seen = node.reshape(mask, (batch, 1, length, total)) > 0
+        seen = node.greater(node.reshape(mask, (batch, 1, length, total)), 0)
     else:
         node.unsupported(f"a mask of shape {shape}")
     hidden = node.const(node.attr("mask_filter_value", -10000.0), dtype)
@@ -79,8 +80,8 @@ def _causal(node: OnnxNode, query: Expr, key: Expr) -> Expr:
     last = rows
     if not dims.equal(past, 0):
         offset = node.make("shape_value", values=(past,), dtype="int64")
-        last = rows + node.reshape(offset, (1,))
-    seen = node.reshape(columns, (1, 1, 1, total)) <= node.reshape(last, (1, 1, length, 1))
+        last = node.add(rows, node.reshape(offset, (1,)))
+    seen = node.less_equal(node.reshape(columns, (1, 1, 1, total)), node.reshape(last, (1, 1, length, 1)))
     lowest = float(np.finfo(np.float16 if dtype == "float16" else np.float32).min)
     return node.make("where", seen, node.const(0, dtype), node.const(lowest, dtype))
 
@@ -123,7 +124,7 @@ def attention(
         node.unsupported("a past that shares its buffer")
     made = matmul.matmul(node, data, weight)
     if bias is not None:
-        made = made + bias
+        made = node.add(made, bias)
     return _self_attention(node, made, _widths(node, weight), mask, past, scores)
 
 
@@ -168,9 +169,9 @@ def quantized_attention(
 ) -> list[Expr | None]:
     """The first product of integers, the rest of reals."""
     product = matmul.matmul_integer(node, data, weight, data_zero, weight_zero)
-    factor = data_scale * weight_scale
-    real = node.cast(product, node.dtype(factor)) * factor
-    made = real + bias
+    factor = node.multiply(data_scale, weight_scale)
+    real = node.multiply(node.cast(product, node.dtype(factor)), factor)
+    made = node.add(real, bias)
     return _self_attention(node, made, _widths(node, weight), mask, past, None)
 
 
@@ -196,7 +197,7 @@ def multi_head_attention(
     if bias is not None:
         widths = [node.shape(x)[-1] for x in (query, key, value)]
         parts = split_last(node, bias, widths)
-        query, key, value = ((x + b) for x, b in zip((query, key, value), parts, strict=True))
+        query, key, value = (node.add(x, b) for x, b in zip((query, key, value), parts, strict=True))
     q = heads_of(node, query, heads)
     k, v = (x if node.rank(x) == 4 else heads_of(node, x, heads) for x in (key, value))
     k, v = _after(node, past_key, k), _after(node, past_value, v)
@@ -250,8 +251,8 @@ def rotated(
     head, tail = split_last(node, data, [rotated_size, dims.simplify(size - rotated_size)])
     one, two = _pairs(node, head, half, flag)
     parts = [
-        _times(node, one, cosine) - _times(node, two, sine),
-        _times(node, one, sine) + _times(node, two, cosine),
+        node.subtract(_times(node, one, cosine), _times(node, two, sine)),
+        node.add(_times(node, one, sine), _times(node, two, cosine)),
     ]
     shape = node.shape(head)
     if node.attr(flag, 0):
@@ -263,7 +264,7 @@ def rotated(
 
 
 def _times(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    return a * b
+    return node.multiply(a, b)
 
 
 def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
@@ -281,4 +282,4 @@ def _positions(node: OnnxNode, positions: Expr, batch: Dim, length: Dim) -> Expr
     assert dtypes.is_int(node.dtype(positions))
     steps = node.reshape(node.arange(length), (1, length))
     first = node.reshape(node.cast(positions, "int64"), (1, 1))
-    return node.broadcast_to(steps + first, (batch, length))
+    return node.broadcast_to(node.add(steps, first), (batch, length))

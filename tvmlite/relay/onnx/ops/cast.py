@@ -52,14 +52,14 @@ def _to_power_of_two(node: OnnxNode, data: Expr, saturate: bool) -> Expr:
     fraction = node.make("bitwise_and", bits, 0x7FFFFF)
     half = node.const(1 << 22, "uint32")
     if mode == "nearest":
-        more = fraction > half
-        tie = node.make("logical_and", node.make("equal", fraction, half), exponent > 0)
+        more = node.greater(fraction, half)
+        tie = node.make("logical_and", node.make("equal", fraction, half), node.greater(exponent, 0))
         up = node.make("logical_or", more, tie)
     else:
-        up = fraction > (0 if mode == "up" else 0x7FFFFF)
+        up = node.greater(fraction, 0 if mode == "up" else 0x7FFFFF)
     limit = 254 if saturate else 255
-    up = node.make("logical_and", up, exponent < limit)
-    code = exponent + node.cast(up, "uint32")
+    up = node.make("logical_and", up, node.less(exponent, limit))
+    code = node.add(exponent, node.cast(up, "uint32"))
     return node.make("reinterpret", node.cast(code, "uint8"), dtype=dtypes.POWER_OF_TWO)
 
 

@@ -71,7 +71,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
             node.bad(f"start, limit and delta are {first}, {last} and {step}, expected finite numbers")
         count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
         steps = node.arange(count, "int32")
-        return node.cast(steps, dtype) * step + first
+        return node.add(node.multiply(node.cast(steps, dtype), step), first)
     first, last = node.one_int(start, "start"), node.one_int(limit, "limit")
     step = node.one_int(delta, "delta")
     if not isinstance(step, int):
@@ -95,7 +95,7 @@ def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Exp
     wide = "float64" if dtypes.is_float(dtype) else "int64"
     first, last, step = (node.cast(v, wide) for v in (start, limit, delta))
     if wide == "float64":
-        count = node.make("ceil", (last - first) / step)
+        count = node.make("ceil", node.divide(node.subtract(last, first), step))
     else:
         (low,), (high,), (by,) = (
             node.ints(v, n) for v, n in ((first, "start"), (last, "limit"), (step, "delta"))
@@ -107,7 +107,7 @@ def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Exp
     counted = node.make("maximum", node.cast(node.reshape(count, (1,)), "int64"), 0)
     (length,) = bind_dims(node, counted, ["count"])
     steps = node.arange(length, dtype)
-    return steps * delta + start
+    return node.add(node.multiply(steps, delta), start)
 
 
 @converter("EyeLike", since=9)
@@ -119,5 +119,5 @@ def eye_like(node: OnnxNode, data: Expr) -> Expr:
     dtype = node.dtype_attr("dtype", node.dtype(data))
     across = node.arange(columns)
     down = node.arange(rows)
-    down = node.reshape(down + node.attr("k"), (rows, 1))
+    down = node.reshape(node.add(down, node.attr("k")), (rows, 1))
     return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)

@@ -71,7 +71,7 @@ def unique(node: OnnxNode, data: Expr) -> list[Expr]:
     (count,) = bind_dims(node, node.make("count_nonzero", begins), ["count"])
     positions = node.reshape(node.make("argwhere", begins, count=count), (count,))
     firsts = node.make("take", order, positions, axis=0)
-    group = node.make("cumsum", node.cast(begins, "int64"), axis=0, dtype="int64") - 1
+    group = node.subtract(node.make("cumsum", node.cast(begins, "int64"), axis=0, dtype="int64"), 1)
     if not node.flag("sorted"):
         by_first = node.make("argsort", firsts, axis=0, dtype="int64")
         group = node.make("take", node.make("argsort", by_first, axis=0, dtype="int64"), group, axis=0)
@@ -99,7 +99,7 @@ def _sorted_slices(node: OnnxNode, data: Expr, axis: int) -> tuple[Expr, Expr]:
         rank_of = node.make("argsort", node.make("take", cells, order, axis=0), axis=0, dtype="int64")
         order = node.make("take", order, rank_of, axis=0)
     ordered = node.make("take", rows, order, axis=0)
-    previous = node.make("maximum", places - 1, 0)
+    previous = node.make("maximum", node.subtract(places, 1), 0)
     differs = node.make("not_equal", ordered, node.make("take", ordered, previous, axis=0))
     begins = node.make("logical_or", node.make("any", differs, axis=(1,)), node.make("equal", places, 0))
     return order, begins

@@ -100,7 +100,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     if dtypes.is_float(kind) and isinstance(b, Constant) and b.data.size == 1:
         if len(b.data.shape) <= node.rank(a):
             if float(b.data.reshape(())) == 2.0:
-                return a * a
+                return node.multiply(a, a)
             if float(b.data.reshape(())) == 0.5 and kind != "float16":
                 return _square_root(node, a)
     if kind == exponent or dtypes.is_float(kind):
@@ -116,7 +116,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 def _square_root(node: OnnxNode, a: Expr) -> Expr:
     """``a ** 0.5``: the square root, but of -0 it is 0 and of minus infinity infinity."""
     minus_infinity = node.const(-math.inf, node.dtype(a))
-    root = node.make("sqrt", a + 0.0)
+    root = node.make("sqrt", node.add(a, 0.0))
     return node.make(
         "where", node.make("equal", a, minus_infinity), node.const(math.inf, node.dtype(a)), root
     )
@@ -134,7 +134,7 @@ def variadic(node: OnnxNode, *inputs: Expr) -> Expr:
     """One operation over any number of inputs that broadcast together."""
     operator = {"Max": "maximum", "Min": "minimum"}.get(node.op_type, "add")
     made = functools.reduce(lambda a, b: node.make(operator, *operands(node, a, b)), inputs)
-    return made / len(inputs) if node.op_type == "Mean" else made
+    return node.divide(made, len(inputs)) if node.op_type == "Mean" else made
 
 
 @converter("Clip")
@@ -165,7 +165,7 @@ def _limit(node: OnnxNode, value: Expr | None, name: str, bound: float) -> float
 @converter("Reciprocal")
 def reciprocal(node: OnnxNode, data: Expr) -> Expr:
     """Reciprocal as the division ``1 / x``."""
-    return node.const(1, node.dtype(data)) / data
+    return node.divide(node.const(1, node.dtype(data)), data)
 
 
 @converter("IsInf")

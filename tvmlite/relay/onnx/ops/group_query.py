@@ -53,7 +53,7 @@ def group_query_attention(
         if cosines is None or sines is None:
             node.bad("do_rotary=1 without cos_cache and sin_cache")
         if positions is None:
-            positions = start + _steps(node, length, (1, length))
+            positions = node.add(start, _steps(node, length, (1, length)))
         half = node.shape(cosines)[1]
         if not isinstance(half, int):
             node.unsupported(f"a cache of dynamic width {half}")
@@ -63,7 +63,7 @@ def group_query_attention(
     values = _appended(node, past_value, v, start)
     scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
     seen = _seen(node, start, length, node.shape(keys)[2])
-    made = _attended(node, q * scale, keys, values, seen, bias)
+    made = _attended(node, node.multiply(q, scale), keys, values, seen, bias)
     return [joined(node, made), keys, values][: max(node.num_outputs, 1)]
 
 
@@ -90,8 +90,8 @@ def _projections(
 def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
     """``(batch, 1)``: the place of the first new key; 0 for prompts that are shorter than the longest."""
     count = node.reshape(node.make("shape_value", values=(length,), dtype="int64"), (1,))
-    last = node.reshape(node.cast(lengths, "int64"), (batch,)) + 1
-    first = last - count
+    last = node.add(node.reshape(node.cast(lengths, "int64"), (batch,)), 1)
+    first = node.subtract(last, count)
     return node.reshape(node.make("maximum", first, 0), (batch, 1))
 
 
@@ -112,12 +112,12 @@ def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr
 def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
     """``(batch, 1, length, total)``: whether a query sees a key: none after itself, of a window the last."""
     batch = node.shape(start)[0]
-    own = node.reshape(start, (batch, 1, 1)) + _steps(node, length, (1, length, 1))
+    own = node.add(node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
     keys = _steps(node, total, (1, 1, total))
-    seen = keys <= own
+    seen = node.less_equal(keys, own)
     window = node.attr("local_window_size", -1)
     if window > 0:
-        near = keys > own - window
+        near = node.greater(keys, node.subtract(own, window))
         seen = node.make("logical_and", seen, near)
     return node.reshape(seen, (batch, 1, length, total))
 
@@ -132,9 +132,9 @@ def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr,
     scores = node.reshape(scores, (batch, heads, length, total))
     softcap = node.attr("softcap", 0.0)
     if softcap:
-        scores = node.make("tanh", scores / softcap) * softcap
+        scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
     if bias is not None:
-        scores = scores + bias
+        scores = node.add(scores, bias)
     hidden = node.const(-math.inf if node.dtype(scores) != "float16" else -65504.0, node.dtype(scores))
     scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
     weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))

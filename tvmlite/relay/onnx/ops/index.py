@@ -95,7 +95,7 @@ def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
     rank = node.rank(indices)
     whole = node.cast(indices, "int64")
     depths = node.scalar(count)
-    whole = node.make("where", whole < 0, whole + depths, whole)
+    whole = node.make("where", node.less(whole, 0), node.add(whole, depths), whole)
     off, on = (node.reshape(node.slice(values, [0], [i], [i + 1]), ()) for i in (0, 1))
     axis = node.axis(node.attr("axis", -1), rank + 1)
     return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))

@@ -110,12 +110,12 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     else:
         made = node.make("nn.matmul", a, b, transpose_a=trans_a, transpose_b=trans_b)
     if alpha != 1.0:
-        made = made * node.const(_factor(node, alpha, dtype), dtype)
+        made = node.multiply(made, node.const(_factor(node, alpha, dtype), dtype))
     if c is None or beta == 0.0:
         return made
     if beta != 1.0:
-        c = c * node.const(_factor(node, beta, dtype), dtype)
-    return made + c
+        c = node.multiply(c, node.const(_factor(node, beta, dtype), dtype))
+    return node.add(made, c)
 
 
 def _factor(node: OnnxNode, value: float, dtype: str) -> float:
@@ -163,20 +163,20 @@ def _by_integers(
     if a_zero is not None:
         sums = Constant(weight.sum(0, dtype=np.int32) - b.shape[0] * zero, node.span)
         factor = _zero_point(node, node.cast(a_zero, "int32"), rows=True)
-        made = made - (factor * sums)
+        made = node.subtract(made, node.multiply(factor, sums))
     if zero.any():
         kept = node.rank(a) > 1
         sums = node.make("sum", node.cast(a, "int32"), axis=(-1,), keepdims=kept)
-        scaled = sums * Constant(zero, node.span)
-        made = made - scaled
+        scaled = node.multiply(sums, Constant(zero, node.span))
+        made = node.subtract(made, scaled)
     return made
 
 
 def as_uint8(node: OnnxNode, data: Expr, zero: Expr | None) -> tuple[Expr, Expr]:
     """int8 moved by 128, and its zero point, in int32."""
     zero = node.const(0, "int32") if zero is None else node.cast(zero, "int32")
-    moved = node.cast(node.cast(data, "int32") + 128, "uint8")
-    return moved, zero + 128
+    moved = node.cast(node.add(node.cast(data, "int32"), 128), "uint8")
+    return moved, node.add(zero, 128)
 
 
 def _zero_point(node: OnnxNode, zero: Expr, rows: bool) -> Expr:
@@ -193,7 +193,7 @@ def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
     if zero is None:
         return made
     zero = _zero_point(node, node.cast(zero, "int32"), rows)
-    return made - zero
+    return node.subtract(made, zero)
 
 
 @converter("Det", since=11)

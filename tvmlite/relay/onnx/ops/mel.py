@@ -55,12 +55,12 @@ def _at_run_time(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr
         node.make("strided_window", edges, begin=(k,), strides=(1,), shape=(count,)) for k in range(3)
     )
     at = node.cast(node.reshape(node.arange(rows), (rows, 1)), "float64")
-    rising = _slope(node, at - left, middle - left)
-    falling = _slope(node, right - at, right - middle)
-    upwards = node.make("where", left < middle, rising, node.const(1, "float64"))
-    inside = node.make("logical_and", at >= left, at <= middle)
+    rising = _slope(node, node.subtract(at, left), node.subtract(middle, left))
+    falling = _slope(node, node.subtract(right, at), node.subtract(right, middle))
+    upwards = node.make("where", node.less(left, middle), rising, node.const(1, "float64"))
+    inside = node.make("logical_and", node.greater_equal(at, left), node.less_equal(at, middle))
     made = node.make("where", inside, upwards, node.const(0, "float64"))
-    inside = node.make("logical_and", at >= middle, at < right)
+    inside = node.make("logical_and", node.greater_equal(at, middle), node.less(at, right))
     made = node.make("where", inside, falling, made)
     return node.cast(made, node.dtype_attr("output_datatype", "float32"))
 
@@ -69,26 +69,26 @@ def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, hig
     """Where the triangles begin and end: ``count + 2`` whole numbers, in float64, of bins of the spectrum."""
     first, last = (_mel(node, node.cast(node.reshape(x, ()), "float64")) for x in (low, high))
     points = dims.simplify(count + 2)
-    apart = (last - first) / node.scalar(points, "float64")
+    apart = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
     steps = node.cast(node.arange(points), "float64")
-    mels = steps * apart + first
-    hertz = node.make("exp", mels / 2595.0 * math.log(10))
-    hertz = (hertz - 1.0) * 700.0
-    scaled = hertz * node.scalar(dims.simplify(size + 1), "float64")
+    mels = node.add(node.multiply(steps, apart), first)
+    hertz = node.make("exp", node.multiply(node.divide(mels, 2595.0), math.log(10)))
+    hertz = node.multiply(node.subtract(hertz, 1.0), 700.0)
+    scaled = node.multiply(hertz, node.scalar(dims.simplify(size + 1), "float64"))
     per_second = node.cast(node.reshape(rate, ()), "float64")
-    found = node.make("floor", scaled / per_second)
+    found = node.make("floor", node.divide(scaled, per_second))
     least = node.make("min", found, axis=(0,), keepdims=False)
     most = node.make("max", found, axis=(0,), keepdims=False)
     half = node.scalar(dims.simplify(size // 2), "float64")
-    inside = node.make("logical_and", least >= 0.0, most <= half)
+    inside = node.make("logical_and", node.greater_equal(least, 0.0), node.less_equal(most, half))
     require(node, inside, "edges_inside")
     return found
 
 
 def _mel(node: OnnxNode, hertz: Expr) -> Expr:
-    ratio = hertz / 700.0 + 1.0
-    return node.make("log", ratio) * (2595 / math.log(10))
+    ratio = node.add(node.divide(hertz, 700.0), 1.0)
+    return node.multiply(node.make("log", ratio), 2595 / math.log(10))
 
 
 def _slope(node: OnnxNode, part: Expr, whole: Expr) -> Expr:
-    return part / node.make("maximum", whole, 1.0)
+    return node.divide(part, node.make("maximum", whole, 1.0))

@@ -50,7 +50,7 @@ def gelu(node: OnnxNode, data: Expr) -> Expr:
 @converter("BiasGelu", domain=DOMAIN)
 def bias_gelu(node: OnnxNode, data: Expr, bias: Expr) -> Expr:
     """BiasGelu: the exact Gelu of data plus bias, a vector along the last axis."""
-    return gelu_by(node, data + bias, "none")
+    return gelu_by(node, node.add(data, bias), "none")
 
 
 @converter("FastGelu", domain=DOMAIN)
@@ -62,7 +62,7 @@ def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
 @converter("QuickGelu", domain=DOMAIN)
 def quick_gelu(node: OnnxNode, data: Expr) -> Expr:
     """``x * sigmoid(alpha * x)``."""
-    return data * node.make("sigmoid", data * node.attr("alpha", 1.702))
+    return node.multiply(data, node.make("sigmoid", node.multiply(data, node.attr("alpha", 1.702))))
 
 
 # Products
@@ -91,7 +91,7 @@ def fused_matmul(node: OnnxNode, a: Expr, b: Expr) -> Expr:
         node.unsupported("transBatchA or transBatchB")
     a, b = transposed(node, a, b)
     made, alpha = matmul.matmul(node, a, b), node.attr("alpha", 1.0)
-    return made if alpha == 1.0 else made * alpha
+    return made if alpha == 1.0 else node.multiply(made, alpha)
 
 
 def transposed(node: OnnxNode, a: Expr, b: Expr) -> list[Expr]:
@@ -190,8 +190,8 @@ def product_of_codes(
     node: OnnxNode, a: Expr, b: Expr, a_scale: Expr, b_scale: Expr, a_zero: Expr | None, b_zero: Expr | None
 ) -> Expr:
     """The product of two quantised matrices, as reals."""
-    product, factor = matmul.matmul_integer(node, a, b, a_zero, b_zero), a_scale * b_scale
-    return node.cast(product, node.dtype(factor)) * factor
+    product, factor = matmul.matmul_integer(node, a, b, a_zero, b_zero), node.multiply(a_scale, b_scale)
+    return node.multiply(node.cast(product, node.dtype(factor)), factor)
 
 
 # Normalisations
@@ -217,7 +217,7 @@ def skip_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, beta: Expr | None = None, bias: Expr | None = None
 ) -> list[Expr | None]:
     """The normalised sum of both, and as the fourth output the sum itself."""
-    total = plus(data, bias) + skip
+    total = node.add(plus(data, bias), skip)
     shift = node.full(0, node.shape(gamma), node.dtype(gamma)) if beta is None else beta
     epsilon = node.attr("epsilon", 1e-12)
     made = node.make("nn.layer_norm", total, gamma, shift, axis=-1, epsilon=epsilon)
@@ -229,7 +229,7 @@ def skip_simplified_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, bias: Expr | None = None
 ) -> list[Expr | None]:
     """RMS normalization of the sum of data, skip and bias; the sum itself is the fourth output."""
-    total = plus(data, bias) + skip
+    total = node.add(plus(data, bias), skip)
     made = node.make("nn.rms_norm", total, gamma, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     return [made, None, None, total]
 
@@ -251,9 +251,9 @@ def embed_layer_norm(node: OnnxNode, words: Expr, segments: Expr | None, *more: 
         )
     batch, length = node.shape(words)
     places = node.arange(length) if places is None else places
-    total = _rows(node, word_table, words) + _rows(node, place_table, places)
+    total = node.add(_rows(node, word_table, words), _rows(node, place_table, places))
     if segments is not None and segment_table is not None:
-        total = total + _rows(node, segment_table, segments)
+        total = node.add(total, _rows(node, segment_table, segments))
     made = node.make("nn.layer_norm", total, gamma, beta, axis=-1, epsilon=node.attr("epsilon", 1e-12))
     if mask is None or not node.attr("mask_index_type", 1):
         count = node.full(0, (batch,), "int32")

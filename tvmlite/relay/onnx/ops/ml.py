@@ -50,7 +50,7 @@ def scaler(node: OnnxNode, data: Expr) -> Expr:
     data = node.cast(data, "float32")
     width = node.shape(data)[-1] if node.rank(data) else 1
     offset, scale = (_numbers(node, name, width) for name in ("offset", "scale"))
-    return (data - offset) * scale
+    return node.multiply(node.subtract(data, offset), scale)
 
 
 @converter("Normalizer", domain=DOMAIN)
@@ -64,10 +64,10 @@ def normalizer(node: OnnxNode, data: Expr) -> Expr:
         case "L1":
             over = node.make("sum", node.make("abs", rows), **along)
         case "L2":
-            over = node.make("sqrt", node.make("sum", rows * rows, **along))
+            over = node.make("sqrt", node.make("sum", node.multiply(rows, rows), **along))
         case _:
             node.bad(f"norm is {norm!r}, expected MAX, L1 or L2")
-    return node.make("where", node.make("equal", over, 0), rows, rows / over)
+    return node.make("where", node.make("equal", over, 0), rows, node.divide(rows, over))
 
 
 @converter("LinearRegressor", domain=DOMAIN)
@@ -83,14 +83,14 @@ def linear_regressor(node: OnnxNode, data: Expr) -> Expr:
     if intercepts:
         if len(intercepts) != targets:
             node.bad(f"{len(intercepts)} intercepts for {targets} targets")
-        made = made + np.asarray(intercepts, np.float32)
+        made = node.add(made, np.asarray(intercepts, np.float32))
     return transformed(node, made, node.attr("post_transform", "NONE"))
 
 
 @converter("Binarizer", domain=DOMAIN)
 def binarizer(node: OnnxNode, data: Expr) -> Expr:
     """1 for elements greater than a threshold, else 0."""
-    return node.cast(data > node.attr("threshold", 0.0), node.dtype(data))
+    return node.cast(node.greater(data, node.attr("threshold", 0.0)), node.dtype(data))
 
 
 @converter("ArrayFeatureExtractor", domain=DOMAIN)

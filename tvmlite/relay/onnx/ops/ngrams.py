@@ -36,9 +36,9 @@ def tf_idf(node: OnnxNode, data: Expr) -> Expr:
     if len(weights) != len(columns):
         node.bad(f"{len(weights)} weights for {len(columns)} n-grams")
     if mode == "IDF":
-        counts = node.cast(counts > 0, "float32")
+        counts = node.cast(node.greater(counts, 0), "float32")
     if mode != "TF":
-        counts = counts * node.const(weights, "float32")
+        counts = node.multiply(counts, node.const(weights, "float32"))
     places = np.zeros((len(columns), width), np.float32)
     places[np.arange(len(columns)), columns] = 1
     made = node.make("nn.dense", counts, node.const(places.T, "float32"))
@@ -61,7 +61,7 @@ def _counts(node: OnnxNode, data: Expr) -> Expr:
         fitting = [r for r in reaches if (size - 1) * r < length and shortest <= size <= longest]
         found = [_matches(node, data, grams, reach) for reach in fitting] if len(grams) else []
         if found:
-            parts.append(functools.reduce(lambda a, b: a + b, found))
+            parts.append(functools.reduce(lambda a, b: node.add(a, b), found))
         elif len(grams):
             parts.append(node.full(0, (batch, len(grams)), "float32"))
     if not parts:

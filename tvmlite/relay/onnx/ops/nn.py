@@ -265,7 +265,9 @@ def lp_pool(node: OnnxNode, data: Expr) -> Expr:
     powers = size if p == 1 else node.make("power", size, p)
     powers = pad_spatial(node, powers, window.pooled_padding(data), 0.0)
     attrs = {"pool_size": window.kernel, **window.attrs, "count_include_pad": True}
-    total = node.make(f"nn.avg_pool{len(window.kernel)}d", powers, **attrs) * math.prod(window.kernel)
+    total = node.multiply(
+        node.make(f"nn.avg_pool{len(window.kernel)}d", powers, **attrs), math.prod(window.kernel)
+    )
     return total if p == 1 else node.make("power", total, 1 / p)
 
 

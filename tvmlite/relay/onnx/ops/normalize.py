@@ -49,8 +49,8 @@ def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
 def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     """Of halves, every step rounded to a half: what ONNX's own results are, to the last bit."""
     top = node.make("max", data, axis=(axis,), keepdims=True)
-    powers = node.make("exp", data - top)
-    return powers / node.make("sum", powers, axis=(axis,), keepdims=True)
+    powers = node.make("exp", node.subtract(data, top))
+    return node.divide(powers, node.make("sum", powers, axis=(axis,), keepdims=True))
 
 
 @converter("BatchNormalization")
@@ -75,11 +75,13 @@ def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Ex
     axes = (0, *range(2, node.rank(data)))
     momentum = node.attr("momentum")
     batch_mean, batch_var = moments(node, data, axes)
-    made = (data - batch_mean) / _deviation(node, batch_var)
-    made = made * _channelwise(node, scale, node.rank(data))
-    made = made + _channelwise(node, bias, node.rank(data))
+    made = node.divide(node.subtract(data, batch_mean), _deviation(node, batch_var))
+    made = node.multiply(made, _channelwise(node, scale, node.rank(data)))
+    made = node.add(made, _channelwise(node, bias, node.rank(data)))
     running = [
-        (old * momentum + node.reshape(new, node.shape(old)) * (1 - momentum))
+        node.add(
+            node.multiply(old, momentum), node.multiply(node.reshape(new, node.shape(old)), 1 - momentum)
+        )
         for old, new in ((mean, batch_mean), (var, batch_var))
     ]
     return [made, *running]
@@ -88,12 +90,12 @@ def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Ex
 def moments(node: OnnxNode, data: Expr, axes: tuple[int, ...]) -> tuple[Expr, Expr]:
     """The mean and the variance over ``axes``, which stay as 1s."""
     mean = node.make("mean", data, axis=axes, keepdims=True)
-    gap = data - mean
-    return mean, node.make("mean", gap * gap, axis=axes, keepdims=True)
+    gap = node.subtract(data, mean)
+    return mean, node.make("mean", node.multiply(gap, gap), axis=axes, keepdims=True)
 
 
 def _deviation(node: OnnxNode, variance: Expr) -> Expr:
-    return node.make("sqrt", variance + node.attr("epsilon"))
+    return node.make("sqrt", node.add(variance, node.attr("epsilon")))
 
 
 def _channelwise(node: OnnxNode, value: Expr, rank: int) -> Expr:
@@ -127,11 +129,11 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
         return node.make("nn.layer_norm", data, scale, shift, axis=-1, epsilon=node.attr("epsilon"))
     work = "float32" if dtypes.bits(dtype) < 32 and node.attr("stash_type") == 1 else dtype
     mean, variance = moments(node, node.cast(data, work), tuple(range(axis, len(shape))))
-    inverse = node.const(1, work) / _deviation(node, variance)
-    made = (node.cast(data, work) - mean) * inverse
-    made = node.cast(made, dtype) * scale
+    inverse = node.divide(node.const(1, work), _deviation(node, variance))
+    made = node.multiply(node.subtract(node.cast(data, work), mean), inverse)
+    made = node.multiply(node.cast(made, dtype), scale)
     if bias is not None:
-        made = made + bias
+        made = node.add(made, bias)
     return [made, mean, inverse] if statistics else made
 
 
@@ -144,9 +146,9 @@ def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
         return node.make("nn.rms_norm", data, scale, axis=-1, epsilon=node.attr("epsilon"))
     work = "float32" if dtypes.bits(dtype) < 32 else dtype
     wide = node.cast(data, work)
-    square = node.make("mean", wide * wide, axis=tuple(range(axis, len(shape))), keepdims=True)
-    made = node.cast(wide / _deviation(node, square), dtype)
-    return made * scale
+    square = node.make("mean", node.multiply(wide, wide), axis=tuple(range(axis, len(shape))), keepdims=True)
+    made = node.cast(node.divide(wide, _deviation(node, square)), dtype)
+    return node.multiply(made, scale)
 
 
 @converter("MeanVarianceNormalization", since=9)
@@ -154,8 +156,8 @@ def mean_variance(node: OnnxNode, data: Expr) -> Expr:
     """MeanVarianceNormalization over ``axes``, by default 0, 2 and 3; 1e-9 is added to the deviation."""
     axes = tuple(sorted(node.axes(node.attr("axes", [0, 2, 3]), node.rank(data))))
     mean, variance = moments(node, data, axes)
-    root = node.make("sqrt", variance) + 1e-9
-    return (data - mean) / root
+    root = node.add(node.make("sqrt", variance), 1e-9)
+    return node.divide(node.subtract(data, mean), root)
 
 
 @converter("LpNormalization")
@@ -165,13 +167,13 @@ def lp_norm(node: OnnxNode, data: Expr) -> Expr:
     if p == 1:
         norm = node.make("sum", node.make("abs", data), axis=(axis,), keepdims=True)
     elif p == 2:
-        squares = data * data
+        squares = node.multiply(data, data)
         norm = node.make("sqrt", node.make("sum", squares, axis=(axis,), keepdims=True))
     else:
         node.bad(f"p is {p}, expected 1 or 2")
     zero = node.make("equal", norm, 0)
     safe = node.make("where", zero, node.const(1, node.dtype(data)), norm)
-    return data / safe
+    return node.divide(data, safe)
 
 
 @converter("LRN")
@@ -186,7 +188,7 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
         node.bad(f"size is {size} and data is {show_shape(shape)}, expected at least 1, and channels")
     before = (size - 1) // 2
     width = ((0, 0), (before, size - 1 - before), *((0, 0),) * (rank - 2))
-    squares = data * data
+    squares = node.multiply(data, data)
     wide = node.make("nn.pad", squares, pad_width=width, pad_value=0.0)
     total: Expr | None = None
     for start in range(size):
@@ -198,10 +200,10 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
             strides=(1,),
             axes=(1,),
         )
-        total = part if total is None else total + part
+        total = part if total is None else node.add(total, part)
     assert total is not None
-    base = total * (alpha / size) + bias
+    base = node.add(node.multiply(total, alpha / size), bias)
     if math.isclose(beta, 0.75):  # x ** -0.75 is the product of two inverse roots: quicker than a power
         root = node.make("sqrt", base)
-        return data / (root * node.make("sqrt", root))
-    return data / node.make("power", base, beta)
+        return node.divide(data, node.multiply(root, node.make("sqrt", root)))
+    return node.divide(data, node.make("power", base, beta))

@@ -145,14 +145,14 @@ def _plain(node: OnnxNode, function: Function) -> Activation:
     if name == "relu":
         return lambda x: node.make("nn.relu", x)
     if name == "softsign":
-        return lambda x: x / (node.make("abs", x) + 1)
+        return lambda x: node.divide(x, node.add(node.make("abs", x), 1))
     if name == "affine":
-        return lambda x: x * a + b
+        return lambda x: node.add(node.multiply(x, a), b)
     if name == "leakyrelu":
         return lambda x: node.make("nn.leaky_relu", x, alpha=a)
     if name == "scaledtanh":
-        return lambda x: node.make("tanh", x * b) * a
-    return lambda x: node.make("clip", x * a + b, a_min=0.0, a_max=1.0)
+        return lambda x: node.multiply(node.make("tanh", node.multiply(x, b)), a)
+    return lambda x: node.make("clip", node.add(node.multiply(x, a), b), a_min=0.0, a_max=1.0)
 
 
 Step = Callable[[_Layer, _Direction, Expr, tuple[Expr, ...]], tuple[Expr, ...]]
@@ -174,7 +174,7 @@ def _run(
             outputs[time] = states[0]
             continue
         limit = node.reshape(layer.lengths, (layer.batch, 1))
-        inside = limit > node.const(time, node.dtype(limit))
+        inside = node.greater(limit, node.const(time, node.dtype(limit)))
         states = tuple(node.make("where", inside, n, old) for n, old in zip(new, states, strict=True))
         outputs[time] = node.make("where", inside, new[0], node.const(0, node.dtype(new[0])))
     return [outputs[time] for time in range(layer.steps)], states
@@ -240,9 +240,9 @@ def _scanned(
         product, recurrence, parameters = _operands(layer, one, flat, quantized)
         between = [*([] if (given := extra[one.number]) is None else [given]), *parameters]
         if one.bias is not None:
-            product = product + one.bias[0]
+            product = node.add(product, one.bias[0])
         if one.bias is not None and operator != "nn.gru_scan":
-            product = product + one.bias[1]
+            product = node.add(product, one.bias[1])
         call = node.make(
             operator,
             node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
@@ -290,7 +290,7 @@ def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
 
 def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
     made = node.make("nn.dense", data, weight)
-    return made if bias is None else made + bias
+    return made if bias is None else node.add(made, bias)
 
 
 @converter("RNN")
@@ -344,19 +344,19 @@ def _gru_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...])
     new = _parts(node, _linear(node, x, one.weight, given), 3, hidden, 1)
     if node.attr("linear_before_reset", 0):
         old = _parts(node, _linear(node, state, one.recurrence, kept), 3, hidden, 1)
-        update, reset = (gate(a + b) for a, b in zip(new[:2], old[:2], strict=True))
-        proposal = candidate(new[2] + reset * old[2])
+        update, reset = (gate(node.add(a, b)) for a, b in zip(new[:2], old[:2], strict=True))
+        proposal = candidate(node.add(new[2], node.multiply(reset, old[2])))
     else:
         weights = _parts(node, one.recurrence, 3, hidden, 0)
         biases = [None] * 3 if kept is None else _parts(node, kept, 3, hidden, 0)
         update, reset = (
-            gate(a + _linear(node, state, w, b))
+            gate(node.add(a, _linear(node, state, w, b)))
             for a, w, b in zip(new[:2], weights[:2], biases[:2], strict=True)
         )
-        masked = reset * state
-        proposal = candidate(new[2] + _linear(node, masked, weights[2], biases[2]))
-    rest = node.const(1, node.dtype(update)) - update
-    made = rest * proposal + update * state
+        masked = node.multiply(reset, state)
+        proposal = candidate(node.add(new[2], _linear(node, masked, weights[2], biases[2])))
+    rest = node.subtract(node.const(1, node.dtype(update)), update)
+    made = node.add(node.multiply(rest, proposal), node.multiply(update, state))
     return (made,)
 
 
@@ -400,20 +400,20 @@ def _lstm_step(
     node = layer.node
     given, kept = one.bias or (None, None)
     hidden, cell = states
-    total = _linear(node, x, one.weight, given) + _linear(node, hidden, one.recurrence, kept)
+    total = node.add(_linear(node, x, one.weight, given), _linear(node, hidden, one.recurrence, kept))
     i, o, f, c = _parts(node, total, 4, layer.hidden, 1)
     gate, inner, outer = one.activations
 
     def looking(value: Expr, at: Expr, which: int) -> Expr:
         if windows is None:
             return value
-        return value + at * windows[which]
+        return node.add(value, node.multiply(at, windows[which]))
 
     i = gate(looking(i, cell, 0))
     if node.attr("input_forget", 0):
-        f = node.const(1, node.dtype(i)) - i
+        f = node.subtract(node.const(1, node.dtype(i)), i)
     else:
         f = gate(looking(f, cell, 2))
-    new = f * cell + i * inner(c)
+    new = node.add(node.multiply(f, cell), node.multiply(i, inner(c)))
     o = gate(looking(o, new, 1))
-    return o * outer(new), new
+    return node.multiply(o, outer(new)), new

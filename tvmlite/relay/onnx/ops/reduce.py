@@ -19,7 +19,9 @@ def _log_sum_exp(node: OnnxNode, data: Expr, over: Over) -> Expr:
     """Less the maximum first, so that the exponentials stay finite."""
     top = over("max", data, keepdims=True)
     top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
-    made = node.make("log", over("sum", node.make("exp", data - top), keepdims=True)) + top
+    made = node.add(
+        node.make("log", over("sum", node.make("exp", node.subtract(data, top)), keepdims=True)), top
+    )
     return over("squeeze", made)
 
 
@@ -28,8 +30,8 @@ _PLAIN = {"Sum": "sum", "Mean": "mean", "Prod": "prod", "Max": "max", "Min": "mi
 _FORMULAS: dict[str, Callable[[OnnxNode, Expr, Over], Expr]] = {
     **{f"Reduce{name}": lambda node, x, over, one=one: over(one, x) for name, one in _PLAIN.items()},
     "ReduceL1": lambda node, x, over: over("sum", node.make("abs", x)),
-    "ReduceSumSquare": lambda node, x, over: over("sum", x * x),
-    "ReduceL2": lambda node, x, over: node.make("sqrt", over("sum", x * x)),
+    "ReduceSumSquare": lambda node, x, over: over("sum", node.multiply(x, x)),
+    "ReduceL2": lambda node, x, over: node.make("sqrt", over("sum", node.multiply(x, x))),
     "ReduceLogSum": lambda node, x, over: node.make("log", over("sum", x)),
     "ReduceLogSumExp": _log_sum_exp,
 }

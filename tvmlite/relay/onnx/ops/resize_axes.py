@@ -16,6 +16,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.arithmetic import Operand
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.ops.resize_taps import NumpyNumbers, coordinate, rounded
@@ -35,34 +36,41 @@ class GraphNumbers:
     node: OnnxNode
     dtype: str
 
-    def number(self, value: Any) -> Expr:
+    def tensor(self, value: Any) -> Expr:
         """``value`` as a tensor; itself if it is one."""
         if isinstance(value, Expr):
             return value
         is_dim = isinstance(value, e.Expr)
         return self.node.scalar(value, self.dtype) if is_dim else self.node.const(value, self.dtype)
 
-    def floor(self, x: Expr) -> Expr:
+    def number(self, value: Any) -> Operand:
+        """``value``, a tensor or what becomes one, in formulas."""
+        return value if isinstance(value, Operand) else Operand(self.node, self.tensor(value))
+
+    def _made(self, name: str, *operands: Operand) -> Operand:
+        return Operand(self.node, self.node.make(name, *(one.tensor for one in operands)))
+
+    def floor(self, x: Operand) -> Operand:
         """The greatest whole number that is not above ``x``, still a float."""
-        return self.node.make("floor", x)
+        return self._made("floor", x)
 
-    def ceil(self, x: Expr) -> Expr:
+    def ceil(self, x: Operand) -> Operand:
         """The least whole number that is not below ``x``, still a float."""
-        return self.node.make("ceil", x)
+        return self._made("ceil", x)
 
-    def absolute(self, x: Expr) -> Expr:
+    def absolute(self, x: Operand) -> Operand:
         """``|x|``."""
-        return self.node.make("abs", x)
+        return self._made("abs", x)
 
-    def either(self, condition: Any, a: Expr, b: Expr) -> Expr:
+    def either(self, condition: Any, a: Operand, b: Operand) -> Operand:
         """``a`` where ``condition`` holds, of tensors or of dimensions, else ``b``."""
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
-        return self.node.make("where", condition, a, b)
+        return self._made("where", condition, a, b)
 
-    def one_of(self, a: Expr, b: Expr) -> Expr:
+    def one_of(self, a: Operand, b: Operand) -> Operand:
         """Whether at least one of two conditions holds, element by element."""
-        return self.node.make("logical_or", a, b)
+        return self._made("logical_or", a, b)
 
 
 @dataclass(frozen=True)
@@ -100,14 +108,14 @@ def resized(
     masks: list[Expr] = []
     for axis in _axes(numbers, node.shape(data), axes, scales, sizes, roi):
         positions = node.cast(node.arange(axis.extent), numbers.dtype)
-        source = _sources(numbers, axis, mode, positions)
+        source = _sources(numbers, axis, mode, numbers.number(positions))
         if mode == "tf_crop_and_resize":
             last = numbers.number(axis.have) - 1
             column = [axis.extent if k == axis.place else 1 for k in range(node.rank(data))]
-            masks.append(node.reshape(numbers.one_of(source < 0, source > last), column))
+            masks.append(node.reshape(numbers.one_of(source < 0, source > last).tensor, column))
         if method == "nearest_neighbor":
             settings = {"coordinate_transformation_mode": mode, "rounding_method": rounding}
-            index = node.cast(rounded(settings, numbers, source), "int64")
+            index = node.cast(rounded(settings, numbers, source).tensor, "int64")
             made = node.make("take", made, index, axis=axis.place)
         else:
             made = _filtered(numbers, made, axis, source, method)
@@ -135,7 +143,9 @@ def _axes(
         extents, factors = _scaled(numbers, have, scales)
     elif policy == "stretch":
         extents = list(sizes or ())
-        factors = [numbers.number(n) / numbers.number(d) for n, d in zip(extents, have, strict=True)]
+        factors = [
+            node.divide(numbers.tensor(n), numbers.tensor(d)) for n, d in zip(extents, have, strict=True)
+        ]
     else:
         extents, factor = _kept_ratio(numbers, have, list(sizes or ()), policy)
         factors = [factor] * count
@@ -156,8 +166,8 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     node = numbers.node
     wide = node.cast(scales, "float64")
     lengths = node.cast(node.make("shape_value", values=tuple(have), dtype="int64"), "float64")
-    exact = wide * lengths
-    legal = node.make("logical_and", wide > 0, exact < LONGEST)
+    exact = node.multiply(wide, lengths)
+    legal = node.make("logical_and", node.greater(wide, 0), node.less(exact, LONGEST))
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
     bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
     return list(bound), _one_by_one(numbers, scales, len(have))
@@ -183,7 +193,7 @@ def _kept_ratio(
         bottom = e.Select(better, e.convert(extent, e.INDEX), bottom)
     up, down = name_dims(node, [top, bottom], "ratio")
     extents = [(up * d * 2 + down) // (down * 2) for d in have]
-    return name_dims(node, extents, "kept"), numbers.number(up) / numbers.number(down)
+    return name_dims(node, extents, "kept"), node.divide(numbers.tensor(up), numbers.tensor(down))
 
 
 def _sources(numbers: Any, axis: Axis, mode: str, x: Any) -> Any:
@@ -203,17 +213,18 @@ def _corner(numbers: Any, axis: Axis) -> Any:
     return numbers.either(last > 0, ended, numbers.number(0))
 
 
-def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Expr, method: str) -> Expr:
+def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Operand, method: str) -> Expr:
     """The weighted sums of the taps around each ``source``."""
     node = numbers.node
     steps, width = _steps(numbers, axis, method)
-    column = node.reshape(source, (axis.extent, 1))
-    at, weights = _taps(node, numbers, column, steps, width, axis.have, method)
-    taken = node.make("take", data, node.cast(at, "int64"), axis=axis.place)
+    column = numbers.number(node.reshape(source.tensor, (axis.extent, 1)))
+    at, factors = _taps(node, numbers, column, numbers.number(steps), width, axis.have, method)
+    weights = factors.tensor
+    taken = node.make("take", data, node.cast(at.tensor, "int64"), axis=axis.place)
     shape = [1] * node.rank(taken)
     pair: Sequence[Dim] = node.shape(weights)
     shaped = [*shape[: axis.place], *pair, *shape[axis.place + 2 :]]
-    product = taken * node.reshape(weights, shaped)
+    product = node.multiply(taken, node.reshape(weights, shaped))
     return node.make("sum", product, axis=(axis.place + 1,), keepdims=False)
 
 
@@ -226,10 +237,10 @@ def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr |
     width = node.make("minimum", axis.scale, 1)
     first = numbers.floor(numbers.number(-_REACH[method]) / width) + 1
     count = numbers.number(2) - first * 2
-    whole = node.reshape(node.cast(count, "int64"), (1,))
+    whole = node.reshape(node.cast(count.tensor, "int64"), (1,))
     (taps,) = bind_dims(node, whole, ["taps"])
     steps = node.cast(node.arange(taps), numbers.dtype)
-    return node.reshape(steps, (1, taps)) + first, width
+    return node.add(node.reshape(steps, (1, taps)), first.tensor), width
 
 
 def _taps(
@@ -254,8 +265,8 @@ def _taps(
 
 
 def _row_sums(node: OnnxNode, weights: Any) -> Any:
-    if isinstance(weights, Expr):
-        return node.make("sum", weights, axis=(1,), keepdims=True)
+    if isinstance(weights, Operand):
+        return Operand(node, node.make("sum", weights.tensor, axis=(1,), keepdims=True))
     return weights.sum(1, keepdims=True)
 
 

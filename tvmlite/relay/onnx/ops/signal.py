@@ -113,7 +113,7 @@ def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bo
         parts = parts[:1]
     if inverse:
         divisor = float(size) if isinstance(size, int) else node.scalar(size, "float64")
-        parts = tuple((p / divisor) for p in parts)
+        parts = tuple(node.divide(p, divisor) for p in parts)
     elif onesided and known:
         parts = tuple(node.slice(p, [1], [0], [half]) for p in parts)
     parts = tuple(node.cast(p, dtype) for p in parts)
@@ -137,7 +137,7 @@ def _with_conjugates(node: OnnxNode, data: Complex, count: Dim, size: Dim) -> Co
     """
     if not isinstance(size, int) or not isinstance(count, int):
         weights = _multiplicity(node, count, size)
-        return _each(data, lambda p: p * weights)
+        return _each(data, lambda p: node.multiply(p, weights))
     real, imaginary = data
     if imaginary is not None:
         imaginary = _without_constant(node, imaginary, count, size)
@@ -147,7 +147,7 @@ def _with_conjugates(node: OnnxNode, data: Complex, count: Dim, size: Dim) -> Co
     flipped = node.const(mirrored, "int64")
     real = node.many("concatenate", [real, node.make("take", real, flipped, axis=1)], axis=1)
     if imaginary is not None:
-        tail = -node.make("take", imaginary, flipped, axis=1)
+        tail = node.negative(node.make("take", imaginary, flipped, axis=1))
         imaginary = node.many("concatenate", [imaginary, tail], axis=1)
     return real, imaginary
 
@@ -158,7 +158,7 @@ def _multiplicity(node: OnnxNode, count: Dim, size: Dim) -> Expr:
     A real signal has no imaginary part at the ends, where the sines are 0.
     """
     at = node.arange(count)
-    middle = node.make("equal", at * 2, node.scalar(size))
+    middle = node.make("equal", node.multiply(at, 2), node.scalar(size))
     single = node.make("logical_or", node.make("equal", at, 0), middle)
     return node.make("where", single, node.const(1, "float64"), node.const(2, "float64"))
 
@@ -225,8 +225,8 @@ def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tup
     real, imaginary = data
     cosine, sine = (node.const(part[None], node.dtype(real)) for part in (np.real(factor), np.imag(factor)))
     return (
-        real * cosine - imaginary * sine,
-        real * sine + imaginary * cosine,
+        node.subtract(node.multiply(real, cosine), node.multiply(imaginary, sine)),
+        node.add(node.multiply(real, sine), node.multiply(imaginary, cosine)),
     )
 
 
@@ -236,8 +236,8 @@ def _by_matrix(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) 
     if imaginary is None:
         return node.make("nn.dense", real, cosine), node.make("nn.dense", real, sine)
     return (
-        node.make("nn.dense", real, cosine) - node.make("nn.dense", imaginary, sine),
-        node.make("nn.dense", real, sine) + node.make("nn.dense", imaginary, cosine),
+        node.subtract(node.make("nn.dense", real, cosine), node.make("nn.dense", imaginary, sine)),
+        node.add(node.make("nn.dense", real, sine), node.make("nn.dense", imaginary, cosine)),
     )
 
 
@@ -246,11 +246,11 @@ def _matrices(node: OnnxNode, count: Dim, taken: Dim, size: Dim, sign: int, dtyp
     if isinstance(size, int) and isinstance(count, int) and isinstance(taken, int):
         angles = 2 * np.pi * (np.outer(np.arange(count), np.arange(taken)) % size) / size
         return node.const(np.cos(angles), dtype), node.const(sign * np.sin(angles), dtype)
-    products = node.reshape(node.arange(count), (count, 1)) * node.arange(taken)
+    products = node.multiply(node.reshape(node.arange(count), (count, 1)), node.arange(taken))
     rest = node.cast(node.make("floor_mod", products, node.scalar(size)), dtype)
-    angle = rest / node.scalar(size, dtype) * (2 * np.pi)
+    angle = node.multiply(node.divide(rest, node.scalar(size, dtype)), 2 * np.pi)
     sine = node.make("sin", angle)
-    return node.make("cos", angle), sine if sign > 0 else -sine
+    return node.make("cos", angle), sine if sign > 0 else node.negative(sine)
 
 
 @converter("STFT", since=17)
@@ -277,14 +277,14 @@ def stft(
     onesided = node.flag("onesided")
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
-    starts = node.arange(frames) * node.scalar(hop)
+    starts = node.multiply(node.arange(frames), node.scalar(hop))
     starts = node.reshape(starts, (frames, 1))
-    places = starts + node.arange(size)
+    places = node.add(starts, node.arange(size))
     parts: list[Expr | None] = []
     for part in _parts(node, data):
         cut = node.make("take", part, places, axis=1)
         if window is not None:
-            cut = cut * _window(node, window, size)
+            cut = node.multiply(cut, _window(node, window, size))
         parts.append(node.reshape(cut, (dims.simplify(batch * frames), size)))
     real, imaginary = parts[0], parts[1] if len(parts) > 1 else None
     assert real is not None

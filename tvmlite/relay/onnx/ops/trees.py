@@ -104,15 +104,15 @@ def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any)
     weights[: len(trees.weights)] = trees.weights
     if (nodes[:, 0] >= width).any():
         signs = node.const([[1], [-1]], dtype)
-        both = node.make("expand_dims", rows, axis=1) * signs
+        both = node.multiply(node.make("expand_dims", rows, axis=1), signs)
         rows = node.reshape(both, (node.shape(rows)[0], 2 * width))
     tables = [node.const(trees.roots, "uint32"), node.const(nodes, "uint32")]
     tables += [node.const(thresholds, dtype), node.const(weights, dtype)]
     made = node.make("tree_ensemble", rows, *tables, aggregate=name)
     if aggregate == "AVERAGE":
-        made = made / len(trees.roots)
+        made = node.divide(made, len(trees.roots))
     if base is not None and len(base):
-        made = made + node.const(np.asarray(base), dtype)
+        made = node.add(made, node.const(np.asarray(base), dtype))
     return made
 
 
@@ -209,10 +209,10 @@ def _of_two(
     score = node.cast(_scores(node, trees, rows, "SUM", base), "float32")
     if weighted == 0 and (how not in ("NONE", "LOGISTIC") or (how == "LOGISTIC" and positive)):
         node.unsupported(f"post_transform {how!r} of two classes of which one has weights")
-    other = 1.0 - score if positive else -score
+    other = node.subtract(1.0, score) if positive else node.negative(score)
     if weighted == 1:
-        other = score * 0.0
-    second = node.cast(score > (0.5 if positive else 0.0), "int64")
+        other = node.multiply(score, 0.0)
+    second = node.cast(node.greater(score, 0.5 if positive else 0.0), "int64")
     made = node.many("concatenate", [other, score], axis=1)
     return [_label(node, node.reshape(second, (node.shape(rows)[0],)), labels), transformed(node, made, how)]
 

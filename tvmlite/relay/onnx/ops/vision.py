@@ -54,7 +54,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     for axis, extent in enumerate(extents):  # the last axis is x, which is the first row
         line = _line(node, extent, node.dtype(theta), node.flag("align_corners"))
         shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
-        made = made + column(rank - 1 - axis) * shaped
+        made = node.add(made, node.multiply(column(rank - 1 - axis), shaped))
     return made
 
 
@@ -62,8 +62,8 @@ def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
     """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
     places = node.arange(extent)
     parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
-    double = places * 2 + (0 if aligned else 1)
-    return node.cast(double, dtype) / node.cast(parts, dtype) - 1
+    double = node.add(node.multiply(places, 2), 0 if aligned else 1)
+    return node.subtract(node.divide(node.cast(double, dtype), node.cast(parts, dtype)), 1)
 
 
 @converter("RoiAlign", since=10)

@@ -30,8 +30,10 @@ def storage(function: ir.Function) -> ir.Function:
     greatest value over them can be found: else a ScheduleError names the buffer. A function that asks for the
     number of threads has a workspace, if of no bytes: the number is passed with it.
     """
-    planner = _Storage(function, analyzer_of_function(threads=True))
-    body = planner.stmt(function.body)
+    body, planner = function.body, _Storage(function)
+    if any(isinstance(node, ir.Allocate) for node in reachable(body)):
+        planner.analyzer = analyzer_of_function(threads=True)
+        body = planner.stmt(body)
     if planner.workspace is None and any(node is ir.THREADS for node in reachable(body)):
         planner.workspace = e.const(0, e.INDEX)
     if body is function.body and planner.workspace is function.workspace:
@@ -40,8 +42,10 @@ def storage(function: ir.Function) -> ir.Function:
 
 
 class _Storage(Walker):
-    def __init__(self, function: ir.Function, analyzer: Analyzer) -> None:
-        self.analyzer, self.function = analyzer, function
+    analyzer: Analyzer
+
+    def __init__(self, function: ir.Function) -> None:
+        self.function = function
         self.workspace = function.workspace
         self.loops: list[e.Var] = []
         self.parallel = False

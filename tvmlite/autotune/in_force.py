@@ -1,6 +1,8 @@
 """What AutoTVM's ``get_config`` and ``apply_history_best`` speak of: the configuration of the task being run.
 
-A schedule function that takes ``config`` and ``target`` as keywords is given both, and needs none of this.
+AutoTVM's templates ask for it by a call without arguments, so it is kept in a context variable: the only one
+in tvmlite, and only ``autotune.template`` sets it. A schedule function that takes ``config`` and ``target``
+as keywords is given both, and needs none of this; so are all of our own.
 """
 
 from __future__ import annotations
