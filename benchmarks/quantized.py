@@ -1,0 +1,268 @@
+"""Models in 8 bits, as onnxruntime's quantizer makes them, against ONNX Runtime and OpenVINO, in turns.
+
+    python benchmarks/quantized.py --threads 1 2 --rounds 10
+    python benchmarks/quantized.py resnet50 --threads 1
+    python benchmarks/quantized.py --kernels             products and convolutions against the VNNI peak
+
+The models of ``models.py`` are quantized by ``onnxruntime.quantization`` (QDQ, weights by channel, data in
+uint8) on seeded random inputs. A row gives milliseconds, medians of all turns; the best peer's time over ours
+(bar: 1.15); our float32's over ours (bars: 3.2 for resnet50, 3 for bert_base); and how many steps of its last
+rounding the output is off from ONNX Runtime's (bar: 1; only where the model rounds its output). The load is
+printed with each row.
+
+``--kernels`` compiles single operators and prints what share of the peak of ``vpdpbusd`` they reach, which is
+measured in turns with them (bar: 0.9), and how much quicker than in float32 depthwise convolutions are (1.3).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import networks
+import numpy as np
+import onnx
+from models import PAUSE, TURN, inputs_of
+from runtimes import Run, peers
+from turns import CLOCKS, in_turns, turn
+
+from tvmlite import relay, runtime
+from tvmlite.driver import compile
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Constant, Expr, Module, Var
+from tvmlite.relay.ir.op import make
+
+MODELS = ("resnet50", "bert_base", "mobilenet_v2", "minilm")
+EXAMPLES = 4
+"""Random inputs that a model is calibrated with."""
+
+PEER_BAR, STEP_BAR = 1.15, 1.0
+FLOAT_BARS = {"resnet50": 3.2, "bert_base": 3.0}
+KERNEL_BAR, DEPTHWISE_BAR = 0.9, 1.3
+
+PRODUCTS = ((1024, 1024, 1024), (128, 768, 3072), (128, 3072, 768))
+"""Rows, depth, columns."""
+
+CONVOLUTIONS = (
+    (64, 64, 56, 3), (128, 128, 28, 3), (256, 256, 14, 3), (512, 512, 7, 3),
+    (256, 64, 56, 1), (64, 256, 56, 1), (512, 128, 28, 1), (128, 512, 28, 1),
+    (1024, 256, 14, 1), (256, 1024, 14, 1),
+)  # fmt: skip
+"""ResNet-50's: input channels, output channels, pixels a side, window."""
+
+DEPTHWISE = ((32, 112, 1), (96, 112, 2), (144, 56, 1), (192, 28, 1), (384, 14, 1), (960, 7, 1))
+"""MobileNetV2's: channels, pixels a side, stride; windows of 3x3."""
+
+
+def main() -> int:
+    """Print the table; 1 if a row is over its bar."""
+    options = _options()
+    if len(options.threads) > 1:  # OpenVINO keeps to the first number of threads that a process gives it
+        command = [sys.executable, *sys.argv, "--threads"]
+        codes = [subprocess.run([*command, str(count)]).returncode for count in options.threads]
+        return int(any(codes))
+    (threads,) = options.threads
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    runtime.set_num_threads(threads)
+    if options.kernels:
+        rows = list(_kernel_rows(options.rounds))
+        return int(not all(rows))
+    print(f"{'model':14} threads   tvmlite  onnxruntime  openvino  float32   peer/ours  float32/ours  steps")
+    rows = [_model_row(name, threads, options.rounds) for name in options.models or MODELS]
+    return int(not all(rows))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", choices=[*networks.names(), []], help=f"default: {MODELS}")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
+    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+    parser.add_argument("--kernels", action="store_true", help="single operators, on one thread")
+    return parser.parse_args()
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+
+def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
+    """``model`` with QuantizeLinear and DequantizeLinear, by onnxruntime's quantizer."""
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Examples(quantization.CalibrationDataReader):
+        """Seeded random inputs."""
+
+        def __init__(self) -> None:
+            self.left = iter([inputs_of(model) for _ in range(EXAMPLES)])
+
+        def get_next(self):
+            return next(self.left, None)
+
+    with tempfile.TemporaryDirectory() as folder:
+        given, prepared, made = (str(Path(folder, name)) for name in ("given", "prepared", "made"))
+        onnx.save(model, given)
+        quant_pre_process(given, prepared, skip_symbolic_shape=True)
+        quantization.quantize_static(
+            prepared,
+            made,
+            Examples(),
+            quant_format=quantization.QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+        )
+        return onnx.load(made)
+
+
+def _model_row(name: str, threads: int, rounds: int) -> bool:
+    """Measure one model and print its row; whether it is within its bars."""
+    model = networks.model(name)
+    inputs, small = inputs_of(model), quantized(model)
+    lib, exact = compile(from_onnx(small)), compile(from_onnx(model))
+    runs: dict[str, Run] = {
+        "tvmlite": lambda: list(lib.run(inputs).values()),
+        "float32": lambda: list(exact.run(inputs).values()),
+        **peers(small, inputs, threads, exact=False),
+    }
+    answers = {key: [np.array(one) for one in run()] for key, run in runs.items()}
+    turns = {key: partial(turn, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
+    times = {key: float(np.median(calls)) for key, calls in in_turns(turns, rounds, TURN, PAUSE).items()}
+    ours = times["tvmlite"]
+    ratio = min(times[key] for key in ("onnxruntime", "openvino") if key in times) / ours
+    gain, steps = times["float32"] / ours, _steps(small, answers["tvmlite"], answers["onnxruntime"])
+    cells = "  ".join(
+        f"{times[key] * 1e3:9.3f}" if key in times else f"{'-':>9}"
+        for key in ("tvmlite", "onnxruntime", "openvino", "float32")
+    )
+    within = ratio >= PEER_BAR and gain >= FLOAT_BARS.get(name, 0.0) and (steps is None or steps <= STEP_BAR)
+    shown = "-" if steps is None else f"{steps:.0f}"
+    verdict = "" if within else "  beyond its bar"
+    print(
+        f"{name:14} {threads:7} {cells}   {ratio:9.2f} {gain:13.2f}  {shown:>5}  "
+        f"load {os.getloadavg()[0]:.2f}{verdict}",
+        flush=True,
+    )
+    return within
+
+
+def _steps(model: onnx.ModelProto, ours: list[np.ndarray], theirs: list[np.ndarray]) -> float | None:
+    """By how many steps of their last rounding outputs differ at most; None if no output is rounded."""
+    makers = {name: node for node in model.graph.node for name in node.output}
+    held = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    found = []
+    for one, a, b in zip(model.graph.output, ours, theirs, strict=True):
+        node = makers[one.name]
+        if node.op_type == "DequantizeLinear":
+            found.append(float(np.round(np.abs(a - b).max() / held[node.input[1]])))
+    return max(found, default=None)
+
+
+# --- kernels ----------------------------------------------------------------------------------------
+
+
+def _kernel_rows(rounds: int) -> Iterator[bool]:
+    """Print a row for each kernel; whether each is within its bar."""
+    from kernels import peaks  # LLVM IR for this machine, which may have no such instruction
+
+    print("kernel                                  us    G/s   share of the peak, or of float32's time")
+    for rows, depth, columns in PRODUCTS:
+        data = relay.var("x", shape=(rows, depth), dtype="uint8")
+        made = relay.nn.dense(data, _weights(columns, depth), out_dtype="int32")
+        yield _peak_row(
+            f"product {rows}x{depth}x{columns}", data, made, 2.0 * rows * depth * columns, peaks, rounds
+        )
+    for inputs, outputs, side, window in CONVOLUTIONS:
+        data = relay.var("x", shape=(1, inputs // 16, side, side, 16), dtype="uint8")
+        weight = _weights(outputs, inputs, window, window)
+        made = _blocked(data, weight, "OIHW16o4i", window, channels=outputs, out_dtype="int32")
+        work = 2.0 * inputs * outputs * window**2 * side**2
+        name = f"conv {inputs} to {outputs}, {side}x{side}, {window}x{window}"
+        yield _peak_row(name, data, made, work, peaks, rounds)
+    for channels, side, stride in DEPTHWISE:
+        yield _depthwise_row(channels, side, stride, rounds)
+
+
+def _weights(*shape: int) -> Constant:
+    return relay.const(np.random.default_rng(0).integers(-127, 128, shape).astype("int8"))
+
+
+def _requantized(sums: Expr, scale: float = 1e-3) -> Expr:
+    """``sums`` scaled and rounded to uint8, as between layers."""
+    if tensor_type_of(sums).dtype != "float32":
+        sums = relay.cast(sums, "float32")
+    scaled = relay.multiply(sums, relay.const(np.float32(scale)))
+    return relay.qnn.quantize(scaled, relay.const(np.float32(1)), relay.const(np.int32(3)), out_dtype="uint8")
+
+
+def _blocked(data: Expr, weight: Expr, layout: str, window: int, **attrs: object) -> Expr:
+    """The convolution of channels in blocks that the middle of a network consists of."""
+    depthwise = "1i" in layout
+    name = f"nn.contrib_{'depthwise_' if depthwise else ''}conv2d_NCHWc"
+    packed = relay.layout_transform(weight, src_layout="OIHW", dst_layout=layout)
+    blocks = {"data_layout": "NCHW16c", "kernel_layout": layout, "out_layout": "NCHW16c"}
+    own = {"padding": (window // 2,) * 4, "kernel_size": (window, window), **attrs}
+    return make(name, data, packed, **blocks, **own)
+
+
+def _kernel(data: Var, body: Expr) -> Run:
+    """The compiled function of ``data``."""
+    lib = compile(Module.from_expr(relay.Function((data,), body)))
+    (type_, rng) = tensor_type_of(data), np.random.default_rng(1)
+    shape = [extent for extent in type_.shape if isinstance(extent, int)]
+    given = rng.integers(0, 256, shape).astype("uint8")
+    if type_.dtype == "float32":
+        given = rng.standard_normal(shape, "float32")
+    return lambda: lib(given)
+
+
+def _least(runs: dict[str, Run], rounds: int) -> dict[str, float]:
+    """The least seconds of each of ``runs``, in turns."""
+    turns = {key: partial(turn, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
+    return {key: min(calls) for key, calls in in_turns(turns, rounds, TURN).items()}
+
+
+def _peak_row(name: str, data: Var, sums: Expr, work: float, peaks: ModuleType, rounds: int) -> bool:
+    """A kernel that requantizes its sums, beside a loop of ``vpdpbusd`` alone."""
+    run, rates = _kernel(data, _requantized(sums)), []
+    least = float("inf")
+    for _ in range(rounds):
+        rates.append(peaks.multiply_add("int8")())
+        least = min(least, min(turn(run, TURN, CLOCKS["wall"])))
+    share = work / least / max(rates)
+    verdict = "" if share >= KERNEL_BAR else "  beyond its bar"
+    print(f"{name:34} {least * 1e6:8.1f} {work / least / 1e9:6.0f}   {share:.2f}{verdict}", flush=True)
+    return share >= KERNEL_BAR
+
+
+def _depthwise_row(channels: int, side: int, stride: int, rounds: int) -> bool:
+    """A depthwise convolution of uint8, requantized, beside the same in float32."""
+    runs: dict[str, Run] = {}
+    for dtype in ("uint8", "float32"):
+        weight = _weights(channels, 1, 3, 3)
+        if dtype == "float32":
+            weight = relay.const(weight.data.astype("float32"))
+        data = relay.var("x", shape=(1, channels // 16, side, side, 16), dtype=dtype)
+        made = _blocked(
+            data, weight, "OIHW1i16o", 3, groups=channels, strides=(stride,) * 2, out_dtype="float32"
+        )
+        runs[dtype] = _kernel(data, _requantized(made) if dtype == "uint8" else relay.nn.relu(made))
+    times = _least(runs, rounds)
+    ratio = times["float32"] / times["uint8"]
+    verdict = "" if ratio >= DEPTHWISE_BAR else "  beyond its bar"
+    name = f"depthwise {channels}, {side}x{side}, stride {stride}"
+    print(f"{name:34} {times['uint8'] * 1e6:8.1f} {'':6}   {ratio:.2f} times{verdict}", flush=True)
+    return ratio >= DEPTHWISE_BAR
+
+
+if __name__ == "__main__":
+    sys.exit(main())
