@@ -40,12 +40,14 @@ def multiplies_quads(target: Target) -> int:
 
 
 def is_paired(anchor: ComputeOp) -> bool:
-    """Whether ``anchor`` takes its operands in pairs, or in fours.
-
-    Weights are then not asked for a panel ahead, and threads take tile by tile: ResNet-50 and BERT-base are
-    quicker so, though float32 is slower.
-    """
+    """Whether ``anchor`` takes its operands in pairs, or in fours."""
     return bool(dict(anchor.attrs).get("paired"))
+
+
+def tile_by_tile(anchor: ComputeOp) -> bool:
+    """Whether weights are not asked for a panel ahead, and threads take tile by tile: in bfloat16 ResNet-50
+    and BERT-base are quicker so, though float32 is slower, and bytes are: a first tile waits for memory."""
+    return is_paired(anchor) and anchor.output(0).dtype != "int32"
 
 
 def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:

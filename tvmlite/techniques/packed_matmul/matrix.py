@@ -21,7 +21,7 @@ from tvmlite.te.templates.tile import (
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.common.dot import is_paired, pair_product
+from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_COLUMN_TILES,
@@ -99,7 +99,7 @@ def matrix_product(group: Group) -> None:
     loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
     in_registers(stage, inside, lanes, [*lead[: len(batch)], *loops])
-    grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
+    grain = 0 if row_tiles is None or few or tile_by_tile(anchor) else 1
     panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
         panels["rows"] = Panel(1, extent_of(row))

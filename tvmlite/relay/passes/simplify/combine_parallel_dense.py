@@ -18,13 +18,17 @@ LEAST = 2
 def combine_parallel_dense(body: Expr) -> Expr:
     """``dense(x, u) + a``, ``dense(x, v) + b`` become slices of ``dense(x, [u; v]) + [a, b]``.
 
-    Of constant weights, where every reader takes a slice into its own kernel.
+    Of constant weights, where every reader takes a slice into its own kernel. Products of whole numbers stay
+    apart: their results are rounded to bytes by the kernels that compute them, sums that are sliced would be
+    stored in four times the memory.
     """
     return combine_parallel(body, _key, _combined, -1, LEAST)
 
 
 def _key(call: Call) -> Hashable | None:
     if call.op != "nn.dense" or not isinstance(call.args[1], Constant):
+        return None
+    if call["out_dtype"] == "int32":
         return None
     return call["out_dtype"], str(call.args[1].dtype)
 
