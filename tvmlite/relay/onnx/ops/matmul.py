@@ -8,7 +8,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
-from tvmlite.relay.ir.types import show_shape
+from tvmlite.relay.ir.types import Dim, show_shape
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
@@ -130,11 +130,24 @@ def _check_inner(node: OnnxNode, data: Expr, weight: Constant) -> None:
         node.bad(f"a matrix of {inner} columns times one of {weight.data.shape[1]} rows, expected as many")
 
 
+def check_parameter(node: OnnxNode, name: str, value: Expr | None, extent: Dim, dtype: str = "") -> None:
+    """Refuse a scale or zero point, ``name``, of neither one number nor ``extent``, or of no ``dtype``."""
+    if value is None:
+        return
+    if dtype and node.dtype(value) != dtype:
+        node.bad(f"{name} is {node.dtype(value)}, expected {dtype}")
+    (count,) = node.shape(value) if node.rank(value) == 1 else (1,)
+    if isinstance(count, int) and isinstance(extent, int) and count not in (1, extent):
+        node.bad(f"{name} has {count} numbers, expected 1" + (f" or {extent}" if extent != 1 else ""))
+
+
 @converter("MatMulInteger")
 def matmul_integer(
     node: OnnxNode, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None
 ) -> Expr:
     """The product of integers less their zero points, in int32."""
+    check_parameter(node, "the zero point of a", a_zero, _extent(node, a, -2), node.dtype(a))
+    check_parameter(node, "the zero point of b", b_zero, _extent(node, b, -1), node.dtype(b))
     if isinstance(b, Constant) and (b_zero is None or isinstance(b_zero, Constant)):
         if node.rank(b) == 2 and {node.dtype(a), node.dtype(b)} <= {"int8", "uint8"}:
             return _by_integers(node, a, b.data, a_zero, None if b_zero is None else b_zero.data)
@@ -143,6 +156,11 @@ def matmul_integer(
     left = centred(node, a, a_zero, rows=True)
     right = centred(node, b, b_zero, rows=False)
     return matmul(node, left, right, "int32")
+
+
+def _extent(node: OnnxNode, value: Expr, axis: int) -> Dim:
+    """The extent of an axis counted from the end; 1 where there is none."""
+    return node.shape(value)[axis] if node.rank(value) > 1 else 1
 
 
 def _by_integers(

@@ -190,6 +190,7 @@ def product_of_codes(
     node: OnnxNode, a: Expr, b: Expr, a_scale: Expr, b_scale: Expr, a_zero: Expr | None, b_zero: Expr | None
 ) -> Expr:
     """The product of two quantised matrices, as reals."""
+    matmul.check_parameter(node, "the scale of b", b_scale, node.shape(b)[-1] if node.rank(b) > 1 else 1)
     product, factor = matmul.matmul_integer(node, a, b, a_zero, b_zero), node.multiply(a_scale, b_scale)
     return node.multiply(node.cast(product, node.dtype(factor)), factor)
 

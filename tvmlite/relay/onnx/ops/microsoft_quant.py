@@ -61,6 +61,9 @@ def _of_reals(
     of ours may be a step off where the exact one is half way between two.
     """
     triples = [(*quantized[i : i + 3], None)[:3] for i in range(0, len(quantized), 3)]
+    for n, (x, own, point) in enumerate(triples):
+        _check_one(node, f"of input {n}", x, own, point)
+    _check_one(node, "of the result", None, scale, zero)
     reals = [quant.dequantize(node, x, own, point) for x, own, point in triples if x and own]
     if scale is None or len(reals) < len(triples):
         node.bad("a tensor or its scale is missing")
@@ -70,6 +73,13 @@ def _of_reals(
     made = _channels_moved(node, made, -1) if last else made
     kind = node.dtype(quantized[0] or scale if zero is None else zero)
     return quant.quantize(node, made, scale, zero, kind)
+
+
+def _check_one(node: OnnxNode, which: str, data: Expr | None, scale: Expr | None, zero: Expr | None) -> None:
+    """Refuse a scale or zero point that is not one number, or a zero point of another dtype than the data."""
+    matmul.check_parameter(node, f"the scale {which}", scale, 1)
+    dtype = "" if data is None else node.dtype(data)
+    matmul.check_parameter(node, f"the zero point {which}", zero, 1, dtype)
 
 
 def _channels_moved(node: OnnxNode, data: Expr, place: int) -> Expr:
@@ -87,6 +97,9 @@ def qlinear_mul(node: OnnxNode, *inputs: Expr | None) -> Expr:
     a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = (*inputs, None)[:8]
     if a is None or a_scale is None or b is None or b_scale is None or scale is None:
         node.bad("a tensor or its scale is missing")
+    for n, triple in enumerate(((a, a_scale, a_zero), (b, b_scale, b_zero))):
+        _check_one(node, f"of input {n}", *triple)
+    _check_one(node, "of the result", a, scale, zero)
     pair = ((a, a_zero), (b, b_zero))
     left, right = (matmul.centred(node, x, None if z is None else node.reshape(z, ()), True) for x, z in pair)
     factor, divisor = (node.reshape(x, ()) for x in (a_scale * b_scale, scale))
@@ -106,6 +119,7 @@ def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
     if a is None or a_scale is None or b is None or b_scale is None:
         node.bad("a matrix or its scale is missing")
     left, right = transposed(node, a, b)
+    matmul.check_parameter(node, "the scale of b", b_scale, node.shape(right)[1])
     total = plus(matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
     alpha = node.attr("alpha", 1.0)
     factor = (a_scale if alpha == 1.0 else a_scale * alpha) * b_scale

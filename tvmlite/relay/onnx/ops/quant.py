@@ -11,7 +11,7 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
 from tvmlite.relay.onnx.ops.cast import saturated
-from tvmlite.relay.onnx.ops.matmul import as_uint8, centred, matmul_integer
+from tvmlite.relay.onnx.ops.matmul import as_uint8, centred, check_parameter, matmul_integer
 from tvmlite.relay.onnx.reading.registry import converter
 
 _WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
@@ -137,6 +137,7 @@ def conv_integer(
     node: OnnxNode, data: Expr, weight: Expr, data_zero: Expr | None = None, weight_zero: Expr | None = None
 ) -> Expr:
     """The convolution, in int32, of integers less their zero points (so that padding adds nothing)."""
+    check_parameter(node, "the zero point of the weight", weight_zero, node.shape(weight)[0])
     if data_zero is not None and not all(dims.equal(d, 1) for d in node.shape(data_zero)):
         node.unsupported("a zero point of the data that is not one number")
     data_zero = None if data_zero is None else node.reshape(data_zero, ())
@@ -211,6 +212,7 @@ def qlinear_conv(
     bias: Expr | None = None,
 ) -> Expr:
     """An integer convolution, rescaled and rounded to the output's type."""
+    check_parameter(node, "the scale of the weight", weight_scale, node.shape(weight)[0])
     made = conv_integer(node, data, weight, data_zero, weight_zero)
     made = nn.with_bias(node, made, bias)
     factor = data_scale * weight_scale / out_scale
@@ -239,6 +241,8 @@ def qlinear_matmul(
     out_zero: Expr,
 ) -> Expr:
     """An integer product, rescaled and rounded to the output's type; scales may be by row or column."""
+    check_parameter(node, "the scale of a", a_scale, node.shape(a)[-2] if node.rank(a) > 1 else 1)
+    check_parameter(node, "the scale of b", b_scale, node.shape(b)[-1] if node.rank(b) > 1 else 1)
     product = matmul_integer(node, a, b, a_zero, b_zero)
     left = _rows(node, node.cast(a_scale, "float32"))
     right = node.cast(b_scale, "float32")
