@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.op import at_least
 from tvmlite.relay.ir.types import TensorType, is_symbolic, same_shape, show_shape
 from tvmlite.relay.ops.common import FLOAT, expect, fault, is_one, product_of, unravelled
 from tvmlite.relay.ops.matmul import packed_panels, unpacked
@@ -102,7 +102,7 @@ def dense_group_numpy(
     "nn.contrib_dense_group_quantized",
     infer=dense_group_type,
     reference=dense_group_numpy,
-    attrs={"bits": 4, "group": REQUIRED},
+    attrs={"bits": 4, "group": at_least(1, 32)},
     schedule=anchors.DENSE,
 )
 def dense_group_quantized(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.op import REQUIRED, at_least
 from tvmlite.relay.ir.types import TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, product_of, unravelled
@@ -26,7 +26,7 @@ from tvmlite.techniques.group_weights.loops import VECTORS, Product, Sizes
 DENSE = "nn.contrib_dense_group_pack"
 DENSE_OFFSET = "nn.contrib_dense_group_pack_offset"
 
-ATTRS = {"bits": 4, "group": REQUIRED, "units": REQUIRED}
+ATTRS = {"bits": 4, "group": at_least(1, 32), "units": REQUIRED}
 
 
 def dense_type(
@@ -42,6 +42,8 @@ def dense_type(
     depth, columns = data.shape[-1] if data.ndim else None, weight.shape[-1] if weight.ndim else None
     if not isinstance(depth, int) or not isinstance(columns, int) or columns % VECTORS or not columns:
         raise fault(call, f"data is {show_shape(data.shape)}, weight {show_shape(weight.shape)}")
+    if not isinstance(call["units"], int):
+        raise fault(call, f"units is {call['units']}, expected a number")
     wanted = words_shape(call["units"], depth, bits, group, columns)
     if not same_shape(weight.shape, wanted):
         raise fault(call, f"weight is {show_shape(weight.shape)}, expected {show_shape(wanted)}")
