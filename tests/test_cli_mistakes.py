@@ -37,6 +37,13 @@ pytestmark = pytest.mark.usefixtures("threads")
         ("tune fixed.onnx -o x.jsonl --report no/t.html", 1, "--report no/t.html: there is no folder no"),
         ("run fixed.onnx --outputs no/o.npz", 1, "InputError: --outputs no/o.npz: there is no folder no"),
         ("show fixed.onnx --html no/o.html", 1, "InputError: --html no/o.html: there is no folder no"),
+        (
+            "quantize fixed.onnx -o x.so",
+            1,
+            "InputError: --data is missing: ranges are measured on",
+        ),
+        ("quantize fixed.onnx -o x.so --data no.npz", 1, "quantize: there is no file or folder no.npz"),
+        ("quantize fixed.onnx -o no/x.relay --data x", 1, "InputError: -o no/x.relay: there is no folder no"),
         ("replay absent.jsonl:1", 1, "InputError: records absent.jsonl: there is no such file"),
         ("compile fixed.onnx", 2, "the following arguments are required: -o/--output"),
         ("compile absent.onnx -o x.so", 1, "ModelError: model file 'absent.onnx' does not exist"),

@@ -22,7 +22,7 @@ from tvmlite.commands import (
     show,
     tune,
 )
-from tvmlite.commands.parser import Parser
+from tvmlite.commands.parsing.parser import Parser
 from tvmlite.core import VERSION
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span

@@ -72,9 +72,11 @@ def _module(net: Any) -> relay.Module:
             return self.net(input_ids=input_ids, attention_mask=attention_mask)[0]
 
     example = torch.ones(1, TOKENS, dtype=torch.int64)
+    mask = example.clone()
+    mask[:, TOKENS // 2 :] = 0  # of ones alone, tracing would leave the mask out
     file = io.BytesIO()
     names = ["input_ids", "attention_mask"]
-    torch.onnx.export(Hidden(), (example, example), file, input_names=names, dynamo=False)
+    torch.onnx.export(Hidden().eval(), (example, mask), file, input_names=names, dynamo=False)
     return relay.frontend.from_onnx(file.getvalue())
 
 

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="a library, model.so or model.c, or text, model.relay",
     )
-    parser.add_argument("--calibration", choices=METHODS, default="percentile", help="how ranges are chosen")
+    parser.add_argument("--calibration", choices=METHODS, default="mse", help="how ranges are chosen")
     parser.add_argument(
         "--percentile", type=float, default=PERCENTILE, help=f"of elements in a range (default: {PERCENTILE})"
     )

@@ -14,6 +14,8 @@ from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.quantize.annotate import quantize_annotate
+from tvmlite.relay.quantize.prepare import prepare
 
 NAME = "show"
 HELP = "print a model at any stage, or its kernels"
@@ -27,7 +29,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
     parser.add_argument(
-        "--pass", dest="last_pass", metavar="PASS", help="stop after this pass; 'none': as imported"
+        "--pass",
+        dest="last_pass",
+        metavar="PASS",
+        help="stop after this pass; 'none': as imported; quantize_annotate: marks of 8 bits",
     )
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="draw the graph (after the last pass) as a page"
@@ -59,6 +64,8 @@ def _module(options: argparse.Namespace, last: str) -> Module:
     module = common.import_model(options)
     pipeline = common.pipeline_of(options)
     names = [p.__name__ for p in pipeline.passes]
+    if last == quantize_annotate.__name__:
+        return quantize_annotate(prepare(module))
     if last not in ("none", *names):
         raise InputError(f"no pass {last!r} at level {options.opt_level}; there are {', '.join(names)}")
     for one in pipeline.passes[: names.index(last) + 1 if last != "none" else 0]:

@@ -64,6 +64,8 @@ from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
 from tvmlite.relay.passes.target_passes import Options, Stage
+from tvmlite.relay.quantize.annotate import quantize_annotate
+from tvmlite.relay.quantize.realize import quantize_realize
 
 Pass: TypeAlias = Callable[[Module], Module]
 
@@ -150,6 +152,8 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         join_pieces,
         materialize_outputs,
         narrow_links,
+        quantize_annotate,
+        quantize_realize,
         recognize_activations,
         recognize_attention,
         recognize_norms,

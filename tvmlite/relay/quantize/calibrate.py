@@ -34,7 +34,7 @@ class Range:
 def quantize_calibrate(
     module: Module,
     runs: Sequence[Run],
-    method: str = "percentile",
+    method: str = "mse",
     percentile: float = PERCENTILE,
     compile: Compile = interpreted,
     progress: Progress = silent,

@@ -78,7 +78,7 @@ def quantize(
     module: Module | Function,
     data: Any = None,
     *,
-    calibration: str = "percentile",
+    calibration: str = "mse",
     percentile: float = PERCENTILE,
     per_channel: bool = True,
     mode: str = "static",
@@ -102,7 +102,7 @@ def quantize(
     range a tensor, weights int8 with a scale for each output channel (for all with ``per_channel=False``).
 
     ``data`` are typical inputs, on which ranges are measured (see ``calibration_runs``); nothing is random.
-    ``calibration`` chooses ranges: "percentile" (of ``percentile``), "min_max", "entropy" or "mse"
+    ``calibration`` chooses ranges: "mse", "percentile" (of ``percentile``), "min_max" or "entropy"
     (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed in each run, from the data there;
     then only products are quantized, and ``data`` may be left out.
 

@@ -17,7 +17,7 @@ CANDIDATES = 128
 """Places at which each end of a range may be cut, evenly from 0 to the outermost element."""
 
 PERCENTILE = 99.99
-"""The percentage of elements that the default range holds, on either side."""
+"""The percentage of elements that a range of ``percentile`` holds, on either side."""
 
 
 @dataclass

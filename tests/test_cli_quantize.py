@@ -1,0 +1,69 @@
+"""The command that quantizes: what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import WEIGHTS, Run
+
+from tvmlite import relay
+
+pytestmark = pytest.mark.usefixtures("threads")
+
+
+@pytest.fixture
+def data(folder: Path) -> np.ndarray:
+    """24 rows in ``calib.npz``."""
+    rows = np.random.default_rng(0).standard_normal((24, 8)).astype(np.float32)
+    np.savez(folder / "calib.npz", **{"in/x:0": rows})
+    return rows
+
+
+def test_a_model_is_quantized_and_the_library_run(tvmlite: Run, folder: Path, data: np.ndarray) -> None:
+    np.savez(folder / "in.npz", **{"in/x:0": data[:4]})
+
+    words = ("--calibration", "min_max", "--report", "q.html")
+    done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
+    run = tvmlite("run", "q.so", "--inputs", "in.npz", "--outputs", "out.npz")
+
+    assert done == (0, done.out, "")
+    assert "1 of 1 layers in int8" in done.out
+    assert "q.html: the report" in done.out
+    assert "Quantization of fixed.onnx" in (folder / "q.html").read_text()
+    assert run.status == 0
+    expected = np.maximum(data[:4] @ WEIGHTS, 0)
+    found = np.load(folder / "out.npz")["y"]
+    assert 0 < np.abs(found - expected).max() < 0.03 * expected.max()
+
+
+@pytest.mark.usefixtures("data")
+def test_relay_text_and_json_are_written(tvmlite: Run, folder: Path) -> None:
+    words = (
+        "--data",
+        "calib.npz",
+        "-o",
+        "q.relay",
+        "--report",
+        "q.json",
+        "--max-drop",
+        "0.01",
+        "--print-time",
+    )
+    done = tvmlite("quantize", "fixed.onnx", *words)
+
+    assert done.status == 0
+    assert "qnn.quantize" in str(relay.parse((folder / "q.relay").read_text()))
+    report = json.loads((folder / "q.json").read_text())
+    assert report["metric_before"] - report["metric_after"] <= 0.01
+    assert len(report["latency"]) == 2
+
+
+def test_dynamic_quantization_takes_no_data(tvmlite: Run) -> None:
+    assert tvmlite("quantize", "open model.onnx", "-o", "q.so", "--mode", "dynamic").status == 0
+
+
+def test_marks_are_shown(tvmlite: Run) -> None:
+    assert "annotation.quantize(" in tvmlite("show", "fixed.onnx", "--pass", "quantize_annotate").out
