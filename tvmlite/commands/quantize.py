@@ -42,7 +42,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--percentile", type=float, default=PERCENTILE, help=f"of elements in a range (default: {PERCENTILE})"
     )
-    parser.add_argument("--mode", choices=MODES, default="static", help="ranges of the data, or of each run")
+    parser.add_argument(
+        "--mode", choices=MODES, default="static", help="ranges of the data, of each run, or none"
+    )
+    parser.add_argument("--bits", type=int, default=8, help="of weights, with --mode weight_only: 4 or 8")
+    parser.add_argument("--group", type=int, default=32, help="weights that share a scale, in that mode")
     parser.add_argument(
         "--min-snr", type=float, metavar="DB", help="layers of a lower signal-to-noise ratio stay in float32"
     )
@@ -98,6 +102,8 @@ def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
         calibration=options.calibration,
         percentile=options.percentile,
         mode=options.mode,
+        bits=options.bits,
+        group=options.group,
         max_drop=options.max_drop,
         metric=None if options.max_drop is None else options.metric,
         min_snr=options.min_snr,

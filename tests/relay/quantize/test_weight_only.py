@@ -7,6 +7,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import InputError
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Function, Module, constant
@@ -108,3 +109,28 @@ def test_wrong_options_and_weights_are_refused() -> None:
     weight[1, 2] = np.nan
     with pytest.raises(InputError, match=r"a weight of nn\.dense has elements that are not finite"):
         weight_only(dense(weight))
+
+
+def test_quantize_has_a_mode_for_weights_alone() -> None:
+    x = relay.var("x", shape=(2, 64))
+    weight = np.random.default_rng(0).standard_normal((48, 64)).astype("float32")
+    module = relay.Module.from_expr(relay.Function((x,), relay.nn.dense(x, relay.const(weight))))
+
+    made = relay.quantize(module, mode="weight_only", bits=4, group=16)
+
+    assert alike(made.module.main.body, weight_only(module, 4, 16).main.body)
+    (row,) = made.report.layers
+    assert (row.precision, row.weights) == ("int4", 48 * 64)
+    assert "1 of 1 layers in int4" in str(made)
+    assert made.report.bytes_after < made.report.bytes_before / 6
+
+
+def test_weights_alone_take_no_data_and_other_modes_no_bits() -> None:
+    x = relay.var("x", shape=(2, 64))
+    module = relay.Module.from_expr(relay.Function((x,), relay.nn.relu(x)))
+    with pytest.raises(InputError, match="mode='weight_only' takes no data"):
+        relay.quantize(module, [np.ones((2, 64), "float32")], mode="weight_only")
+    with pytest.raises(InputError, match="no layer that can be quantized"):
+        relay.quantize(module, mode="weight_only")
+    with pytest.raises(InputError, match="bits is 4, expected 8"):
+        relay.quantize(module, mode="dynamic", bits=4)

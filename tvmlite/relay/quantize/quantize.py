@@ -8,14 +8,14 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.relay.ir.attributes import describe, is_number, show
-from tvmlite.relay.ir.nodes import Call, Constant, Function, Module
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module
 from tvmlite.relay.quantize.adjust.correct_bias import correct_bias
 from tvmlite.relay.quantize.adjust.equalize_layers import equalize_layers
 from tvmlite.relay.quantize.adjust.smooth_outliers import smooth_outliers
 from tvmlite.relay.quantize.annotate import quantize_annotate
 from tvmlite.relay.quantize.calibrate import Range, fill, observe, ranges_of
 from tvmlite.relay.quantize.data import LEAST_EXAMPLES, Run, calibration_runs
-from tvmlite.relay.quantize.layers import OPERATORS, PRODUCTS
+from tvmlite.relay.quantize.layers import OPERATORS, PRODUCTS, names_of
 from tvmlite.relay.quantize.noise import Metric, Noise, layers_of, marks_read, measure_noise, output_noise
 from tvmlite.relay.quantize.prepare import prepare
 from tvmlite.relay.quantize.ranges import METHODS, PERCENTILE
@@ -24,8 +24,9 @@ from tvmlite.relay.quantize.report.page import page
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
 from tvmlite.relay.quantize.run import Compile, Progress, compiled, silent
 from tvmlite.relay.quantize.select import METRICS, Selection, below_floor, within_drop
+from tvmlite.relay.quantize.weight_only import GROUP_QUANTIZED, weight_only
 
-MODES = ("static", "dynamic")
+MODES = ("static", "dynamic", "weight_only")
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def quantize(
     percentile: float = PERCENTILE,
     per_channel: bool = True,
     mode: str = "static",
+    bits: int = 8,
+    group: int = 32,
     max_drop: float | None = None,
     metric: Metric | str | None = None,
     min_snr: float | None = None,
@@ -104,7 +107,9 @@ def quantize(
     ``data`` are typical inputs, on which ranges are measured (see ``calibration_runs``); nothing is random.
     ``calibration`` chooses ranges: "mse", "percentile" (of ``percentile``), "min_max" or "entropy"
     (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed in each run, from the data there;
-    then only products are quantized, and ``data`` may be left out.
+    then only products are quantized, and ``data`` may be left out. With ``mode="weight_only"`` weights of
+    dense layers alone are, in ``bits`` (4 or 8) with a scale for each ``group`` of consecutive elements
+    (``relay.quantize.weight_only``); that takes no data, and no other argument.
 
     ``smooth``, 0 to 1, moves outliers of channels into weights (``smooth_outliers``; 0.5 is usual for
     transformers); ``equalize`` makes weights of convolutions in a row alike (``equalize_layers``);
@@ -122,6 +127,12 @@ def quantize(
         module = Module({"main": module})
     if not isinstance(module, Module):
         raise InputError(f"quantize: module is {describe(module)}, expected a relay module or function")
+    if mode == "weight_only":
+        return _weights_alone(module, data, bits, group)
+    if bits != 8:
+        raise InputError(
+            f"quantize: bits is {show(bits)}, expected 8", hint='mode="weight_only" takes 4 as well'
+        )
     options = _checked(
         _Options(
             calibration, percentile, per_channel, mode, frozenset(operators), frozenset(keep_float), smooth,
@@ -132,6 +143,32 @@ def quantize(
     exact = prepare(module, attention)
     runs = [] if data is None else calibration_runs(exact, data, min_examples)
     return _Quantization(exact, runs, options, metric, compile, progress).run(module)
+
+
+def _weights_alone(module: Module, data: Any, bits: int, group: int) -> QuantizedModule:
+    """``weight_only`` with a report: which layers have weights in few bits, and what bytes that spares."""
+    if data is not None:
+        raise InputError("quantize: mode='weight_only' takes no data: nothing is measured")
+    made = weight_only(module, bits, group)
+    names = names_of(made.main.body)
+    rows = tuple(
+        LayerRow(name, str(call.op), f"int{bits}", weights=_stored(call.args[1]) * 8 // bits)
+        for call, name in names.items()
+        if isinstance(call, Call) and call.op == GROUP_QUANTIZED
+    )
+    if not rows:
+        raise InputError(
+            "quantize: the module has no layer that can be quantized",
+            hint="with mode='weight_only', dense layers of float32 with constant weights can",
+        )
+    options = {"mode": "weight_only", "bits": str(bits), "group": str(group)}
+    report = QuantizationReport(rows, options, constant_bytes(module), constant_bytes(made))
+    return QuantizedModule(made, report)
+
+
+def _stored(weight: Expr) -> int:
+    assert isinstance(weight, Constant)
+    return weight.size
 
 
 def _checked(options: _Options, data: Any, metric: Metric | str | None) -> _Options:

@@ -18,6 +18,9 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.group_quantized import BITS, bytes_of
 
+GROUP_QUANTIZED = "nn.contrib_dense_group_quantized"
+"""The operator that dense layers become."""
+
 ROWS = 1 << 10
 """Rows of a weight that are rounded at a time: what that takes is not in memory for all of them."""
 
@@ -55,7 +58,7 @@ def weight_only(
         if found not in made:
             made[found] = _quantized(*found, bits, group, symmetric, node)
         args = node.args[0], *made[found]
-        return make("nn.contrib_dense_group_quantized", *args, span=node.span, bits=bits, group=group)
+        return make(GROUP_QUANTIZED, *args, span=node.span, bits=bits, group=group)
 
     main = mod.main
     body = rewrite(main.body, quantized)

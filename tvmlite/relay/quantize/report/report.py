@@ -16,7 +16,7 @@ from tvmlite.te.visualizer import text
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A layer: its name and operator, ``precision`` ("int8" or "float32") and why.
+    """A layer: its name and operator, ``precision`` ("int8", "int4" or "float32") and why.
 
     ``snr`` is the signal-to-noise ratio, in dB, of its result when its own operands alone are quantized (None
     without data), ``clipped`` the largest share, 0 to 1, of one of its data's elements outside of the range,
@@ -62,8 +62,9 @@ class QuantizationReport:
 
     def summary(self) -> list[str]:
         """What holds for the whole model, a line each."""
-        whole = sum(row.precision == "int8" for row in self.layers)
-        lines = [f"{whole} of {len(self.layers)} layers in int8"]
+        narrow = [row.precision for row in self.layers if row.precision != "float32"]
+        kinds = " and ".join(sorted(set(narrow))) or "int8"
+        lines = [f"{len(narrow)} of {len(self.layers)} layers in {kinds}"]
         sizes = text.amount(self.bytes_before, "B"), text.amount(self.bytes_after, "B")
         lines.append(f"weights: {sizes[0]} before, {sizes[1]} after")
         if self.output_snr is not None:
