@@ -77,12 +77,12 @@ def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
     if a is None or a_scale is None or b is None or b_scale is None:
         node.bad("a matrix or its scale is missing")
     left, right = transposed(node, a, b)
-    total = plus(matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
-    factor, alpha = a_scale * b_scale, node.attr("alpha", 1.0)
-    factor = factor if alpha == 1.0 else factor * alpha
+    total = plus(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
+    factor, alpha = node.multiply(a_scale, b_scale), node.attr("alpha", 1.0)
+    factor = factor if alpha == 1.0 else node.multiply(factor, alpha)
     if all(dims.equal(d, 1) for d in node.shape(factor)):
         factor = node.reshape(factor, ())
-    real = node.cast(total, "float32") * factor
+    real = node.multiply(node.cast(total, "float32"), factor)
     if out_scale is None:
         return real
     kind = "uint8" if out_zero is None else node.dtype(out_zero)
@@ -113,12 +113,12 @@ def gather_block_quantized(
     )
     blocked += node.rank(indices) - 1 if blocked > axis else 0
     shape, block = node.shape(picked), node.attr("block_size", 128)
-    moved = node.cast(picked, "float32") - float(middle)
+    moved = node.subtract(node.cast(picked, "float32"), float(middle))
     if points:
         wide = quant.spread_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
-        moved = node.cast(picked, "float32") - wide
+        moved = node.subtract(node.cast(picked, "float32"), wide)
     wide = quant.spread_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
-    return node.cast(moved * wide, node.dtype(scales))
+    return node.cast(node.multiply(moved, wide), node.dtype(scales))
 
 
 def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
@@ -151,7 +151,7 @@ def dynamic_quantize_lstm(
         codes, scale, zero = whole[inputs]
         columns, own_scale, own_zero = (_part(node, x, direction) for x in (weight, *own) if x is not None)
         total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
-        return total * (scale * own_scale)
+        return node.multiply(total, node.multiply(scale, own_scale))
 
     def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
         parts = (_part(node, x, direction) for x in (recurrence, *recurrent_own) if x is not None)
@@ -177,8 +177,8 @@ def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr
     assert isinstance(size, int)
     assert isinstance(columns, int)
     moved = 128 if node.dtype(weight) == "uint8" else 0
-    weight, zero = ((node.cast(x, "int32") - moved) for x in (weight, zero))
+    weight, zero = (node.subtract(node.cast(x, "int32"), moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
-    sums = node.make("sum", weight - zero, axis=(0,), keepdims=False)
+    sums = node.make("sum", node.subtract(weight, zero), axis=(0,), keepdims=False)
     recurrence = recurrent_loops.interleaved(weight, columns // size, size, node.make)
     return recurrence, [scale, zero, sums]
