@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9]*.py"))
-SMALL = {"01_vector_add.py": ["--size", "640"], "02_gemm.py": ["--size", "70"]}
+SMALL = {
+    "01_vector_add.py": ["--size", "640"],
+    "02_gemm.py": ["--size", "70"],
+    "03_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4"],
+}
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)

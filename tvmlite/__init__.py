@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tvmlite.driver import build, compile, lower
     from tvmlite.machine.target import Target
     from tvmlite.relay.onnx import light_models as zoo
+    from tvmlite.relay.quantize.quantize import quantize
     from tvmlite.runtime.ndarray import cpu, device
     from tvmlite.te.tensor.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
@@ -51,6 +52,7 @@ _PLACES = {
     "device": "tvmlite.runtime.ndarray",
     "get_global_func": "tvmlite.te.tensor.registry",
     "lower": "tvmlite.driver",
+    "quantize": "tvmlite.relay.quantize.quantize",
     "register_func": "tvmlite.te.tensor.registry",
     "tune": "tvmlite.tuning.tune",
     "visualize": "tvmlite.te.visualizer",
@@ -70,6 +72,7 @@ __all__ = [
     "ir",
     "lower",
     "nd",
+    "quantize",
     "register_func",
     "relay",
     "runtime",

@@ -1,4 +1,5 @@
-"""The ``tvmlite`` command: compile, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo."""
+"""The ``tvmlite`` command: compile, quantize, run, tune, replay, bench, show, coverage, opt, doctor, fuzz,
+demo."""
 
 from __future__ import annotations
 
@@ -7,13 +8,26 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, replay, run, show, tune
+from tvmlite.commands import (
+    bench,
+    compile_,
+    coverage,
+    demo,
+    doctor,
+    fuzz,
+    opt,
+    quantize,
+    replay,
+    run,
+    show,
+    tune,
+)
 from tvmlite.commands.parser import Parser
 from tvmlite.core import VERSION
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 
-COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
+COMMANDS = (compile_, quantize, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
 """Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""
 
 

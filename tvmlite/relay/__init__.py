@@ -34,6 +34,7 @@ from tvmlite.relay.ir.nodes import (
 )
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import FuncType, TensorType, TupleType, dim
+from tvmlite.relay.quantize.quantize import QuantizedModule, quantize
 from tvmlite.relay.text import parser, printer
 from tvmlite.relay.text.parser import parse, parse_expr
 from tvmlite.relay.text.printer import astext
@@ -57,6 +58,7 @@ __all__ = [
     "LetDims",
     "Loop",
     "Module",
+    "QuantizedModule",
     "TensorType",
     "Tuple",
     "TupleGetItem",
@@ -79,6 +81,7 @@ __all__ = [
     "passes",
     "printer",
     "qnn",
+    "quantize",
     "transform",
     "type_of",
     "var",

@@ -58,6 +58,7 @@ RecognizeSoftmax = _constructor("RecognizeSoftmax", passes.recognize_softmax)
 RecognizeActivations = _constructor("RecognizeActivations", passes.recognize_activations)
 RecognizeAttention = _constructor("RecognizeAttention", passes.recognize_attention)
 CanonicalizeOps = _constructor("CanonicalizeOps", passes.canonicalize_ops)
+CanonicalizeQnnOps = _constructor("CanonicalizeQnnOps", passes.canonicalize_qnn)
 CombineParallelDense = _constructor("CombineParallelDense", passes.combine_parallel_dense)
 CombineParallelConv2D = _constructor("CombineParallelConv2D", passes.combine_parallel_conv2d)
 FastMath = _constructor("FastMath", passes.fast_math)
@@ -100,6 +101,7 @@ def Sequential(passes: Sequence[Pass]) -> Pass:
 __all__ = [
     "AlterOpLayout",
     "CanonicalizeOps",
+    "CanonicalizeQnnOps",
     "CombineParallelConv2D",
     "CombineParallelDense",
     "DeadCodeElimination",

@@ -13,6 +13,7 @@ from tvmlite.techniques import depthwise
 from tvmlite.techniques import packed_matmul
 from tvmlite.techniques import blocked_conv
 from tvmlite.techniques import pack24
+from tvmlite.techniques import group_weights
 from tvmlite.techniques import attention
 from tvmlite.techniques import rows
 from tvmlite.techniques import reduction
@@ -25,6 +26,7 @@ __all__ = [
     "blocked_conv",
     "depthwise",
     "elementwise",
+    "group_weights",
     "inner_product",
     "narrow_products",
     "pack24",

@@ -109,13 +109,17 @@ EXAMPLES = [
     ),
     *(
         (
-            "tensor_scatter",
+            name,
             {"mode": mode, "axis": 1},
             ["float32(3, 4, n)", "float32(3, 2, n)", np.array([0, 3, 2])],
         )
         for mode in ("linear", "circular")
+        for name in ("tensor_scatter", "cache_update")
     ),
-    ("tensor_scatter", {"mode": "circular"}, ["int8(2, 3, s, 2)", "int8(2, 3, 3, 2)", "int32(2) in 0..9"]),
+    *(
+        (name, {"mode": "circular"}, ["int8(2, 3, s, 2)", "int8(2, 3, 3, 2)", "int32(2) in 0..9"])
+        for name in ("tensor_scatter", "cache_update")
+    ),
     (
         "nn.deformable_im2col",
         {"kernel_size": (2, 3), "padding": (1, 0, 1, 2), "strides": (2, 1), "dilation": (1, 2)},

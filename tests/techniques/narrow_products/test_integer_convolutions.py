@@ -134,3 +134,36 @@ def test_meaning_is_kept(assert_same_meaning) -> None:
     before = module(data, convolution(data, 100))
 
     assert_same_meaning(before, integer_products(QUADS)(before))
+
+
+DEPTHWISE = rng.integers(-127, 128, (16, 1, 3, 3)).astype("int8")
+
+
+@pytest.mark.parametrize(("zero", "stride"), [(0, 1), (90, 1), (0, 2)])
+def test_depthwise_sums_are_exact_in_float32(zero: int, stride: int) -> None:
+    data = var("q", (1, 16, 9, 9), "uint8")
+    weights = dequantized(constant(DEPTHWISE), SCALES[:16], np.zeros(16), axis=0)
+    four = {"padding": (1,) * 4, "strides": (stride, stride), "groups": 16}
+    made = make("nn.conv2d", dequantized(data, STEP, zero), weights, **four)
+    after = integer_products(QUADS)(module(data, made))
+    (convolution,) = convolutions(after)
+    assert convolution["out_dtype"] == "float32"
+
+    codes = rng.integers(0, 256, (1, 16, 9, 9)).astype("uint8")
+    wide = np.pad(codes.astype(np.int64) - zero, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    places = range(0, 9, stride)
+    sums = [
+        [(wide[0, :, y : y + 3, x : x + 3] * DEPTHWISE[:, 0]).sum((1, 2)) for x in places] for y in places
+    ]
+    scale = (STEP * SCALES[:16]).astype(np.float32)
+    expected = np.moveaxis(np.array(sums), -1, 0).astype(np.float32) * scale[:, None, None]
+    np.testing.assert_array_equal(interpret(after, [codes])[0], expected)
+    np.testing.assert_array_equal(compile(after)(codes)[0], expected)
+
+
+def test_depthwise_sums_beyond_what_float32_has_stay_as_they_are() -> None:
+    data = var("q", (1, 2, 40, 40), "uint8")
+    wide = dequantized(constant(np.full((2, 1, 21, 21), 127, "int8")), SCALES[:2], np.zeros(2), axis=0)
+    before = module(data, make("nn.conv2d", dequantized(data, STEP, 0), wide, groups=2))
+
+    assert integer_products(QUADS)(before) is before

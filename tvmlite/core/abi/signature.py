@@ -4,7 +4,8 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 ``Signature``:
 
 - ``input``, ``output``: a pointer to the first element of a dense row-major array, aligned to
-  its element. Inputs are read-only; no output overlaps another parameter.
+  its element. Inputs are read-only; no output overlaps another parameter, but for an output that is
+  ``in_place``: it is the memory of the input of that name, which it changes where it differs.
 - ``scalar``: a value the caller gives, of the parameter's dtype (halves as their bits).
 - ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
   runtime reads off the arrays' shapes.
@@ -82,13 +83,14 @@ class Parameter:
     """One parameter of a compiled function.
 
     ``shape`` (arrays only) holds ints, names of size variables, and ``None`` for an extent that
-    only ``NAME_shapes`` knows.
+    only ``NAME_shapes`` knows. ``in_place`` (outputs only) is the input whose memory it is.
     """
 
     name: str
     kind: Kind
     dtype: str = "int64"
     shape: tuple[int | str | None, ...] = ()
+    in_place: str = ""
 
     @property
     def c_type(self) -> str:
@@ -176,7 +178,10 @@ class Signature:
         fields: dict[str, Any] = {
             "abi": VERSION,
             "name": self.name,
-            "parameters": [[p.name, p.kind, p.dtype, list(p.shape)] for p in self.parameters],
+            "parameters": [
+                [p.name, p.kind, p.dtype, list(p.shape), *([p.in_place] if p.in_place else [])]
+                for p in self.parameters
+            ],
             "workspace": self.workspace,
             "messages": list(self.messages),
             "kernels": list(self.kernels),
@@ -214,12 +219,12 @@ _FORMER: dict[Any, Any] = {
 
 
 def _parameter(row: Any) -> Parameter:
-    name, kind, dtype, shape = row
+    name, kind, dtype, shape, *in_place = row
     kind = _FORMER.get(kind, kind)
     if kind not in get_args(Kind):
         raise ValueError(f"parameter kind {kind!r}")
     extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)
-    return Parameter(str(name), kind, dtypes.check(dtype), extents)
+    return Parameter(str(name), kind, dtypes.check(dtype), extents, *map(str, in_place))
 
 
 def check_symbol(name: object) -> str:

@@ -8,20 +8,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tvmlite.core import config
 from tvmlite.core.abi import symbols
 from tvmlite.core.abi.signature import TOO_SMALL
-from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.errors import TypeInferError, UnsupportedError, VerifyError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.buffer_placement import BufferPlacement, Constants, Home, binds, buffer_of, slot_type
 from tvmlite.relay.entry.lower import dimensions
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
-from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
-from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple
+from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import arith
@@ -64,6 +65,7 @@ def build_entry(
     root = order(main)
     sizes = _bound_sizes(main, root)
     places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))))
+    attrs = _in_place(module, root, places)
     statements = _Statements(places, kernels, root)
     body = statements.body()
     called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
@@ -76,10 +78,38 @@ def build_entry(
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
+        attrs=attrs,
         dynamic_outputs=places.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
+
+
+def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tuple[str, Any], ...]:
+    """The attribute of an entry whose outputs are the memory of inputs: each with that input.
+
+    A VerifyError where a group has the place of an input, and no output is declared to have it.
+    """
+    main, declared = module.main, dict(dict(module.attrs).get(memory.IN_PLACE, ()))
+    results = zip(slots_of(main.body), output_names(module, len(places.outputs)), strict=True)
+    known = {slot[0]: declared.get(name) for slot, name in results}
+    for _, step in steps_of(root):
+        shared = memory.in_place(step.call) if isinstance(step, Run) else None
+        if shared is None:
+            continue
+        assert isinstance(step, Run)
+        given = step.call.args[shared]
+        if isinstance(given, Var) and known.get(step.call) != given.name:
+            raise VerifyError(
+                f"{memory.IN_PLACE}={shared} of a group: its result is no output that is declared to be the "
+                f"memory of input {given.name!r}",
+                step.call.span,
+                hint="relay.passes.update_in_place declares it",
+            )
+    inputs = {p.name: buffer for p, buffer in zip(main.params, places.inputs, strict=True)}
+    names = output_names(module, len(places.outputs))
+    rows = [(b, inputs[declared[n]]) for n, b in zip(names, places.outputs, strict=True) if n in declared]
+    return ((memory.IN_PLACE, tuple(rows)),) if rows else ()
 
 
 def output_names(module: Module, count: int) -> list[str]:

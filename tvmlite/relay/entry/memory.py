@@ -11,7 +11,7 @@ from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import VerifyError
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, inner_blocks, steps_of
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem
+from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem, Var
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
 from tvmlite.te import expr as te
@@ -92,7 +92,7 @@ def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
     themselves; those of different symbolic parts, which nothing orders, do not.
     """
     lives = _Lives(root)
-    lives.fill_in_place()
+    lives.fill_in_place(homes)
     frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
     grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
     depths = {bind: depth for depth, bind in enumerate(lives.binds)}
@@ -183,13 +183,18 @@ class _Lives:
         for block in (root, *inside):
             self._find_last_uses(block)
 
-    def fill_in_place(self) -> None:
-        """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place."""
+    def fill_in_place(self, homes: Container[Slot]) -> None:
+        """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place.
+
+        A result that lives elsewhere, in ``homes``, may be the memory of an input: the entry checks that.
+        """
         for call, _ in list(self._first):
             position = in_place(call) if isinstance(call, Call) else None
             if position is None:
                 continue
             assert isinstance(call, Call)
+            if isinstance(call.args[position], Var) and (call, 0) in homes:
+                continue
             if position not in self.last_uses.get(call, ()):
                 raise VerifyError(
                     f"{IN_PLACE}={position} of a group: argument {position} is no intermediate value that "

@@ -216,3 +216,28 @@ def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start:
     inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
     new = update[replaced(i, axis, clamp(from_start, count))]
     return e.Select(inside, new, cache[i])
+
+
+@statement(
+    "cache_update",
+    infer=_run_type,
+    reference=_run_numpy,
+    attrs={"axis": -2, "mode": choice("linear", "circular")},
+)
+def cache_update(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:
+    """As ``tensor_scatter``, by loops over the update: where the result is the cache's own memory
+    (``update_in_place``), nothing else is touched."""
+    axis = call["axis"] % cache.ndim
+    extent = loops.index(cache.shape[axis])
+
+    def body(old: loop.Buffer, new: loop.Buffer, where: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        def one(*at: e.Expr) -> loop.Stmt:
+            place = e.cast("int64", loops.load(where, at[0])) + at[axis]
+            if call["mode"] == "circular":
+                place = place % extent
+            write = loops.store(out, (*at[:axis], place, *at[axis + 1 :]), loops.load(new, *at))
+            return loop.If(e.all_of([place >= 0, place < extent]), write)
+
+        return loop.sequence(loops.copied(old, out), loops.nest(update.shape, one, name="u"))
+
+    return loops.extern("cache_update", [cache, update, start], [(cache.shape, cache.dtype)], body)[0]

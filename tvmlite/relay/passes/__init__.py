@@ -3,7 +3,8 @@
 ======  ===========================================================================================
 level   what is done to a graph
 ======  ===========================================================================================
-0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
+0       types are checked, lets go, outputs get calls of their own; every operator is one kernel, but those
+        of TVM for quantized tensors, which are written out
 1       training leftovers are decomposed, constants folded, operators fused into groups
 2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
         layers of its slices; unit axes are dropped behind the tails of convolutions;
@@ -44,6 +45,7 @@ from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.precision.fast_math import fast_math
 from tvmlite.relay.passes.precision.narrow_links import narrow_links
 from tvmlite.relay.passes.precision.to_mixed_precision import to_mixed_precision
+from tvmlite.relay.passes.qnn.canonicalize_qnn import canonicalize_qnn
 from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
 from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
 from tvmlite.relay.passes.recognize.recognize_norms import recognize_norms
@@ -100,7 +102,7 @@ def pipeline(
             return []
         return target_passes.passes_of(Options(target, precision, error_bound, decisions), *stages)
 
-    passes: list[Pass] = [infer_types, dead_code]
+    passes: list[Pass] = [infer_types, canonicalize_qnn, dead_code]
     if opt_level >= 1:
         passes += [simplify_inference, simplify_loops, *for_target(2, Stage.ELEMENT_TYPES), fold_constant]
     if opt_level >= 2:
@@ -132,6 +134,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
     """Every pass by its name; those that lay out data need a ``target``."""
     passes: list[Pass] = [
         canonicalize_ops,
+        canonicalize_qnn,
         combine_dense_of_slices,
         combine_parallel_conv2d,
         combine_parallel_dense,

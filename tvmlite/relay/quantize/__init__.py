@@ -1,1 +1,1 @@
-"""Quantizing float models: nothing yet."""
+"""Quantization after training, as graph passes: annotate, calibrate, realize (``quantize.quantize``)."""

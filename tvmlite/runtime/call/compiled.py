@@ -6,6 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -76,7 +77,12 @@ class CompiledFunction(InProcess):
         self._workspace_place = self._kinds.get("workspace")
         self._threads_place = self._kinds.get("threads")
         scalars = any(slot.array is None for slot in self._input_slots)
-        self._may_be_short = not (scalars or self._reports_needs or self._found)
+        number_of = {p.name: k for k, p in enumerate(signature.arrays)}
+        self._shared = {
+            number: number_of[p.in_place] for number, p in enumerate(signature.arrays) if p.in_place
+        }
+        """Of the arrays: outputs in place, and the inputs whose memory they are."""
+        self._may_be_short = not (scalars or self._reports_needs or self._found or self._shared)
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
@@ -278,15 +284,31 @@ class CompiledFunction(InProcess):
         row: list[Any] = self._row.copy()
         sizes: dict[str, int] = {}
         given = self._check(row, slots, args, sizes)
-        if complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given)):
+        if self._shared or (
+            complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given))
+        ):
             # arrays that own their memory overlap only when they are one and the same
-            arguments.refuse_overlap(
-                self.name, [(s.array, a) for s, a in zip(_with_array(slots), given, strict=True)]
-            )
+            self._refuse_overlap(slots, given)
         if complete and self._static_key is not None:
             return row, ()
         plan = self._fit(row, sizes, slots, given)
-        return row, () if complete else self._make_outputs(row, plan)
+        return row, () if complete else self._make_outputs(row, plan, given)
+
+    def _refuse_overlap(self, slots: tuple[Slot, ...], given: list[np.ndarray]) -> None:
+        """An InputError if what is written, inputs updated in place included, is read elsewhere."""
+        rows = list(zip(_with_array(slots), given, strict=True))
+        written = set(self._shared.values())
+        arrays = [
+            (
+                ArrayParameter(replace(slot.parameter, kind="output"))
+                if slot.number in written
+                else slot.array,
+                array,
+            )
+            for slot, array in rows
+            if slot.number not in self._shared
+        ]
+        arguments.refuse_overlap(self.name, arrays)
 
     def _check(
         self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
@@ -308,7 +330,36 @@ class CompiledFunction(InProcess):
                 value = arguments.accept(self.name, expected, value)
                 row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
             given.append(value)
+        for output, source in self._shared.items():
+            self._check_shared(slots, args, given, source, output)
         return given
+
+    def _check_shared(
+        self,
+        slots: tuple[Slot, ...],
+        args: tuple[Any, ...],
+        given: list[np.ndarray],
+        source: int,
+        output: int,
+    ) -> None:
+        """An input that is the memory of an output is given as such memory: once, and in place."""
+        numbers = [slot.number for slot in slots if slot.array is not None]
+        place, name = numbers.index(source), self.signature.arrays[source].name
+        array = arguments.accept(self.name, ArrayParameter(self.signature.arrays[output]), given[place])
+        arrays = [value for slot, value in zip(slots, args, strict=True) if slot.array is not None]
+        if (
+            isinstance(arrays[place], np.ndarray)
+            and not np.shares_memory(array, arrays[place])
+            and array.size
+        ):
+            raise InputError(
+                f"{self.name}: input {name!r} is updated in place, expected a dense, aligned array"
+            )
+        if output in numbers and given[numbers.index(output)].ctypes.data != array.ctypes.data:
+            raise InputError(
+                f"{self.name}: output {self.signature.arrays[output].name!r} is input {name!r} updated in "
+                "place, expected the same array"
+            )
 
     def _scalar(self, parameter: Parameter, value: Any, sizes: dict[str, int]) -> int | float:
         number = arguments.scalar(self.name, parameter, value)
@@ -340,10 +391,19 @@ class CompiledFunction(InProcess):
                 raise arguments.wrong_shape(self.name, slot.array, array.shape, wanted)
         return plan
 
-    def _make_outputs(self, row: list[Any], plan: Plan) -> tuple[np.ndarray, ...]:
+    def _make_outputs(
+        self, row: list[Any], plan: Plan, given: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, ...]:
         outputs = []
+        numbers = (
+            [slot.number for slot in self._input_slots if slot.array is not None] if self._shared else []
+        )
         for slot in self._output_slots:
-            if slot.array is not None:
+            if slot.array is not None and slot.number in self._shared:
+                made = given[numbers.index(self._shared[slot.number])]
+                row[slot.place] = _from_buffer(_CHARS, made, True)
+                outputs.append(made)
+            elif slot.array is not None:
                 made = arguments.allocate(self.name, slot.array, plan.shapes[slot.number])
                 row[slot.place] = _from_buffer(_CHARS, made, True)
                 outputs.append(made)

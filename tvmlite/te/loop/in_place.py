@@ -17,9 +17,10 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
 
         C[i] = A[i] + B[i]    -->    C[i] = C[i] + B[i]
 
-    Both become one buffer, so that nothing after this, from here to the machine, has to know of arrays that
-    overlap. A TensorExpressionError unless the parameter is read only where the element of the output with
-    the same index is stored, and the output not at all.
+    An element that would be stored as it is stays, and loops of nothing else go. Both become one buffer, so
+    that nothing after this, from here to the machine, has to know of arrays that overlap. A
+    TensorExpressionError unless the parameter is read only where the element of the output with the same
+    index is stored, and the output not at all.
     """
     param, (output,) = function.params[position], function.outputs
     assert isinstance(param, ir.Buffer)
@@ -30,8 +31,13 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
         )
 
     def rule(node: Node) -> Node:
-        if isinstance(node, ir.Load) and node.buffer is param:
-            return ir.Load(output, node.indices, node.predicate)
+        match node:
+            case ir.Load() if node.buffer is param:
+                return ir.Load(output, node.indices, node.predicate)
+            case ir.Store(buffer, value=ir.Load() as kept) if buffer is output is kept.buffer:
+                return ir.Seq(()) if _same_index(kept, node) else node
+            case ir.For(body=ir.Seq(())):
+                return ir.Seq(())
         return node
 
     params = (*function.params[:position], *function.params[position + 1 :])

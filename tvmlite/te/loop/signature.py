@@ -62,7 +62,9 @@ def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[obje
     if isinstance(param, ir.Buffer):
         kind: Kind = "output" if param in function.outputs else "input"
         shape = tuple(_extent(x, function, names) for x in param.shape)
-        return Parameter(names[param], kind, param.holds or param.dtype, shape)
+        shared = dict(dict(function.attrs).get("in_place", ())).get(param)
+        in_place = "" if shared is None else names[shared]
+        return Parameter(names[param], kind, param.holds or param.dtype, shape, in_place)
     return Parameter(names[param], "scalar", param.dtype)
 
 

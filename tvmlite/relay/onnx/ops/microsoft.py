@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Constant, Expr
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul, quant
 from tvmlite.relay.onnx.ops.activation import gelu_by
@@ -113,10 +114,14 @@ def matmul_nbits(
     order: Expr | None = None,
     bias: Expr | None = None,
 ) -> Expr:
-    """A product with a weight of few bits, in blocks with a scale each: the weight is unpacked at import."""
+    """A product with a weight of few bits, in blocks with a scale each.
+
+    4 and 8 bits stay as they are in blocks of whole bytes; of 2 bits, the weight is unpacked at import.
+    ``accuracy_level``, how far the data may be rounded, is not made use of.
+    """
     rows, columns = node.required("N"), node.required("K")
     bits, block = node.attr("bits", 4), node.required("block_size")
-    if bits not in (2, 4, 8) or block < 1:
+    if bits not in (2, 4, 8) or block < 1 or block * bits % 8:
         node.unsupported(f"{bits} bits in blocks of {block}")
     if order is not None:
         node.unsupported("g_idx")
@@ -127,15 +132,34 @@ def matmul_nbits(
     blocks = -(-columns // block)
     if codes.size != rows * blocks * (block * bits // 8) or factors.size != rows * blocks:
         node.bad(f"weight {codes.shape} and scales {factors.shape} for {rows} x {columns}")
-    values = unpacked(codes.reshape(rows, blocks, -1), bits).astype(np.float32)
-    middle = np.full((rows, blocks), 2.0 ** (bits - 1), np.float32)
-    if points and points[0].dtype == np.uint8:
-        middle = unpacked(points[0].reshape(rows, -1), bits)[:, :blocks].astype(np.float32)
-    elif points:
-        middle = points[0].reshape(rows, blocks).astype(np.float32)
-    weight = (values - middle[..., None]) * factors.reshape(rows, blocks, 1).astype(np.float32)
-    dense = node.const(weight.reshape(rows, -1)[:, :columns], node.dtype(data))
-    return plus(node, node.make("nn.dense", data, dense), bias)
+    if not dims.equal(node.shape(data)[-1], columns):
+        node.bad(f"data is {node.shape(data)}, expected a last extent of {columns}")
+    codes, factors = codes.reshape(rows, blocks, -1), factors.reshape(rows, blocks)
+    middles = _zero_points(node, points, rows, blocks, bits)
+    if bits == 2:
+        values = unpacked(codes, bits).astype(np.float32) - middles[..., None].astype(np.float32)
+        weight = (values * factors[..., None].astype(np.float32)).reshape(rows, -1)[:, :columns]
+        return plus(node, node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
+    args = [Constant(one, node.span) for one in (codes, factors, middles)]
+    made = node.make("nn.contrib_dense_group_quantized", data, *args, bits=bits, group=block)
+    return plus(node, made, bias)
+
+
+def _zero_points(node: OnnxNode, given: list[np.ndarray], rows: int, blocks: int, bits: int) -> np.ndarray:
+    """``(rows, blocks)``: the zero point of each block, packed as the weight is or floats; ``(1, 1)`` of the
+    middle code where there are none."""
+    if not given:
+        return np.full((1, 1), 1 << (bits - 1), np.uint8)
+    points = given[0]
+    if points.dtype != np.uint8:
+        expected = rows * blocks
+    else:
+        expected = rows * -(-blocks * bits // 8)
+    if points.size != expected:
+        node.bad(f"zero points {points.shape} for {rows} x {blocks} blocks")
+    if points.dtype != np.uint8:
+        return points.reshape(rows, blocks)
+    return np.ascontiguousarray(unpacked(points.reshape(rows, -1), bits)[:, :blocks])
 
 
 def unpacked(codes: np.ndarray, bits: int) -> np.ndarray:

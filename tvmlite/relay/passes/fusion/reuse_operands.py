@@ -21,21 +21,35 @@ def reuse_operands(module: Module) -> Module:
 
     The argument is an intermediate value that dies at the call (``memory.last_uses``); the kernel reads each
     element of it only to make the element of the result with the same index (``read_in_step``). What kernel
-    and entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go.
+    and entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go. Groups
+    whose result is an output declared to be the memory of an input (``update_in_place``) have that input as
+    their argument ``k``.
     """
     main = module.main
     last_uses = memory.last_uses(order(main))
+    updated = _updated_inputs(module)
 
     def marked(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and isinstance(node.op, Function)):
             return made
         wanted = [k for k in last_uses.get(node, ()) if read_in_step(node.op, k)]
+        if node in updated:
+            wanted = [k for k, arg in enumerate(node.args) if arg is updated[node]]
         group = _marked(node.op, wanted[0] if wanted else None)
         assert isinstance(made, Call)
         return made if group is node.op else dataclasses.replace(made, op=group)
 
     body = rebuild(main.body, marked)
     return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+
+def _updated_inputs(module: Module) -> dict[Expr, Expr]:
+    """The calls whose results are outputs in the memory of an input, and that input."""
+    declared = dict(dict(module.attrs).get(memory.IN_PLACE, ()))
+    params = {param.name: param for param in module.main.params}
+    slots = memory.slots_of(module.main.body) if declared else []
+    names = zip(slots, module.output_names, strict=False)
+    return {slot[0]: params[declared[name]] for slot, name in names if name in declared}
 
 
 def read_in_step(group: Function, position: int) -> bool:

@@ -1,0 +1,1 @@
+"""Tasks with known answers, on which float and quantized models are compared."""

@@ -1,0 +1,177 @@
+"""One token of a language model with weights of 4 bits, at batch 1, against other runtimes.
+
+    python benchmarks/decoder.py --threads 1
+    python benchmarks/decoder.py --model qwen2.5-0.5b --threads 2 --against onnxruntime openvino
+
+The sizes are public, the weights random: 4 bits in groups of 32 with scales that float16 holds. All runtimes
+get one ONNX file (``MatMulNBits``, ``GroupQueryAttention``). Runs are interleaved, and between them a buffer
+far larger than the caches is read: the share of that bandwidth says how near one token is to the limit. Of
+the embedding, one row is read, and the rest not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def tutorial() -> Any:
+    """The tutorial, which makes such models."""
+    path = Path(__file__).parents[1] / "tutorials" / "03_decoder.py"
+    spec = importlib.util.spec_from_file_location("decoder_tutorial", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SIZES = {
+    "tinyllama-1.1b": {
+        "vocabulary": 32000, "hidden": 2048, "layers": 22, "heads": 32, "groups": 4, "inner": 5632
+    },
+    "qwen2.5-0.5b": {
+        "vocabulary": 151936, "hidden": 896, "layers": 24, "heads": 14, "groups": 2, "inner": 4864
+    },
+    "small": {"vocabulary": 1000, "hidden": 256, "layers": 2, "heads": 8, "groups": 2, "inner": 704},
+}  # fmt: skip
+
+Step = Callable[[dict[str, np.ndarray]], np.ndarray]
+"""The scores of a step's inputs."""
+
+
+def ours(path: Path, threads: int) -> Step:
+    """tvmlite."""
+    import tvmlite
+    from tvmlite import relay, runtime
+
+    runtime.set_num_threads(threads)
+    lib = tvmlite.compile(relay.frontend.from_onnx(str(path)))
+    return lambda given: lib(**given)[0]
+
+
+def onnxruntime(path: Path, threads: int, level: int = 0) -> Step:
+    """ONNX Runtime, the data as they are."""
+    import onnxruntime as peer
+
+    options = peer.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = peer.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    return lambda given: session.run(None, given)[0]
+
+
+def onnxruntime_int8(path: Path, threads: int) -> Step:
+    """ONNX Runtime, the data rounded to 8 bits (``accuracy_level=4``)."""
+    import onnx
+
+    model = onnx.load(str(path))
+    for node in model.graph.node:
+        if node.op_type == "MatMulNBits":
+            node.attribute.append(onnx.helper.make_attribute("accuracy_level", 4))
+    rounded = path.with_suffix(".int8.onnx")
+    onnx.save(model, str(rounded))
+    return onnxruntime(rounded, threads)
+
+
+def openvino(path: Path, threads: int) -> Step:
+    """OpenVINO, weights compressed as in the file; by default it rounds the data to 8 bits."""
+    import openvino as peer
+
+    core = peer.Core()
+    model = core.read_model(str(path))
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1})
+    request = compiled.create_infer_request()
+
+    def step(given: dict[str, np.ndarray]) -> np.ndarray:
+        request.infer(given)
+        return request.get_tensor("scores").data
+
+    return step
+
+
+PEERS: dict[str, Callable[[Path, int], Step]] = {
+    "onnxruntime": onnxruntime,
+    "onnxruntime-int8": onnxruntime_int8,
+    "openvino": openvino,
+}
+
+
+def bandwidth(buffer: np.ndarray, threads: int) -> float:
+    """Bytes a second at which ``threads`` read ``buffer``, each its part; numpy reads it in whole vectors."""
+    parts = np.array_split(buffer, threads)
+    workers = [threading.Thread(target=part.max) for part in parts]
+    start = time.perf_counter()
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    return buffer.nbytes / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Compare, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--model", choices=SIZES, default="tinyllama-1.1b")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--past", type=int, default=32, help="tokens before this one")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--against", nargs="*", choices=PEERS, default=["onnxruntime", "onnxruntime-int8"])
+    parser.add_argument("--gigabytes", type=float, default=1.0, help="of the buffer that is read")
+    args = parser.parse_args()
+    made = tutorial()
+    config = made.Config(**SIZES[args.model], length=2048)
+    weights = config.layers * sum(n * k for n, k in config.weights()) + config.vocabulary * config.hidden
+    read = weights / 2 + weights / 32 * 2
+    random = np.random.default_rng(0)
+    past = [
+        random.standard_normal((1, config.groups, args.past, config.size), np.float32)
+        for _ in range(2 * config.layers)
+    ]
+    given = made.inputs_of(config, np.array([[3]]), past)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "decoder.onnx"
+        path.write_bytes(made.Builder(config, bits=4).model().SerializeToString())
+        start = time.perf_counter()
+        steps = {"tvmlite": ours(path, args.threads)}
+        print(f"compiled in {time.perf_counter() - start:.1f} s")
+        steps |= {name: PEERS[name](path, args.threads) for name in args.against}
+        scores = {name: np.array(step(given)) for name, step in steps.items()}
+        seconds: dict[str, list[float]] = {name: [] for name in steps}
+        rates, buffer = [], np.ones(int(args.gigabytes * 2**28), np.float32)
+        for _ in range(args.rounds):
+            rates.append(bandwidth(buffer, args.threads))
+            for name, step in steps.items():
+                for _ in range(2):
+                    start = time.perf_counter()
+                    step(given)
+                    seconds[name].append(time.perf_counter() - start)
+    rate = statistics.median(rates)
+    print(f"{args.model}: {weights / 1e6:.0f} million weights, {read / 1e6:.0f} MB read a token")
+    print(f"threads {args.threads}, load {os.getloadavg()[0]:.1f}, bandwidth {rate / 1e9:.2f} GB/s", end=" ")
+    print(f"(from {min(rates) / 1e9:.2f} to {max(rates) / 1e9:.2f})")
+    base = statistics.median(seconds["tvmlite"])
+    for name, times in seconds.items():
+        middle = statistics.median(times)
+        off = np.linalg.norm(scores[name] - scores["tvmlite"]) / np.linalg.norm(scores["tvmlite"])
+        took = f"{middle * 1e3:8.2f} ms, least {min(times) * 1e3:8.2f}; {1 / middle:6.1f} tokens a second"
+        share = (
+            f"{read / middle / rate:6.1%} of the median bandwidth, {read / min(times) / max(rates):6.1%} of "
+        )
+        share += f"the highest at its least time; {middle / base:5.2f} of ours"
+        print(f"{name:18} {took}; {share}; differs by {off:.1e}")
+
+
+if __name__ == "__main__":
+    main()

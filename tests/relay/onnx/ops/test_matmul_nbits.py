@@ -1,0 +1,91 @@
+"""MatMulNBits compiled as it is, without floats of its weight, against onnxruntime: widths, tails, biases."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+
+from tvmlite import compile
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay.frontend import from_onnx
+
+MS = "com.microsoft"
+
+
+def model(
+    depth: int, units: int, bits: int, block: int, zeros: str = "", bias: bool = False, **more: np.ndarray
+) -> ModelProto:
+    """One node; ``zeros`` "packed" or "float", or none; ``more`` are further tensors by name."""
+    rng = np.random.default_rng(depth + units)
+    blocks = -(-depth // block)
+    tensors = {
+        "w": rng.integers(0, 256, (units, blocks, block * bits // 8), np.uint8),
+        "s": (rng.random((units, blocks)) * 0.1).astype("float32"),
+    }
+    if zeros == "packed":
+        tensors["z"] = rng.integers(0, 256, (units, -(-blocks * bits // 8)), np.uint8)
+    elif zeros:
+        tensors["z"] = rng.random((units, blocks)).astype("float32") * 15
+    if bias:
+        tensors["b"] = rng.random(units).astype("float32")
+    tensors |= more
+    names = ["x", "w", "s", *(name if name in tensors else "" for name in "zgb")]
+    while not names[-1]:
+        names.pop()
+    node = helper.make_node(
+        "MatMulNBits", names, ["y"], domain=MS, K=depth, N=units, bits=bits, block_size=block
+    )
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [
+            helper.make_tensor_value_info(
+                "x", 1, ["batch", "n", more["x"].shape[-1] if "x" in more else depth]
+            )
+        ],
+        [helper.make_tensor_value_info("y", 1, ["batch", "n", units])],
+        [numpy_helper.from_array(array, name) for name, array in tensors.items() if name != "x"],
+    )
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+@pytest.mark.parametrize("zeros", ["", "packed", "float"])
+@pytest.mark.parametrize(
+    ("depth", "units", "bits", "block", "bias"),
+    [
+        (96, 70, 4, 32, False),
+        (75, 64, 4, 16, True),
+        (256, 3, 4, 128, False),
+        (100, 65, 8, 32, True),
+        (64, 128, 4, 64, True),
+    ],
+)
+def test_results_are_onnxruntimes(
+    depth: int, units: int, bits: int, block: int, bias: bool, zeros: str
+) -> None:
+    if (bits, zeros) == (8, "float"):
+        pytest.skip("onnxruntime has no such")
+    made = model(depth, units, bits, block, zeros, bias)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    lib = compile(from_onnx(made))
+
+    assert "contrib_dense_group_pack" in str(lib.module)
+    for rows in (1, 2, 5, 9):
+        data = np.random.default_rng(rows).standard_normal((2, rows, depth)).astype("float32")
+        (want,) = session.run(None, {"x": data})
+        np.testing.assert_allclose(lib(data), want, rtol=1e-4, atol=1e-5 * np.abs(want).max())
+
+
+def test_an_order_of_groups_is_not_supported() -> None:
+    with pytest.raises(UnsupportedError, match="MatMulNBits: g_idx"):
+        from_onnx(model(64, 8, 4, 32, g=np.zeros(64, "int32")))
+
+
+def test_zero_points_and_data_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ModelError, match=r"zero points \(8, 2\) for 8 x 2 blocks"):
+        from_onnx(model(64, 8, 4, 32, z=np.zeros((8, 2), "uint8")))
+    with pytest.raises(ModelError, match="expected a last extent of 64"):
+        from_onnx(model(64, 8, 4, 32, x=np.zeros((1, 63), "float32")))

@@ -1,0 +1,52 @@
+"""``round(x) + c`` as a narrow integer: one conversion on x86, numpy's result of every generator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite import te
+from tvmlite.driver import build
+from tvmlite.te.tensor.intrinsics import round as rint
+
+SPECIAL = [
+    0.5,
+    1.5,
+    2.5,
+    -0.5,
+    -1.5,
+    3e9,
+    -3e9,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e38,
+    126.5,
+    127.5,
+    -128.5,
+    254.5,
+    255.5,
+]
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64", "c"])
+@pytest.mark.parametrize(
+    ("dtype", "moved"), [("uint8", 0), ("uint8", 130), ("int8", 0), ("int8", -7), ("int16", 300)]
+)
+@pytest.mark.parametrize("lanes", [1, 7, 16])
+def test_numbers_are_rounded_to_even_and_saturate(target: str, dtype: str, moved: int, lanes: int) -> None:
+    rng = np.random.default_rng(0)
+    given = np.concatenate([SPECIAL, rng.uniform(-400, 400, 96)]).astype("float32")
+    x = te.placeholder(given.shape, "float32", "x")
+    y = te.compute(x.shape, lambda i: (rint(x[i]) + float(moved)).astype(dtype), name="y")
+    schedule = te.create_schedule(y.op)
+    if lanes > 1:
+        _, inner = schedule[y].split(y.op.axis[0], factor=lanes)
+        schedule[y].vectorize(inner)
+
+    made = build(schedule, [x, y], target=target)(given)
+
+    limits = np.iinfo(dtype)
+    whole = np.rint(given.astype("float64")) + moved
+    wanted = np.where(np.isnan(whole), 0, np.clip(np.nan_to_num(whole), limits.min, limits.max)).astype(dtype)
+    np.testing.assert_array_equal(made, wanted)

@@ -1,0 +1,92 @@
+"""Functions of one quantized tensor as tables: the reference's results for all codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite.core.node import postorder
+from tvmlite.driver import compile
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, Var, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
+
+rng = np.random.default_rng(0)
+q, p = var("q", (2, "n", 8), "uint8"), var("p", (2, "n", 8), "uint8")
+signed = var("signed", (4, 5), "int8")
+
+
+def dequantized(codes: Expr, scale: float = 0.03, zero: int = 120) -> Expr:
+    return make("qnn.dequantize", codes, constant(scale, "float32"), constant(zero, "int32"))
+
+
+def quantized(data: Expr, scale: float = 0.02, zero: int = 10, dtype: str = "uint8") -> Expr:
+    return make("qnn.quantize", data, constant(scale, "float32"), constant(zero, "int32"), out_dtype=dtype)
+
+
+def gelu(x: Expr) -> Expr:
+    """As onnxruntime's quantizer writes it: rounded after each operator."""
+    y = dequantized(
+        quantized(make("erf", make("divide", x, constant(1.41421356, "float32"))), 0.008, 128), 0.008, 128
+    )
+    y = dequantized(quantized(make("add", y, constant(1.0, "float32"))))
+    return quantized(make("multiply", make("multiply", x, y), constant([0.5], "float32")), 0.015, 17)
+
+
+def module(body: Expr, *params: Var) -> Module:
+    return Module({"main": Function(params, body)})
+
+
+def lookups(after: Module) -> list[Call]:
+    nodes = postorder(after.main.body)
+    return [one for one in nodes if isinstance(one, Call) and one.op == "nn.contrib_lookup"]
+
+
+def test_a_chain_of_roundings_is_one_table() -> None:
+    before = module(gelu(dequantized(q)), q)
+    after = lookup_tables(before)
+
+    assert lookups(after) == [after.main.body]
+    assert after.main.body.args[0] is q  # type: ignore[attr-defined]
+    every = np.tile(np.arange(256, dtype="uint8").reshape(1, 32, 8), (2, 1, 1))
+    np.testing.assert_array_equal(interpret(after, [every]), interpret(before, [every]))
+    np.testing.assert_array_equal(compile(after)(every), interpret(before, [every]))
+
+
+def test_signed_codes_begin_at_minus_128() -> None:
+    before = module(quantized(make("tanh", dequantized(signed, 0.02, 3)), 0.01, -5, "int8"), signed)
+    after = lookup_tables(before)
+
+    assert len(lookups(after)) == 1
+    given = rng.integers(-128, 128, (4, 5)).astype("int8")
+    np.testing.assert_array_equal(compile(after)(given), interpret(before, [given]))
+
+
+def test_what_others_read_between_is_a_table_too() -> None:
+    inner = quantized(make("sigmoid", dequantized(q)), 0.004, 0)
+    outer = quantized(make("exp", dequantized(inner, 0.004, 0)), 0.02, 0)
+    before = module(Tuple((make("reshape", inner, newshape=(-1,)), outer)), q)
+    after = lookup_tables(before)
+
+    assert [one.args[0] for one in lookups(after)] == [q, q]
+    given = rng.integers(0, 256, (2, 3, 8)).astype("uint8")
+    for one, other in zip(interpret(after, [given]), interpret(before, [given]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        quantized(make("nn.relu", dequantized(q))),
+        quantized(make("sigmoid", make("add", dequantized(q), dequantized(p)))),
+        quantized(make("sigmoid", make("multiply", dequantized(q), constant(np.ones(8, "float32"))))),
+        make("sigmoid", dequantized(q)),
+        quantized(make("sigmoid", make("cast", p, dtype="float32")), dtype="int16"),
+    ],
+    ids=["arithmetic alone", "two tensors", "a vector", "no bytes", "wider codes"],
+)
+def test_other_chains_are_left_alone(body: Expr) -> None:
+    before = module(body, q, p)
+
+    assert lookup_tables(before) is before

@@ -1,0 +1,198 @@
+"""A language model's decoder that generates tokens, with weights of 32 bits and of 4.
+
+    python tutorials/03_decoder.py
+    python tutorials/03_decoder.py --hidden 2048 --layers 4 --tokens 16 --bits 8
+
+The weights are random, so what it says has no meaning; the sizes are those of LLaMA's family, but for fewer
+layers. For one token each weight is read once and multiplied once: the time is that of reading all weights,
+and weights of 4 bits take about a seventh of it. What was said before is in the cache of keys and values,
+which each step gives back longer by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.relay.quantize.weight_only import weight_only
+
+MICROSOFT = "com.microsoft"
+
+
+@dataclass(frozen=True)
+class Config:
+    """The sizes of a decoder: ``heads`` of queries, ``groups`` of keys and values, ``inner`` units."""
+
+    vocabulary: int = 4000
+    hidden: int = 1024
+    layers: int = 4
+    heads: int = 16
+    groups: int = 4
+    inner: int = 2816
+    length: int = 512
+
+    @property
+    def size(self) -> int:
+        """The elements of a head."""
+        return self.hidden // self.heads
+
+    def weights(self) -> Iterator[tuple[int, int]]:
+        """Columns and terms of every product of one layer."""
+        yield from ((self.hidden, self.hidden), (self.groups * self.size, self.hidden))
+        yield from ((self.groups * self.size, self.hidden), (self.hidden, self.hidden))
+        yield from ((self.inner, self.hidden), (self.inner, self.hidden), (self.hidden, self.inner))
+
+
+@dataclass
+class Builder:
+    """An ONNX graph in the making. Products have float weights, or codes of ``bits`` in groups."""
+
+    config: Config
+    bits: int = 32
+    group: int = 32
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    tensors: list[onnx.TensorProto] = field(default_factory=list)
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def node(self, op_type: str, *inputs: str, outputs: int = 1, domain: str = "", **attributes: Any) -> str:
+        """The name of its first output; further ones end in ``.1``, ``.2``."""
+        name = f"{op_type.lower()}{len(self.nodes)}"
+        names = [name, *(f"{name}.{n}" for n in range(1, outputs))]
+        self.nodes.append(helper.make_node(op_type, list(inputs), names, name, domain=domain, **attributes))
+        return name
+
+    def tensor(self, array: np.ndarray) -> str:
+        """The name of a constant."""
+        name = f"tensor{len(self.tensors)}"
+        self.tensors.append(numpy_helper.from_array(array, name))
+        return name
+
+    def normal(self, *shape: int, scale: float = 1.0) -> np.ndarray:
+        """Random numbers around 0."""
+        return self.random.standard_normal(shape, np.float32) * np.float32(scale)
+
+    def product(self, data: str, columns: int, terms: int) -> str:
+        """``data`` times a random weight."""
+        if self.bits == 32:
+            return self.node("MatMul", data, self.tensor(self.normal(terms, columns, scale=terms**-0.5)))
+        groups = terms // self.group
+        codes = self.random.integers(0, 256, (columns, groups, self.group * self.bits // 8), np.uint8)
+        scales = self.random.random((columns, groups), np.float32) + 0.5
+        scales *= np.float32(terms**-0.5 * 2.0 ** (1 - self.bits))
+        scales = scales.astype(np.float16).astype(np.float32)
+        sizes = {"K": terms, "N": columns, "bits": self.bits, "block_size": self.group}
+        return self.node(
+            "MatMulNBits", data, self.tensor(codes), self.tensor(scales), domain=MICROSOFT, **sizes
+        )
+
+    def norm(self, data: str) -> str:
+        """The data by the root of its mean square."""
+        ones = self.tensor(np.ones(self.config.hidden, np.float32))
+        return self.node("SimplifiedLayerNormalization", data, ones, axis=-1, epsilon=1e-5)
+
+    def attention(self, data: str, layer: int, tables: list[str]) -> str:
+        """The data of all tokens so far, as each token's queries pick it."""
+        sizes = list(self.config.weights())[:4]
+        queries, keys, values = (self.product(data, *size) for size in sizes[:3])
+        past = [f"past_key{layer}", f"past_value{layer}"]
+        made = self.node(
+            "GroupQueryAttention", queries, keys, values, *past, "last", "total", *tables,
+            outputs=3, domain=MICROSOFT, do_rotary=1,
+            num_heads=self.config.heads, kv_num_heads=self.config.groups,
+        )  # fmt: skip
+        for number, kind in enumerate(("key", "value"), 1):
+            self.nodes[-1].output[number] = f"present_{kind}{layer}"
+        return self.product(made, *sizes[3])
+
+    def feed_forward(self, data: str) -> str:
+        """Two products, of which one is the gate of the other, and a third."""
+        *_, gate, up, down = self.config.weights()
+        opened = self.product(data, *gate)
+        opened = self.node("Mul", opened, self.node("Sigmoid", opened))
+        return self.product(self.node("Mul", opened, self.product(data, *up)), *down)
+
+    def model(self) -> onnx.ModelProto:
+        """Tokens ``(1, n)`` and the past of every layer in, the scores of all words and the present out."""
+        config, kind = self.config, helper.make_tensor_value_info
+        angles = np.arange(config.length)[:, None] / 10000 ** (np.arange(config.size // 2) * 2 / config.size)
+        tables = [self.tensor(one(angles).astype(np.float32)) for one in (np.cos, np.sin)]
+        x = self.node("Gather", self.tensor(self.normal(config.vocabulary, config.hidden)), "tokens")
+        for layer in range(config.layers):
+            x = self.node("Add", x, self.attention(self.norm(x), layer, tables))
+            x = self.node("Add", x, self.feed_forward(self.norm(x)))
+        scores = self.product(self.norm(x), config.vocabulary, config.hidden)
+        self.nodes[-1].output[0] = "scores"
+        assert scores
+        inputs = [kind("tokens", 7, [1, "n"]), kind("last", 6, [1]), kind("total", 6, [])]
+        outputs = [kind("scores", 1, [1, "n", config.vocabulary])]
+        for layer in range(config.layers):
+            for one in ("key", "value"):
+                shape = [1, config.groups, "past", config.size]
+                inputs.append(kind(f"past_{one}{layer}", 1, shape))
+                outputs.append(kind(f"present_{one}{layer}", 1, [*shape[:2], "total", shape[3]]))
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid(MICROSOFT, 1)]
+        graph = helper.make_graph(self.nodes, "decoder", inputs, outputs, self.tensors)
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def inputs_of(
+    config: Config, tokens: np.ndarray, past: list[np.ndarray] | None = None
+) -> dict[str, np.ndarray]:
+    """The model's inputs for ``tokens (1, n)`` after a ``past``, of each layer keys and values."""
+    if past is None:
+        past = [np.zeros((1, config.groups, 0, config.size), np.float32)] * (2 * config.layers)
+    total = past[0].shape[2] + tokens.shape[1]
+    given = {"tokens": tokens, "last": np.array([total - 1], np.int32), "total": np.array(total, np.int32)}
+    names = [f"past_{kind}{layer}" for layer in range(config.layers) for kind in ("key", "value")]
+    return given | dict(zip(names, past, strict=True))
+
+
+def generate(lib: Any, config: Config, prompt: np.ndarray, count: int) -> tuple[list[int], float]:
+    """The ``count`` tokens after ``prompt (1, n)``, each that of the highest score; and tokens a second."""
+    scores, *past = lib(**inputs_of(config, prompt))
+    said = [int(scores[0, -1].argmax())]
+    start = time.perf_counter()
+    while len(said) < count:
+        scores, *past = lib(**inputs_of(config, np.array([[said[-1]]]), past))
+        said.append(int(scores[0, -1].argmax()))
+    return said, (count - 1) / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Compile a decoder twice, and let both generate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hidden", type=int, default=1024)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
+    parser.add_argument("--bits", type=int, default=4, choices=(4, 8))
+    args = parser.parse_args()
+    config = Config(hidden=args.hidden, layers=args.layers, inner=args.hidden * 11 // 4)
+    prompt = np.random.default_rng(1).integers(0, config.vocabulary, (1, 8))
+
+    module = relay.frontend.from_onnx(Builder(config).model())
+    quantized = weight_only(module, args.bits, 32)
+    expected = None
+    for name, one in (("float32", module), (f"int{args.bits}", quantized)):
+        lib = tvmlite.compile(one)
+        generate(lib, config, prompt, 3)  # threads wake up
+        said, rate = generate(lib, config, prompt, args.tokens)
+        scores = lib(**inputs_of(config, prompt))[0][0, -1]
+        print(f"{name:8} {rate:8.1f} tokens a second: {' '.join(map(str, said[:8]))} ...")
+        if expected is None:
+            expected = scores
+        else:
+            off = np.linalg.norm(scores - expected) / np.linalg.norm(expected)
+            print(f"scores of the next token are off by {off:.1%} of their norm")
+
+
+if __name__ == "__main__":
+    main()

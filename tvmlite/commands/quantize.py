@@ -1,0 +1,152 @@
+"""Quantize an ONNX model to 8 bits on calibration data, and compile it or write it as Relay text."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from pathlib import Path
+
+from tvmlite import runtime
+from tvmlite.commands import common, files
+from tvmlite.core import VERSION
+from tvmlite.core.abi import symbols
+from tvmlite.core.errors import InputError
+from tvmlite.driver import CompiledModule, compile
+from tvmlite.model import export
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.quantize.quantize import MODES, QuantizedModule, quantize
+from tvmlite.relay.quantize.ranges import METHODS, PERCENTILE
+from tvmlite.relay.quantize.report.page import page
+from tvmlite.relay.quantize.select import METRICS
+
+NAME = "quantize"
+HELP = "quantize an ONNX model to 8 bits"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    common.model_options(parser)
+    common.dims_option(parser)
+    parser.add_argument(
+        "--data", type=Path, help="typical inputs: an .npz of arrays by input name, or a folder of such"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        help="a library, model.so or model.c, or text, model.relay",
+    )
+    parser.add_argument("--calibration", choices=METHODS, default="percentile", help="how ranges are chosen")
+    parser.add_argument(
+        "--percentile", type=float, default=PERCENTILE, help=f"of elements in a range (default: {PERCENTILE})"
+    )
+    parser.add_argument("--mode", choices=MODES, default="static", help="ranges of the data, or of each run")
+    parser.add_argument(
+        "--min-snr", type=float, metavar="DB", help="layers of a lower signal-to-noise ratio stay in float32"
+    )
+    parser.add_argument(
+        "--max-drop", type=float, metavar="D", help="layers stay in float32 until the metric falls by less"
+    )
+    parser.add_argument(
+        "--metric", choices=METRICS, default="cosine", help="outputs beside float32's (default: cosine)"
+    )
+    parser.add_argument("--smooth", type=float, metavar="S", help="move outliers into weights: 0.5, say")
+    parser.add_argument("--equalize", action="store_true", help="equalize weights of convolutions in a row")
+    parser.add_argument(
+        "--bias-correction", action="store_true", help="correct what rounding adds in the mean"
+    )
+    parser.add_argument("--attention", action="store_true", help="quantize the products of attention, too")
+    parser.add_argument("--keep-float", metavar="LAYER", nargs="+", default=[], help="names of layers")
+    parser.add_argument("--report", type=Path, help="write the report: quantized.html, or .json")
+    parser.add_argument(
+        "--print-time", action="store_true", help="time a run before and after, on random inputs"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out."""
+    as_text = options.output.suffix == ".relay"
+    if not as_text:
+        export.check_format(options.output)
+    files.writable(options.output, "-o")
+    files.writable(options.report, "--report")
+    if options.data is None and options.mode == "static":
+        raise InputError(
+            "--data is missing: ranges are measured on typical inputs",
+            hint="numpy.savez('calib.npz', NAME=array, ...) writes some dozen; or --mode dynamic",
+        )
+    module = common.import_model(options)
+    made = _quantized(options, module)
+    print(made)
+    if as_text:
+        options.output.write_text(made.module.astext(), encoding="utf-8")
+    else:
+        _compiled(options, made.module).export(options.output)
+    print(f"{options.output}: {common.describe(options.output)}")
+    if options.report is not None:
+        _report(options, made)
+    return 0
+
+
+def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
+    progress = common.Progress()
+    made = quantize(
+        module,
+        options.data,
+        calibration=options.calibration,
+        percentile=options.percentile,
+        mode=options.mode,
+        max_drop=options.max_drop,
+        metric=None if options.max_drop is None else options.metric,
+        min_snr=options.min_snr,
+        smooth=options.smooth,
+        equalize=options.equalize,
+        bias_correction=options.bias_correction,
+        attention=options.attention,
+        keep_float=options.keep_float,
+        progress=progress,
+    )
+    progress.close()
+    if not options.print_time:
+        return made
+    seconds = _seconds(options, module), _seconds(options, made.module)
+    return QuantizedModule(made.module, made.report.with_latency(*seconds))
+
+
+def _compiled(options: argparse.Namespace, module: Module) -> CompiledModule:
+    progress = common.Progress()
+    lib = compile(
+        module,
+        target=options.target,
+        opt_level=options.opt_level,
+        precision=options.precision,
+        error_bound=options.error_bound,
+        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
+        progress=progress,
+    )
+    progress.close()
+    return lib
+
+
+def _seconds(options: argparse.Namespace, module: Module) -> float:
+    """The median time of a run on inputs made up, the same of both modules."""
+    lib = _compiled(options, module)
+    inputs = common.random_inputs(lib, options)
+    return float(lib.time(*(inputs[name] for name in lib.input_names)).median)
+
+
+def _report(options: argparse.Namespace, made: QuantizedModule) -> None:
+    if options.report.suffix == ".json":
+        text = made.report.json()
+    else:
+        facts = {
+            "date": time.strftime("%Y-%m-%d %H:%M %z"),
+            "command": shlex.join(["tvmlite", *options.words]),
+            "threads": str(runtime.num_threads()),
+            "tvmlite": VERSION,
+        }
+        text = page(made.report, f"Quantization of {options.model.name}", facts)
+    options.report.write_text(text, encoding="utf-8")
+    print(f"{options.report}: the report")

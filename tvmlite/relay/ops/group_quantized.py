@@ -1,0 +1,142 @@
+"""Dense layers whose weight is kept in 4 or 8 bits, with a scale and a zero point a group of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.types import TensorType, is_symbolic, same_shape, show_shape
+from tvmlite.relay.ops.common import FLOAT, expect, fault, is_one, product_of, unravelled
+from tvmlite.relay.ops.matmul import packed_panels, unpacked
+from tvmlite.relay.ops.register import anchored
+from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
+from tvmlite.te.tensor import reducers
+
+BITS = (4, 8)
+"""The widths of a code."""
+
+
+def codes_of(weight: np.ndarray, bits: int, depth: int) -> np.ndarray:
+    """The codes ``(n, depth)``, uint8, of bytes ``(n, groups, group * bits / 8)``, which hold the codes of
+    lower index in their lower bits."""
+    parts = [(weight >> shift) & (2**bits - 1) for shift in range(0, 8, bits)]
+    return np.stack(parts, axis=-1).reshape(weight.shape[0], -1)[:, :depth]
+
+
+def bytes_of(codes: np.ndarray, bits: int, group: int) -> np.ndarray:
+    """Codes ``(n, k)``, uint8 below ``2 ** bits``, as bytes ``(n, ceil(k / group), group * bits / 8)``; what
+    is behind the last is 0. The inverse of ``codes_of``."""
+    count, depth = codes.shape
+    whole = np.pad(codes, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
+    if bits == 8:
+        return whole
+    return whole[..., 0::2] | whole[..., 1::2] << 4
+
+
+def dequantized(
+    weight: np.ndarray, scale: np.ndarray, zero_point: np.ndarray, bits: int, group: int, depth: int
+) -> np.ndarray:
+    """The weight ``(n, depth)`` of float32: ``(code - zero point) * scale``."""
+    codes = codes_of(weight, bits, depth).astype(np.float32)
+    factors, middles = (
+        np.repeat(np.broadcast_to(one, scale.shape).astype(np.float32), group, axis=1)[:, :depth]
+        for one in (scale, zero_point)
+    )
+    return (codes - middles) * factors
+
+
+def dense_group_type(
+    call: Call, data: TensorType, weight: TensorType, scale: TensorType, zero_point: TensorType
+) -> TensorType:
+    """``(..., k)`` by ``(n, ceil(k / group), group * bits / 8)`` gives ``(..., n)``."""
+    expect(call, "data is", data.dtype, FLOAT)
+    expect(call, "scale is", scale.dtype, FLOAT)
+    bits, group = check_groups(call)
+    if weight.dtype != "uint8":
+        raise fault(call, f"weight is {weight.dtype}, expected uint8")
+    if zero_point.dtype != "uint8" and not dtypes.is_float(zero_point.dtype):
+        raise fault(call, f"zero_point is {zero_point.dtype}, expected uint8 or a float")
+    if not data.ndim or is_symbolic(data.shape[-1]):
+        raise fault(call, f"data is {show_shape(data.shape)}, expected a last extent that is a number")
+    groups = -(-data.shape[-1] // group)
+    if weight.ndim != 3 or not same_shape(weight.shape[1:], (groups, group * bits // 8)):
+        expected = f"(n, {groups}, {group * bits // 8})"
+        raise fault(
+            call, f"data is {show_shape(data.shape)}, weight {show_shape(weight.shape)}, not {expected}"
+        )
+    whole = (weight.shape[0], groups)
+    if not same_shape(scale.shape, whole):
+        raise fault(call, f"scale is {show_shape(scale.shape)}, expected {show_shape(whole)}")
+    if not same_shape(zero_point.shape, whole) and not same_shape(zero_point.shape, (1, 1)):
+        raise fault(
+            call, f"zero_point is {show_shape(zero_point.shape)}, expected {show_shape(whole)} or (1, 1)"
+        )
+    return TensorType((*data.shape[:-1], weight.shape[0]), data.dtype)
+
+
+def check_groups(call: Call) -> tuple[int, int]:
+    """The attributes ``bits`` and ``group``; a fault if there are no such."""
+    bits, group = call["bits"], call["group"]
+    if bits not in BITS:
+        raise fault(call, f"bits is {bits}, expected 4 or 8")
+    if group < 1 or group * bits % 8:
+        raise fault(call, f"group is {group}, expected codes of {bits} bits that fill whole bytes")
+    return bits, group
+
+
+def dense_group_numpy(
+    call: Call, data: np.ndarray, weight: np.ndarray, scale: np.ndarray, zero_point: np.ndarray
+) -> np.ndarray:
+    """The reference: the weight is dequantized in float32, and the product computed in float64."""
+    plain = dequantized(weight, scale, zero_point, call["bits"], call["group"], data.shape[-1])
+    return (data.astype("float64") @ plain.T.astype("float64")).astype(data.dtype)
+
+
+@anchored(
+    "nn.contrib_dense_group_quantized",
+    infer=dense_group_type,
+    reference=dense_group_numpy,
+    attrs={"bits": 4, "group": REQUIRED},
+    schedule=anchors.DENSE,
+)
+def dense_group_quantized(
+    call: Call, data: te.Tensor, weight: te.Tensor, scale: te.Tensor, zero_point: te.Tensor
+) -> te.Tensor:
+    """Rows of ``data`` times rows of a weight in codes of 4 or 8 ``bits``: ``(code - zero_point) * scale``.
+
+    Each ``group`` of a row's codes has a scale and a zero point.
+    """
+    bits, group = check_groups(call)
+    depth, lead = data.shape[-1], data.shape[:-1]
+    in_byte = 8 // bits
+
+    def element(row: Any, k: Any) -> e.Expr:
+        byte = weight[row, k // group, k % group // in_byte].astype("int32")
+        code = byte if bits == 8 else byte >> (k % in_byte * bits).astype("int32") & 15
+        one = (0, 0) if is_one(zero_point.shape[0]) else (row, k // group)
+        middle = zero_point[one].astype("float32")
+        return (code.astype("float32") - middle) * scale[row, k // group].astype("float32")
+
+    plain = te.compute((weight.shape[0], depth), element, name="dequantized", tag="injective")
+    panels = packed_panels(plain, transposed=True)
+    k = te.reduce_axis(depth, name="k")
+
+    def product(row: Any, outer: Any, inner: Any) -> e.Expr:
+        read = data[(*unravelled(row, lead), k)].astype("float32")
+        return reducers.sum(read * panels[outer, k, inner], k)
+
+    shape = (product_of(lead), panels.shape[0], panels.shape[2])
+    made = unpacked(
+        te.compute(shape, product, name="dense", tag="matmul_packed", attrs={"paired": False}),
+        lead,
+        weight.shape[0],
+    )
+    if data.dtype == "float32":
+        return made
+    return te.compute(made.shape, lambda *i: made[i].astype(data.dtype), name="cast", tag="elemwise")

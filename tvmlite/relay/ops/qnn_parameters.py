@@ -1,0 +1,62 @@
+"""Scales and zero points of TVM's quantized operators: what their types and, if constant, values must be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.nodes import Call, Constant
+from tvmlite.relay.ir.types import Dim, TensorType
+from tvmlite.relay.ops.common import Dtypes, agree, expect, fault, is_one
+
+BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
+
+
+def check_scale(call: Call, name: str, given: TensorType, extent: Dim = 1) -> None:
+    """Refuse a scale that is not float32, one number or ``extent``; a constant one must be above 0."""
+    _check_shape(call, name, given, extent, "float32")
+    value = known(call, name)
+    if value is not None and not (np.isfinite(value).all() and (value > 0).all()):
+        raise fault(call, f"{name} is {value[~(np.isfinite(value) & (value > 0))][0]}, expected above 0")
+
+
+def check_zero_point(call: Call, name: str, given: TensorType, dtype: str, extent: Dim = 1) -> None:
+    """Refuse a zero point that is not int32, one number or ``extent``; a constant one is a ``dtype``."""
+    _check_shape(call, name, given, extent, "int32")
+    value, (low, high) = known(call, name), dtypes.limits(dtype)
+    if value is not None and value.size and (value.min() < low or value.max() > high):
+        wrong = value[(value < low) | (value > high)][0]
+        raise fault(call, f"{name} is {wrong}, which is no {dtype}: expected {low} to {high}")
+
+
+def _check_shape(call: Call, name: str, given: TensorType, extent: Dim, dtype: str) -> None:
+    if given.dtype != dtype:
+        raise fault(call, f"{name} is {given.dtype}, expected {dtype}")
+    if given.ndim > 1:
+        raise fault(call, f"{name} has {given.ndim} axes, expected none or one")
+    if given.ndim == 1 and not is_one(given.shape[0]):
+        agree(call, f"the extent of {name}", given.shape[0], extent)
+
+
+def known(call: Call, name: str) -> np.ndarray | None:
+    """The argument ``name`` as a vector, if it is constant."""
+    names = op.get(str(call.op)).argument_names
+    argument = call.args[names.index(name)] if len(call.args) == len(names) else None
+    return argument.data.reshape(-1) if isinstance(argument, Constant) else None
+
+
+def check_one_in_one_out(
+    call: Call, names: Sequence[str], data: TensorType, *parameters: TensorType, out_dtype: str = ""
+) -> None:
+    """Data of bytes with one scale and zero point, and those of the result; ``names`` are the four's."""
+    expect(call, "data is", data.dtype, BYTES)
+    for name, one, dtype in zip(
+        names, parameters, (data.dtype, data.dtype, "", out_dtype or data.dtype), strict=True
+    ):
+        if name.endswith("scale"):
+            check_scale(call, name, one)
+        else:
+            check_zero_point(call, name, one, dtype)

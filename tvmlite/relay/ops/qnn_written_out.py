@@ -1,0 +1,131 @@
+"""Quantized operators that are other operators: each is its rule, from a call to what it stands for.
+
+``passes/qnn/canonicalize_qnn`` replaces calls by what their rules give, at every level. Where a call is
+compiled alone, its compute is what the rule gives, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Var, constant
+from tvmlite.relay.ir.op import Rounding, make, operator
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.te import expr as e
+
+Rule: TypeAlias = Callable[..., Expr]
+
+RULES: dict[str, Rule] = {}
+"""What each operator stands for: of a call and its arguments."""
+
+
+def written_out(
+    name: str,
+    *,
+    infer: Callable[..., TensorType],
+    reference: Callable[..., Any],
+    attrs: Mapping[str, Any] | None = None,
+    parameters: Sequence[str] = (),
+) -> Callable[[Rule], Rule]:
+    """Register the decorated rule as the operator ``name``."""
+
+    def register(rule: Rule) -> Rule:
+        def compute(call: Call, *tensors: te.Tensor) -> te.Tensor:
+            return _computed(rule, call, tensors)
+
+        compute.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
+        compute.__doc__ = rule.__doc__
+        compute.__module__ = rule.__module__
+        columns = {"attrs": attrs, "parameters": parameters, "rounding": Rounding.STEPS}
+        operator(name, infer=infer, reference=reference, **columns)(compute)  # type: ignore[arg-type]
+        RULES[name] = rule
+        return rule
+
+    return register
+
+
+def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor:
+    """The stages of what ``rule`` makes of ``call``."""
+    arguments = [Var(f"x{n}", TensorType(one.shape, one.dtype)) for n, one in enumerate(tensors)]
+    done: dict[Expr, te.Tensor] = dict(zip(arguments, tensors, strict=True))
+    body = rule(call, *arguments)
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        if node in done:
+            continue
+        if isinstance(node, Constant):
+            assert node.data.ndim == 0
+            done[node] = te.compute((), _scalar(node), name="constant")
+        else:
+            assert isinstance(node, Call)
+            made = op.get(str(node.op)).compute(node, *(done[one] for one in node.args))
+            done[node] = made
+    return done[body]
+
+
+def _scalar(node: Constant) -> Callable[[], e.Expr]:
+    return lambda: e.const(node.data.item(), dtypes.check(node.dtype))
+
+
+# What rules are written with: the pass gives new nodes the span of what they replace
+
+
+def cast(value: Expr, dtype: str) -> Expr:
+    """``value`` in ``dtype``."""
+    return value if tensor_type_of(value).dtype == dtype else make("cast", value, dtype=dtype)
+
+
+def binary(name: str, left: Expr, right: Expr) -> Expr:
+    """The operator ``name`` of both; of constants, what it comes to."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        call = make(name, left, right)
+        return Constant(np.asarray(op.get(name).reference(call, left.data, right.data)))
+    return make(name, left, right)
+
+
+def minus(left: Expr, right: Expr) -> Expr:
+    """The difference; ``left`` where ``right`` is a constant 0."""
+    return left if isinstance(right, Constant) and not right.data.any() else binary("subtract", left, right)
+
+
+def saturated(value: Expr, dtype: str) -> Expr:
+    """``value``, of int32, in ``dtype``, the nearest there is."""
+    low, high = dtypes.limits(dtype)
+    return cast(make("clip", value, a_min=low, a_max=high), dtype)
+
+
+def number(value: float, dtype: str = "int32") -> Constant:
+    """A constant of no axes."""
+    return constant(value, dtype)
+
+
+def along(value: Expr, axis: int, rank: int) -> Expr:
+    """A vector shaped so that it broadcasts along ``axis`` of ``rank``; a vector of one as a scalar."""
+    shape = tensor_type_of(value).shape
+    if not shape:
+        return value
+    if isinstance(shape[0], int) and shape[0] == 1:
+        return reshaped(value, ())
+    behind = rank - 1 - axis % rank
+    return reshaped(value, (shape[0], *(1,) * behind)) if behind else value
+
+
+def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:
+    """``value`` in ``shape``."""
+    if isinstance(value, Constant):
+        return Constant(value.data.reshape(tuple(shape)))
+    return make("reshape", value, newshape=tuple(shape))
+
+
+def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32", axis: int = -1) -> Expr:
+    """``qnn.requantize`` with TVM's defaults."""
+    return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)

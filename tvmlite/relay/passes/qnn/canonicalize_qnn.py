@@ -1,0 +1,104 @@
+"""Quantized operators of TVM become plain operators of integers: ``qnn.transform.CanonicalizeOps``."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.common import along_axis
+from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
+from tvmlite.relay.ops.qnn_written_out import RULES, binary, cast, minus, saturated
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+
+@graph_pass
+def canonicalize_qnn(body: Expr) -> Expr:
+    """``qnn.add`` and others are written out; ``qnn.requantize`` by constants is a product and a shift.
+
+    ``qnn.quantize`` and ``qnn.dequantize`` stay, and so does ``qnn.requantize`` by scales that are computed.
+    """
+    return rewrite(body, _canonical)
+
+
+def _canonical(node: Expr) -> Expr:
+    if not isinstance(node, Call):
+        return node
+    if node.op == "qnn.requantize":
+        return _by_constants(node)
+    rule = RULES.get(node.op) if isinstance(node.op, str) else None
+    if rule is None:
+        return node
+    tensor_type_of(node)  # what is wrong with it is said of it, and not of what it becomes
+    return _placed(rule(node, *node.args), node)
+
+
+def _placed(body: Expr, node: Call) -> Expr:
+    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; requantizations in it
+    in plain operators."""
+    done: dict[Expr, Expr] = {one: one for one in node.args}
+
+    def finished(inner: Expr) -> Expr:
+        if inner not in done:
+            made = inner.map_children(finished)
+            if isinstance(made, Call):
+                made = dataclasses.replace(made, span=node.span)
+                made = _by_constants(made) if made.op == "qnn.requantize" else made
+            done[inner] = made
+        return done[inner]
+
+    return finished(body)
+
+
+def _by_constants(node: Call) -> Expr:
+    """``node``, a requantization, in plain operators, if its scales and zero points are constant."""
+    data, *parameters = node.args
+    known = [one.data for one in parameters if isinstance(one, Constant)]
+    if len(known) < len(parameters):
+        return node
+    dtype, rank = tensor_type_of(node).dtype, tensor_type_of(data).ndim
+    scale, zero, out_scale, out_zero = (
+        x.reshape(()) if x.size == 1 else along_axis(x, node["axis"], rank) for x in known
+    )
+    factor = scale.astype(np.float64) / out_scale.astype(np.float64)
+    if node["compute_dtype"] in ("float32", "float64"):
+        made = _by_floats(node, (factor, zero, out_zero))
+    else:
+        moved = minus(cast(data, "int32"), Constant(zero, node.span))
+        made = moved if (factor == 1).all() else _fixed_point(node, moved, factor)
+        made = made if not out_zero.any() else binary("add", made, Constant(out_zero, node.span))
+    return _placed(made if dtype == "int32" else saturated(made, dtype), node)
+
+
+def _fixed_point(node: Call, data: Expr, factor: np.ndarray) -> Expr:
+    """``data * factor``, of int32: a product in int64, a half, and a shift."""
+    multiplier, shift = multiplier_and_shift(factor)
+    right = np.minimum(POINT - np.minimum(shift, 0), MOST_SHIFT)
+    half = np.left_shift(np.int64(1), right - 1)
+    with np.errstate(over="ignore"):
+        whole = np.left_shift(multiplier, np.maximum(shift, 0))  # wraps, as the product itself would
+    product = binary("multiply", cast(data, "int64"), constant(whole, "int64"))
+    added: Expr = constant(half, "int64")
+    if node["rounding"] == "TONEAREST":
+        positive = make("greater_equal", product, constant(0, "int64"), span=node.span)
+        added = make("where", positive, added, constant(half - 1, "int64"), span=node.span)
+    return cast(binary("right_shift", binary("add", product, added), constant(right, "int64")), "int32")
+
+
+def _by_floats(node: Call, parameters: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Expr:
+    work, (factor, zero, out_zero) = dtypes.check(node["compute_dtype"]), parameters
+    moved = minus(cast(node.args[0], work), constant(zero, work))
+    moved = binary("add", binary("multiply", moved, constant(factor, work)), constant(out_zero, work))
+    half = constant(0.5, work)
+    made = make("floor", binary("add", moved, half), span=node.span)
+    if node["rounding"] == "TONEAREST":
+        below = make("floor", binary("subtract", half, moved), span=node.span)
+        below = make("negative", below, span=node.span)
+        negative = make("less", moved, constant(0, work), span=node.span)
+        made = make("where", negative, below, made, span=node.span)
+    return cast(made, "int32")

@@ -1,0 +1,73 @@
+"""Outputs that are inputs with some elements replaced take the memory of those: nothing else is copied."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder, rewrite
+from tvmlite.relay.entry.memory import IN_PLACE
+from tvmlite.relay.ir.nodes import Call, Expr, Module, Tuple, Var, canonical
+from tvmlite.relay.ir.op import make
+
+
+def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
+    """``module`` with each output of ``outputs`` in the memory of the input that it names.
+
+    Such an output must be a ``tensor_scatter``, or a ``scatter_nd`` that replaces, of that input, which
+    nothing else reads: a step of a decoder writes its keys and values into the cache so. A call of the
+    compiled library changes the array that is given as the input, and gives it back as the output; where
+    outputs are given, too, that must be the same array. How many elements stay takes no time.
+
+    An InputError says which output or input does not fit, and why.
+    """
+    main = module.main
+    fields = main.body.fields if isinstance(main.body, Tuple) else (main.body,)
+    by_name = dict(zip(module.output_names, fields, strict=False))
+    params = {param.name: param for param in main.params}
+    changed: dict[Expr, Expr] = {}
+    for output, name in outputs.items():
+        for what, one, known in (("output", output, by_name), ("input", name, params)):
+            if one not in known:
+                raise InputError(f"update_in_place: there is no {what} {one!r}; there are {', '.join(known)}")
+        changed[by_name[output]] = _updated(output, by_name[output], params[name], main.body)
+    if len(set(outputs.values())) < len(outputs):
+        raise InputError("update_in_place: an input is the memory of two outputs, expected one")
+    body = rewrite(main.body, lambda node: _changed(node, changed))
+    attrs = {**dict(module.attrs), IN_PLACE: tuple(sorted(outputs.items()))}
+    return dataclasses.replace(module.with_main(dataclasses.replace(main, body=body)), attrs=canonical(attrs))
+
+
+def _updated(output: str, value: Expr, param: Var, body: Expr) -> Expr:
+    """The operator that writes only what it replaces, in place of ``value``."""
+    match value:
+        case Call("tensor_scatter" | "scatter_nd" | "cache_update", (data, *_)) if data is param:
+            replaces = value.op != "scatter_nd" or value["mode"] == "update"
+        case _:
+            replaces = False
+    if not replaces:
+        what = f"a {value.op}" if isinstance(value, Call) else f"a {type(value).__name__}"
+        raise InputError(
+            f"update_in_place: output {output!r} is {what}, expected a tensor_scatter, or a scatter_nd that "
+            f"replaces, of input {param.name!r}",
+            getattr(value, "span", None),
+        )
+    readers = [node for node in postorder(body) if isinstance(node, Expr) and param in node.children()]
+    if len(readers) > 1 or value.children().count(param) > 1:
+        message = f"update_in_place: input {param.name!r} is read by more than output {output!r}"
+        raise InputError(message, getattr(value, "span", None))
+    return value
+
+
+def _changed(node: Expr, values: Mapping[Expr, Expr]) -> Expr:
+    """A ``tensor_scatter`` in place writes only its update."""
+    if isinstance(node, Call) and node.op == "tensor_scatter" and _is_one_of(node, values):
+        return make("cache_update", *node.args, span=node.span, **dict(node.attrs))
+    return node
+
+
+def _is_one_of(node: Call, values: Mapping[Expr, Expr]) -> bool:
+    """Whether ``node`` is one of ``values``, whose arguments may have been made again."""
+    inputs = [value.args[0] for value in values if isinstance(value, Call)]
+    return any(node.args[0] is one for one in inputs)

@@ -1,0 +1,168 @@
+"""Cross-layer equalization: the channels between two layers get ranges of one size, without any data."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from tvmlite.core import mapped
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
+from tvmlite.relay.passes.patterns import is_vector_along
+from tvmlite.relay.quantize.layers import is_product, outer_nodes
+
+CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
+
+HOMOGENEOUS = ("nn.relu", "nn.leaky_relu")
+"""Functions that a positive factor may be moved through."""
+
+ROUNDS = 40
+"""Times that all pairs are equalized, one after the other; then factors are 1 but for their last bits."""
+
+MOST = 1e4
+"""The largest factor of one step: channels without weights stay as they are."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """``first``, whose results are read by ``second`` alone, behind an added constant ``bias`` if any."""
+
+    first: Call
+    second: Call
+    bias: Call | None
+
+
+@graph_pass
+def equalize_layers(body: Expr) -> Expr:
+    """Convolutions that follow each other compute the same with weights whose channels are alike in size.
+
+    Output channel ``i`` of the first is divided by ``s = sqrt(r1 / r2)`` and the weights of input channel
+    ``i`` of the second multiplied by it, where ``r1`` and ``r2`` are the largest magnitudes of their weights
+    of that channel. Only a bias and a rectifier may lie between them. Depthwise networks gain most, as each
+    of their channels has few weights. Source: Nagel et al., "Data-Free Quantization Through Weight
+    Equalization and Bias Correction", 2019, arXiv:1906.04721, section 4.1.
+    """
+    pairs = _pairs(body)
+    if not pairs:
+        return body
+    weights: dict[Expr, np.ndarray] = {
+        call: _weight(call) for pair in pairs for call in (pair.first, pair.second)
+    }
+    divisors = {pair.first: np.ones(weights[pair.first].shape[0]) for pair in pairs}
+    for _ in range(ROUNDS):
+        largest = 0.0
+        for pair in pairs:
+            factor = _factor(weights[pair.first], weights[pair.second], pair.second)
+            weights[pair.first] /= _along(factor, 0, weights[pair.first].ndim)
+            weights[pair.second] *= _along(factor, _input_axis(pair.second), weights[pair.second].ndim)
+            divisors[pair.first] *= factor
+            largest = max(largest, float(np.max(np.abs(np.log(factor)))))
+        if largest < 1e-4:
+            break
+    if all(np.allclose(one, 1.0) for one in divisors.values()):
+        return body
+    biases: dict[Expr, np.ndarray] = {
+        pair.bias: divisors[pair.first] for pair in pairs if pair.bias is not None
+    }
+
+    def rule(node: Expr, made: Expr) -> Expr:
+        assert isinstance(made, Expr)
+        if node in weights:
+            assert isinstance(made, Call)
+            weight = Constant(weights[node].astype(np.float32), made.args[1].span)  # type: ignore[attr-defined]
+            return dataclasses.replace(made, args=(made.args[0], weight))
+        if node in biases:
+            assert isinstance(made, Call)
+            return dataclasses.replace(
+                made, args=tuple(_divided(made, one, biases[node]) for one in made.args)
+            )
+        return made
+
+    return rebuild(body, rule)
+
+
+def _divided(call: Call, arg: Expr, divisor: np.ndarray) -> Expr:
+    """The constant argument of a sum, by channel divided; any other as it is."""
+    if not isinstance(arg, Constant):
+        return arg
+    shaped = divisor.reshape(-1, *(1,) * (tensor_type_of(call).ndim - 2))
+    return Constant((arg.data / shaped).astype(np.float32), arg.span)
+
+
+def _pairs(body: Expr) -> list[_Pair]:
+    """The pairs, in the order in which they are computed; nothing else reads what lies between them."""
+    readers = readers_of(body)
+    found = []
+    for node in outer_nodes(body):
+        if not _is_constant_convolution(node):
+            continue
+        assert isinstance(node, Call)
+        value, bias = node.args[0], None
+        if _is_single(value, readers) and isinstance(value, Call) and value.op in HOMOGENEOUS:
+            value = value.args[0]
+        if _is_single(value, readers) and isinstance(value, Call) and value.op == "add":
+            bias, value = value, _biased(value)
+        if not (_is_single(value, readers) and _is_constant_convolution(value)):
+            continue
+        assert isinstance(value, Call)
+        if _is_depthwise(node) or node["groups"] == 1:
+            found.append(_Pair(value, node, bias))
+    return found
+
+
+def _is_single(value: Expr, readers: dict[Expr, list[Expr | None]]) -> bool:
+    return len(readers[value]) == 1
+
+
+def _biased(call: Call) -> Expr:
+    """What a sum adds a constant for each channel to; the sum itself if it is none."""
+    for value, other in (call.args, call.args[::-1]):
+        if isinstance(other, Constant) and same_type(type_of(value), type_of(call)):
+            rank = tensor_type_of(call).ndim
+            if is_vector_along(other.shape, rank, 1):
+                return value
+    return call
+
+
+def _is_constant_convolution(node: Expr) -> bool:
+    if not (isinstance(node, Call) and node.op in CONVOLUTIONS and is_product(node)):
+        return False
+    weight = node.args[1]
+    return isinstance(weight, Constant)
+
+
+def _is_depthwise(call: Call) -> bool:
+    """Whether each output channel reads the input channel of its own number."""
+    shape = tensor_type_of(call.args[1]).shape
+    return bool(call["groups"] == shape[0] and shape[1] == 1)
+
+
+def _input_axis(call: Call) -> int:
+    """The axis of the weights along which the input channels of ``call`` lie."""
+    return 0 if _is_depthwise(call) and call["groups"] > 1 else 1
+
+
+def _weight(call: Call) -> np.ndarray:
+    weight = call.args[1]
+    assert isinstance(weight, Constant)
+    with mapped.reading(weight.data) as values:
+        return values.astype(np.float64)
+
+
+def _along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
+    shape = [1] * rank
+    shape[axis] = -1
+    return factor.reshape(shape)
+
+
+def _factor(first: np.ndarray, second: np.ndarray, call: Call) -> np.ndarray:
+    """What the output channels of ``first`` are divided by."""
+    axis = _input_axis(call)
+    one = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
+    other = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))
+    known = (one > 0) & (other > 0)
+    factor = np.sqrt(np.where(known, one, 1.0) / np.where(known, other, 1.0))
+    return np.clip(factor, 1 / MOST, MOST)

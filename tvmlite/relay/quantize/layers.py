@@ -1,0 +1,133 @@
+"""Which operators are computed of bytes, and what they are called: the layers of a quantized model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tvmlite.core.node import Node
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
+from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.types import TensorType, same_shape
+from tvmlite.relay.passes.patterns import through_views
+
+
+@dataclass(frozen=True)
+class Product:
+    """An operator that sums products of its first two arguments; ``channels(call)`` is the axis of its second
+    one along which each place is an output channel."""
+
+    channels: Callable[[Call], int]
+
+
+PRODUCTS: Mapping[str, Product] = {
+    "nn.conv1d": Product(lambda call: 0),
+    "nn.conv2d": Product(lambda call: 0),
+    "nn.conv3d": Product(lambda call: 0),
+    "nn.conv2d_transpose": Product(lambda call: 1),
+    "nn.dense": Product(lambda call: 0),
+    "nn.matmul": Product(lambda call: 0 if call["transpose_b"] else 1),
+    "nn.batch_matmul": Product(lambda call: 1 if call["transpose_b"] else 2),
+}
+"""The operators whose time is that of their products, with constant weights or, of matrices, without."""
+
+ELEMENTWISE = frozenset(("add", "subtract", "multiply", "maximum", "minimum"))
+"""Operators of two tensors that read bytes where bytes become of their result."""
+
+EXACT = frozenset(
+    (
+        *("nn.max_pool1d", "nn.max_pool2d", "nn.global_max_pool2d", "nn.adaptive_max_pool2d"),
+        *("transpose", "strided_slice"),
+    )
+)
+"""Operators whose results are elements of their data, and so have its range."""
+
+MOVING = EXACT.union(
+    ("concatenate", "nn.avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d", "nn.adaptive_avg_pool2d"),
+    ("image.resize2d", "mean"),
+)
+"""Operators that mostly move data, which is a quarter as much in bytes; they read bytes where bytes become of
+their result."""
+
+OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING))
+"""All operators that layers can be of."""
+
+
+def outer_nodes(body: Expr) -> Iterator[Expr]:
+    """The nodes that are evaluated once in each run, children before parents: those in branches and loops are
+    not, unless something outside reads them, too."""
+    done: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(body, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(list(_evaluated(node))))
+
+
+def _evaluated(node: Expr) -> Iterable[Expr]:
+    match node:
+        case If(condition=condition):
+            return (condition,)
+        case Loop(condition=condition, initial=initial):
+            return initial if condition is None else (condition, *initial)
+    children: Iterable[Node] = node.children()
+    return (child for child in children if isinstance(child, Expr))
+
+
+def names_of(body: Expr) -> dict[Expr, str]:
+    """The name of each call, parameter and part of a tuple: that of the model's node where it has one, else
+    its operator and place. No two are the same, and the same body has the same names."""
+    names: dict[Expr, str] = {}
+    used: set[str] = set()
+    count = 0
+    for node in outer_nodes(body):
+        if isinstance(node, Var):
+            name = node.name
+        elif isinstance(node, Call):
+            count += 1
+            name = node.span.node if node.span is not None else ""
+            if not name or name in used:
+                name = f"{name or str(node.op).removeprefix('nn.')}_{count}"
+        elif isinstance(node, TupleGetItem) and node.value in names:
+            name = f"{names[node.value]}.{node.index}"
+        else:
+            continue
+        used.add(name)
+        names[node] = name
+    return names
+
+
+def is_float32(expr: Expr) -> bool:
+    """Whether ``expr`` is a tensor of float32."""
+    type_ = type_of(expr)
+    return isinstance(type_, TensorType) and type_.dtype == "float32"
+
+
+def is_product(node: Expr) -> bool:
+    """Whether ``node`` is a product of float32 that can be one of bytes: its weights are constant, or it is
+    of two batches of matrices."""
+    if not (isinstance(node, Call) and node.op in PRODUCTS and is_float32(node)):
+        return False
+    if not all(map(is_float32, node.args)) or isinstance(through_views(node.args[0]), Constant):
+        return False
+    if node.op == "nn.matmul" and node["transpose_a"]:
+        return False
+    return isinstance(node.args[1], Constant) or node.op in ("nn.batch_matmul", "nn.matmul")
+
+
+def fuses(node: Expr) -> bool:
+    """Whether ``node`` is computed element by element, so that the kernel of an argument can do it."""
+    if not (isinstance(node, Call) and isinstance(node.op, str)):
+        return False
+    return operators.get(node.op).fuse <= Fuse.BROADCAST or operators.is_view(node)
+
+
+def same_extents(one: Expr, other: Expr) -> bool:
+    """Whether two tensors have as many elements, as far as is known."""
+    return same_shape(tensor_type_of(one).shape, tensor_type_of(other).shape)

@@ -1,0 +1,58 @@
+"""The float module in the form that is quantized: its weights final, its activations one operator each."""
+
+from __future__ import annotations
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir.nodes import Call, Constant, Module
+from tvmlite.relay.passes.infer_types import infer_types
+from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
+from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
+from tvmlite.relay.passes.recognize.recognize_norms import recognize_norms
+from tvmlite.relay.passes.recognize.recognize_softmax import recognize_softmax
+from tvmlite.relay.passes.simplify.canonicalize_ops import canonicalize_ops
+from tvmlite.relay.passes.simplify.combine_dense_of_slices import combine_dense_of_slices
+from tvmlite.relay.passes.simplify.combine_parallel_dense import combine_parallel_dense
+from tvmlite.relay.passes.simplify.dead_code import dead_code
+from tvmlite.relay.passes.simplify.eliminate_common_subexpr import eliminate_common_subexpr
+from tvmlite.relay.passes.simplify.fold_constant import fold_constant
+from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
+from tvmlite.relay.passes.simplify.join_pieces import join_pieces
+from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
+from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
+from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+
+ALREADY = ("qnn.quantize", "qnn.dequantize")
+"""What only quantized modules have."""
+
+
+def prepare(module: Module, attention: bool = False) -> Module:
+    """``module`` with batch norms folded into weights, and what is written out recognized.
+
+    Attention becomes one operator, whose products stay in float32, unless they are to be quantized
+    (``attention``). An InputError if ``module`` is quantized already.
+    """
+    for function in module.functions.values():
+        for node in postorder(function.body):
+            if isinstance(node, Call) and _is_quantized(node):
+                raise InputError(
+                    f"quantize: the module is quantized already: it has {node.op}",
+                    node.span,
+                    hint="give the float module; tvmlite.compile takes quantized ones as they are",
+                )
+    passes = [infer_types, dead_code, simplify_inference, fold_constant, canonicalize_ops, simplify_expr]
+    passes += [eliminate_common_subexpr, join_pieces]
+    passes += [recognize_norms, recognize_softmax, recognize_activations]
+    passes += [] if attention else [recognize_attention]
+    passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense, sink_reshapes]
+    passes += [fold_constant, fold_scale_axis, fold_constant]
+    for one in passes:
+        module = one(module)
+    return module
+
+
+def _is_quantized(node: Call) -> bool:
+    if node.op in ALREADY:
+        return True
+    integers = [arg for arg in node.args if isinstance(arg, Constant) and arg.dtype.kind in "iu"]
+    return str(node.op).startswith(("nn.conv", "nn.dense", "nn.matmul")) and bool(integers)

@@ -1,0 +1,126 @@
+"""Marks become numbers of 8 bits: the last of the three passes of quantization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.quantize.annotate import MARK
+
+LARGEST_WEIGHT = 127
+"""Weights are -127 to 127: symmetric, so that their zero point is 0."""
+
+
+@graph_pass
+def quantize_realize(body: Expr) -> Expr:
+    """A marked tensor becomes ``qnn.dequantize(qnn.quantize(x, scale, zero), scale, zero)``.
+
+    A mark without a range, as before calibration, becomes that of the range that ``x`` has in each run:
+    dynamic quantization. A marked constant becomes ``qnn.dequantize`` of int8 numbers, -127 to 127, with
+    scales along its ``channel_axis`` that reach its largest elements. What several layers read in one range
+    is quantized once.
+    """
+    made: dict[tuple[Expr, str, float, float], Expr] = {}
+    weights: dict[tuple[Expr, int | None], Expr] = {}
+
+    def realize(node: Expr) -> Expr:
+        if not (isinstance(node, Call) and node.op == MARK):
+            return node
+        (data,) = node.args
+        if isinstance(data, Constant):
+            place = data, node["channel_axis"]
+            if place not in weights:
+                weights[place] = quantized_weight(node, data)
+            return weights[place]
+        key = data, node["dtype"], node["low"], node["high"]
+        if key not in made:
+            made[key] = quantized_data(node, data)
+        return made[key]
+
+    return rewrite(body, realize)
+
+
+def scale_and_zero(low: float, high: float, dtype: str) -> tuple[np.float32, int]:
+    """What maps ``low`` to ``high``, widened to hold 0, to all of uint8, or its larger magnitude to 127 of
+    int8. A range of nothing but 0 has the scale 1."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    if dtype == "int8":
+        return np.float32(max(-low, high) / LARGEST_WEIGHT or 1.0), 0
+    least, most = dtypes.limits(dtype)
+    scale = np.float32((high - low) / (most - least) or 1.0)
+    return scale, int(np.clip(np.rint(least - low / scale), least, most))
+
+
+def quantized_data(mark: Call, data: Expr) -> Expr:
+    """``data`` rounded to steps of its mark's range; without one, of the range that it has in each run."""
+    scale: Expr
+    zero: Expr
+    if mark["low"] is None or mark["high"] is None:
+        scale, zero = _dynamic_parameters(mark, data)
+    else:
+        factor, offset = scale_and_zero(mark["low"], mark["high"], mark["dtype"])
+        scale, zero = constant(factor, "float32"), constant(offset, mark["dtype"])
+    steps = make("qnn.quantize", data, scale, zero, out_dtype=mark["dtype"], span=mark.span)
+    return make("qnn.dequantize", steps, scale, zero, span=mark.span)
+
+
+def _dynamic_parameters(mark: Call, data: Expr) -> tuple[Expr, Expr]:
+    """Scale and zero point of the elements of ``data`` in a run, as ONNX's DynamicQuantizeLinear has them; of
+    int8 those of ``scale_and_zero``. For zeros the scale is 1."""
+
+    def op(name: str, *args: Expr, **attrs: Any) -> Expr:
+        return make(name, *args, span=mark.span, **attrs)
+
+    axes, nothing, one = (
+        tuple(range(tensor_type_of(data).ndim)),
+        constant(0, "float32"),
+        constant(1, "float32"),
+    )
+    if mark["dtype"] == "int8":
+        scale = op("divide", op("max", op("abs", data), axis=axes), constant(LARGEST_WEIGHT, "float32"))
+        return op("where", op("equal", scale, nothing), one, scale), constant(0, "int8")
+    high = op("maximum", op("max", data, axis=axes), nothing)
+    low = op("minimum", op("min", data, axis=axes), nothing)
+    scale = op("divide", op("subtract", high, low), constant(255, "float32"))
+    scale = op("where", op("equal", scale, nothing), one, scale)
+    zero = op("round", op("divide", op("subtract", nothing, low), scale))
+    return scale, op("cast", op("clip", zero, a_min=0.0, a_max=255.0), dtype="uint8")
+
+
+def quantized_weight(mark: Call, weight: Constant) -> Expr:
+    """``weight`` as int8 numbers and scales."""
+    axis = mark["channel_axis"]
+    with mapped.reading(weight.data) as values:
+        scales = weight_scales(values, axis)
+        steps = np.rint(values / spread(scales, axis, values.ndim))
+    steps = np.clip(steps, -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int8)
+    zeros = constant(np.zeros(scales.shape, np.int8))
+    args = Constant(steps, weight.span), Constant(scales), zeros
+    made = make("qnn.dequantize", *args, axis=-1 if axis is None else axis, span=mark.span)
+    assert tensor_type_of(made).shape == weight.shape, "one number an element"
+    return made
+
+
+def weight_scales(values: np.ndarray, axis: int | None) -> np.ndarray:
+    """The scales, float32, with which each place along ``axis`` fills -127 to 127; one of rank 0 if it is
+    None. Zeros have the scale 1."""
+    others = tuple(k for k in range(values.ndim) if axis is None or k != axis % values.ndim)
+    largest = np.max(np.abs(values), axis=others, initial=0.0).astype(np.float32)
+    return np.asarray(np.where(largest > 0, largest / np.float32(LARGEST_WEIGHT), 1.0), np.float32)
+
+
+def spread(scales: np.ndarray, axis: int | None, rank: int) -> np.ndarray:
+    """``scales`` shaped to broadcast against ``rank`` axes."""
+    if axis is None:
+        return scales
+    shape = [1] * rank
+    shape[axis] = -1
+    return scales.reshape(shape)

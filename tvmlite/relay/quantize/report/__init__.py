@@ -1,0 +1,1 @@
+"""What quantization did, as a table, as JSON and as a page."""

@@ -1,0 +1,88 @@
+"""The report of a quantization as one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport
+from tvmlite.te.visualizer import html, text
+
+PACKAGE = "tvmlite.relay.quantize.report"
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
+
+
+def page(
+    report: QuantizationReport, title: str = "Quantization", facts: Mapping[str, str] | None = None
+) -> str:
+    """The HTML of ``report``: the same arguments give the same page. ``facts`` are shown under the title."""
+    values = {
+        "title": escape(title),
+        "tiles": _tiles(report),
+        "options": _options({**(facts or {}), **report.options}),
+        "chart": _chart([row for row in report.layers if row.snr is not None]),
+        "layers": _layers(report),
+    }
+    style = html.resource("tvmlite.te.visualizer", "page.css") + html.resource(PACKAGE, "page.css")
+    return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
+
+
+def _tiles(report: QuantizationReport) -> str:
+    whole = sum(row.precision == "int8" for row in report.layers)
+    tiles = [(f"{whole} of {len(report.layers)}", "layers in int8")]
+    before, after = (text.amount(size, "B") for size in (report.bytes_before, report.bytes_after))
+    tiles.append((after, f"of weights, {before} before"))
+    if report.metric_before is not None and report.metric_after is not None:
+        tiles.append((f"{report.metric_after:.4g}", f"metric, {report.metric_before:.4g} before"))
+    if report.output_snr is not None:
+        tiles.append((f"{report.output_snr:.1f} dB", "signal to noise in the outputs"))
+    if report.latency is not None:
+        first, second = report.latency
+        tiles.append((text.seconds(second), f"a run, {text.seconds(first)} before"))
+    inside = "".join(
+        f"<div><b>{escape(value)}</b> <span>{escape(what)}</span></div>" for value, what in tiles
+    )
+    return f'<div class="tiles">{inside}</div>'
+
+
+def _options(facts: Mapping[str, str]) -> str:
+    rows = facts.items()
+    inside = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in rows)
+    return f'<dl class="facts">{inside}</dl>' if inside else ""
+
+
+def _layers(report: QuantizationReport) -> str:
+    heading = ["layer", "operator", "precision", "SNR", "clipped", "range", "weights", "why"]
+    rows = []
+    for row, cells in zip(report.layers, report.rows()[1:], strict=True):
+        precision, snr, clipped, span, weights, op, _ = cells
+        rows.append((row.name, op, precision, snr, clipped, span, weights, row.reason))
+    return html.table(heading, rows)
+
+
+def _chart(rows: list[LayerRow]) -> str:
+    """The signal-to-noise ratio of each layer as a bar, in the order of the model."""
+    if not rows:
+        return ""
+    values = [max(row.snr or 0.0, 0.0) for row in rows]
+    most = max(60.0, *values) if max(values) < 100 else 100.0
+    high = _HEIGHT - _TOP - _BOTTOM
+    width = (_WIDTH - _LEFT) / len(rows)
+    parts = []
+    for grid in range(0, int(most) + 1, 20):
+        y = _TOP + high * (1 - grid / most)
+        parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{grid}</text>')
+    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+        tall = high * min(value, most) / most
+        kind = "whole" if row.precision == "int8" else "kept"
+        name = escape(f"{row.name}: {row.snr:.1f} dB, {row.precision}")
+        parts.append(
+            f'<rect class="{kind}" x="{_LEFT + place * width:.1f}" y="{_TOP + high - tall:.1f}" '
+            f'width="{max(width - 1, 0.5):.1f}" height="{tall:.1f}"><title>{name}</title></rect>'
+        )
+    caption = "Signal to noise of each layer, in dB: int8 (blue) and kept in float32 (grey)"
+    label = f'<text x="{_LEFT}" y="{_HEIGHT - 3}">{caption}</text>'
+    drawn = "".join(parts) + label
+    return f'<figure><svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{drawn}</svg></figure>'

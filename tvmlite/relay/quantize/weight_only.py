@@ -1,0 +1,134 @@
+"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; data and sums stay floats.
+
+Where few rows are multiplied with large weights, as a language model does for each token, the time is that of
+reading them. No calibration data is needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tvmlite.core import mapped
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.group_quantized import BITS, bytes_of
+
+ROWS = 1 << 10
+"""Rows of a weight that are rounded at a time: what that takes is not in memory for all of them."""
+
+
+def weight_only(
+    mod: Module | Function, bits: int = 4, group: int = 32, *, symmetric: bool = True, least: int = 0
+) -> Module:
+    """``mod`` with the constant float32 weights of ``nn.dense`` and ``nn.matmul`` in codes of ``bits``.
+
+    Each ``group`` consecutive elements of a row (those that are multiplied with one row of the data) share a
+    scale, and a zero point unless ``symmetric``. Of a row that ``group`` does not divide, the last group is
+    shorter. Weights of fewer than ``least`` elements stay floats. Scales are rounded to float16 before codes
+    are chosen, unless float16 cannot hold one. An element is then off by at most half a scale; in symmetric
+    groups, one that is as large as the largest, with the other sign, by a whole one.
+
+    An InputError names a weight that is not finite, and ``bits`` and ``group`` that are none.
+    """
+    if isinstance(mod, Function):
+        mod = Module({"main": mod})
+    if not isinstance(mod, Module):
+        raise InputError(f"weight_only: a {type(mod).__name__} given, expected a relay module or function")
+    if bits not in BITS or isinstance(bits, bool):
+        raise InputError(f"weight_only: bits is {bits!r}, expected 4 or 8")
+    if not isinstance(group, int) or group < 1 or group * bits % 8:
+        raise InputError(
+            f"weight_only: group is {group!r}, expected codes of {bits} bits that fill whole bytes"
+        )
+    made: dict[tuple[Constant, bool], tuple[Constant, Constant, Constant]] = {}
+
+    def quantized(node: Expr) -> Expr:
+        found = _weight_of(node)
+        if found is None or found[0].size < max(least, 1):
+            return node
+        assert isinstance(node, Call)
+        if found not in made:
+            made[found] = _quantized(*found, bits, group, symmetric, node)
+        args = node.args[0], *made[found]
+        return make("nn.contrib_dense_group_quantized", *args, span=node.span, bits=bits, group=group)
+
+    main = mod.main
+    body = rewrite(main.body, quantized)
+    return mod if body is main.body else mod.with_main(dataclasses.replace(main, body=body))
+
+
+def _weight_of(node: Expr) -> tuple[Constant, bool] | None:
+    """The constant weight of a product of floats, and whether its rows are along its last axis."""
+    match node:
+        case Call("nn.dense", (data, Constant() as weight)):
+            by_row = True
+        case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"]:
+            by_row = bool(node["transpose_b"])
+        case _:
+            return None
+    types = tensor_type_of(data).dtype, str(weight.dtype), tensor_type_of(node).dtype
+    depth = tensor_type_of(data).shape[-1]
+    return (weight, by_row) if set(types) == {"float32"} and isinstance(depth, int) else None
+
+
+def _quantized(
+    constant: Constant, by_row: bool, bits: int, group: int, symmetric: bool, node: Call
+) -> tuple[Constant, Constant, Constant]:
+    """Bytes ``(n, groups, group * bits / 8)``, scales and zero points of a weight."""
+    with mapped.reading(constant.data) as stored:
+        weight = stored if by_row else stored.T
+        count, groups = weight.shape[0], -(-weight.shape[1] // group)
+        packed = np.empty((count, groups, group * bits // 8), np.uint8)
+        scales = np.empty((count, groups), np.float32)
+        zeros = np.empty((count, groups), np.uint8)
+        for begin in range(0, count, ROWS):
+            rows = np.ascontiguousarray(weight[begin : begin + ROWS])
+            if not np.isfinite(rows).all():
+                raise InputError(
+                    f"weight_only: a weight of {node.op} has elements that are not finite", node.span
+                )
+            place = slice(begin, begin + ROWS)
+            codes, scales[place], zeros[place] = _rounded(rows, bits, group, symmetric)
+            packed[place] = bytes_of(codes, bits, group)
+    with np.errstate(over="ignore"):
+        short = scales.astype(np.float16)
+    if np.array_equal(short.astype(np.float32), scales):
+        scales = short
+    zeros = np.full((1, 1), 1 << (bits - 1), np.uint8) if symmetric else zeros
+    return Constant(packed, node.span), Constant(scales, node.span), Constant(zeros, node.span)
+
+
+def _rounded(
+    rows: np.ndarray, bits: int, group: int, symmetric: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes ``(n, k)``, scales and zero points ``(n, groups)`` of some rows."""
+    count, depth = rows.shape
+    whole = np.pad(rows, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
+    largest, last = 1 << (bits - 1), (1 << bits) - 1
+    low, high = whole.min(axis=2), whole.max(axis=2)
+    if symmetric:  # the element of the largest magnitude has the lowest code, which none is opposite to
+        scale = np.where(high > -low, high, low) / np.float32(-largest)
+        zero = np.full(scale.shape, largest, np.float32)
+        scale = _short(scale)
+    else:
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
+        scale = _short((high - low) / np.float32(last))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            zero = np.where(scale == 0, 0, np.clip(np.rint(-low / scale), 0, last)).astype(np.float32)
+    divisor = np.where(scale == 0, np.float32(1), scale)
+    codes = np.clip(np.rint(whole / divisor[..., None]) + zero[..., None], 0, last).astype(np.uint8)
+    return codes.reshape(count, -1)[:, :depth], scale, zero.astype(np.uint8)
+
+
+def _short(scale: np.ndarray) -> np.ndarray:
+    """Scales rounded to float16, of normal numbers; as they are where float16 has no such."""
+    with np.errstate(over="ignore", under="ignore"):
+        short = scale.astype(np.float16).astype(np.float32)
+    limits = np.finfo(np.float16)
+    normal = (np.abs(scale) >= limits.tiny) & np.isfinite(short) | (scale == 0)
+    return np.where(normal, short, scale)
