@@ -92,7 +92,8 @@ class Machine:
     ``vector_bits`` is the width of a vector register, ``vector_registers`` how many there are, ``cores`` how
     many cores a kernel may be divided among. In a cycle ``multiply_adds_per_cycle`` multiply-adds of the
     widest vectors start, with results after ``multiply_add_latency`` cycles, ``additions_per_cycle``
-    additions, and ``loads_per_cycle`` loads. ``separate_additions``: additions have execution ports of their
+    additions, and ``loads_per_cycle`` loads. Among ``window`` instructions it looks for some that need not
+    wait for others. ``separate_additions``: additions have execution ports of their
     own, so that they take no time beside multiply-adds. ``multiply_adds_broadcast``: one instruction
     multiplies a vector by a scalar that is in memory, or in a lane of another register; else the scalar has
     to be copied to all lanes of a register before.
@@ -120,6 +121,7 @@ class Machine:
     cores: int
     multiply_adds_per_cycle: float
     multiply_add_latency: int
+    window: int
     additions_per_cycle: float
     loads_per_cycle: float
     separate_additions: bool

@@ -38,6 +38,7 @@ ZEN_5 = Machine(
     cores=2,
     multiply_adds_per_cycle=2,
     multiply_add_latency=4,
+    window=448,
     additions_per_cycle=2,
     loads_per_cycle=2,
     separate_additions=True,

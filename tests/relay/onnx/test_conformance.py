@@ -12,7 +12,9 @@ from onnx.backend.base import Backend, BackendRep
 from onnx.backend.test.loader import load_model_tests
 
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Module
 from tvmlite.relay.onnx import from_onnx
 
 FEWEST = 1585
@@ -38,6 +40,7 @@ class InterpretedModel(BackendRep):
         self.names = [i.name for i in model.graph.input]
         try:
             self.module = from_onnx(model)
+            check_names(self.module)
         except UnsupportedError as error:
             if not any(words in error.message for words in onnx_backend.DEPENDS_ON_DATA):
                 raise
@@ -51,6 +54,15 @@ class InterpretedModel(BackendRep):
             inputs = [x for n, x in zip(self.names, inputs, strict=True) if n not in fixed]
         made = interpret(module, inputs)
         return list(made) if isinstance(made, tuple) else [made]
+
+
+def check_names(module: Module) -> None:
+    """Every call carries the name of the ONNX node that it was made of: arithmetic on expressions by Python's
+    own operators, in a converter, would not."""
+    for made in postorder(module.main.body):
+        if isinstance(made, Call):
+            assert made.span is not None
+            assert made.span.note, f"{made.op} was made at {made.span}, not by its node: use node.make"
 
 
 def _array(value) -> np.ndarray:

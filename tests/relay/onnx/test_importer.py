@@ -245,10 +245,10 @@ def test_every_error_of_a_scrambled_model_is_ours() -> None:
             from_onnx(bytes(broken))
 
 
-def test_operators_of_python_in_a_converter_carry_the_name_of_its_node() -> None:
+def test_arithmetic_of_a_converter_carries_the_name_of_its_node() -> None:
     @converter("TwiceLess", domain="com.example.operators")
     def twice_less(node, x):
-        return 2 * (-x) - 1
+        return node.subtract(node.multiply(2, node.negative(x)), 1)
 
     one = helper.make_node("TwiceLess", ["x"], ["y"], "fold", domain="com.example.operators")
     model = model_of([one], [("x", FLOAT, [3])], [("y", FLOAT, [3])])

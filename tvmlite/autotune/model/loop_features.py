@@ -33,9 +33,6 @@ SIZES = tuple(1 << n for n in (9, 11, 13, 15, 17, 19, 21, 24))
 holds for others. Which of them are caches says the machine (``transfer.estimate``)."""
 
 OF_LOOP = ("extent", "vectorize", "unroll", "parallel", "touched", "reuse")
-WINDOW = 448
-"""Operations among which a processor looks for some that need not wait."""
-
 OPERATIONS = 2
 """Of a statement that adds: it loads as well."""
 
@@ -322,7 +319,8 @@ class _Tile:
         iterations, beside = 1, 1.0
         for loop in around[end:]:
             iterations *= loop.extent
-            beside = max(beside, min(iterations, WINDOW / (OPERATIONS * reader.stored[loop.var])))
+            statements = self.machine.window / (OPERATIONS * reader.stored[loop.var])
+            beside = max(beside, min(iterations, statements))
         return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
 
     def cycles(self, operations: int, calls: int) -> float:

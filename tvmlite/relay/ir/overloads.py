@@ -2,16 +2,14 @@
 
 They build the calls that ``relay.add`` and its like build. A number becomes a constant of the other side's
 dtype, which must be able to hold it (TVM asks for ``relay.const``). Nodes stay equal only to themselves:
-``x == y`` is no call, and an expression is always true. A frontend that converts a node makes these calls
-itself (``calls_made_by``), so that they carry the node's name.
+``x == y`` is no call, and an expression is always true. They carry the line of Python that they stand in: a
+converter of the importer calls ``node.add`` and its like instead, which carry the node's name.
 """
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -25,23 +23,9 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ir.types import TensorType, TupleType, show_type
 
-_make: ContextVar[Callable[..., Any] | None] = ContextVar("make", default=None)
-
-
-@contextmanager
-def calls_made_by(make: Callable[..., Any]) -> Iterator[None]:
-    """Inside, ``x + y`` is ``make("add", x, y)``, in which ``x`` or ``y`` may be a number."""
-    token = _make.set(make)
-    try:
-        yield
-    finally:
-        _make.reset(token)
-
 
 def _binary(name: str, swapped: bool = False) -> Callable[[Expr, Any], Call]:
     def operation(self: Expr, other: Any) -> Call:
-        if (make := _make.get()) is not None:
-            return make(name, other, self) if swapped else make(name, self, other)
         other = _operand(name, other, self)
         return builder(name)(other, self) if swapped else builder(name)(self, other)
 
@@ -63,8 +47,7 @@ def _operand(name: str, value: Any, beside: Expr) -> Any:
 
 
 def _negative(self: Expr) -> Call:
-    make = _make.get()
-    return builder("negative")(self) if make is None else make("negative", self)
+    return builder("negative")(self)
 
 
 def _astype(self: Expr, dtype: Any) -> Call:

@@ -12,7 +12,7 @@ import onnx
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
-from tvmlite.relay.ir import infer, overloads
+from tvmlite.relay.ir import infer
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, dim, dims_of
 from tvmlite.relay.onnx import converters  # noqa: F401  (registers them)
@@ -343,8 +343,7 @@ class Importer:
             inputs.pop()
         if function is None:
             return functions.expand(self, node, inputs)
-        with overloads.calls_made_by(node.make):
-            made = function(node, *inputs)
+        made = function(node, *inputs)
         return list(made) if isinstance(made, list | tuple) else [made]
 
     def _check_size(self, node: OnnxNode, value: Expr) -> None:

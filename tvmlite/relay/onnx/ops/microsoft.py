@@ -33,9 +33,9 @@ def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
     return _ACTIVATIONS[name](node, data, parameters)
 
 
-def plus(data: Expr, other: Expr | None) -> Expr:
+def plus(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
     """The sum; ``data`` where there is nothing to add."""
-    return data if other is None else data + other
+    return data if other is None else node.add(data, other)
 
 
 # Activations
@@ -56,7 +56,7 @@ def bias_gelu(node: OnnxNode, data: Expr, bias: Expr) -> Expr:
 @converter("FastGelu", domain=DOMAIN)
 def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
     """FastGelu: Gelu by tanh, of data plus an optional bias."""
-    return gelu_by(node, plus(data, bias), "tanh")
+    return gelu_by(node, plus(node, data, bias), "tanh")
 
 
 @converter("QuickGelu", domain=DOMAIN)
@@ -73,7 +73,7 @@ def fused_conv(
     node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None, addend: Expr | None = None
 ) -> Expr:
     """A convolution, then a sum, then an activation."""
-    made = plus(node.plain("Conv", data, weight, bias), addend)
+    made = plus(node, node.plain("Conv", data, weight, bias), addend)
     return _activated(node, made, node.attr("activation_params") or [])
 
 
@@ -139,10 +139,10 @@ def matmul_nbits(
     if bits == 2:
         values = unpacked(codes, bits).astype(np.float32) - middles[..., None].astype(np.float32)
         weight = (values * factors[..., None].astype(np.float32)).reshape(rows, -1)[:, :columns]
-        return plus(node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
+        return plus(node, node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
     args = [Constant(one, node.span) for one in (codes, factors, middles)]
     made = node.make("nn.contrib_dense_group_quantized", data, *args, bits=bits, group=block)
-    return plus(made, bias)
+    return plus(node, made, bias)
 
 
 def _zero_points(node: OnnxNode, given: list[np.ndarray], rows: int, blocks: int, bits: int) -> np.ndarray:
@@ -174,7 +174,7 @@ def dynamic_quantize_matmul(
 ) -> Expr:
     """``a`` quantised by its own range, multiplied as integers, and made real again."""
     codes, own, point = quant.dynamic_quantize(node, a)
-    return plus(product_of_codes(node, codes, b, own, scale, point, zero), bias)
+    return plus(node, product_of_codes(node, codes, b, own, scale, point, zero), bias)
 
 
 @converter("MatMulIntegerToFloat", domain=DOMAIN)
@@ -183,7 +183,7 @@ def matmul_integer_to_float(node: OnnxNode, a: Expr, b: Expr, *more: Expr | None
     a_scale, b_scale, a_zero, b_zero, bias = (*more, *[None] * 5)[:5]
     if a_scale is None or b_scale is None or len(more) > 5:
         node.bad(f"has {len(more) + 2} inputs, expected 4 to 7, of which the scales must be given")
-    return plus(product_of_codes(node, a, b, a_scale, b_scale, a_zero, b_zero), bias)
+    return plus(node, product_of_codes(node, a, b, a_scale, b_scale, a_zero, b_zero), bias)
 
 
 def product_of_codes(
@@ -218,7 +218,7 @@ def skip_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, beta: Expr | None = None, bias: Expr | None = None
 ) -> list[Expr | None]:
     """The normalised sum of both, and as the fourth output the sum itself."""
-    total = node.add(plus(data, bias), skip)
+    total = node.add(plus(node, data, bias), skip)
     shift = node.full(0, node.shape(gamma), node.dtype(gamma)) if beta is None else beta
     epsilon = node.attr("epsilon", 1e-12)
     made = node.make("nn.layer_norm", total, gamma, shift, axis=-1, epsilon=epsilon)
@@ -230,7 +230,7 @@ def skip_simplified_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, bias: Expr | None = None
 ) -> list[Expr | None]:
     """RMS normalization of the sum of data, skip and bias; the sum itself is the fourth output."""
-    total = node.add(plus(data, bias), skip)
+    total = node.add(plus(node, data, bias), skip)
     made = node.make("nn.rms_norm", total, gamma, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     return [made, None, None, total]
 

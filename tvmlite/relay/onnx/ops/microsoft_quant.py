@@ -102,10 +102,11 @@ def qlinear_mul(node: OnnxNode, *inputs: Expr | None) -> Expr:
     _check_one(node, "of the result", a, scale, zero)
     pair = ((a, a_zero), (b, b_zero))
     left, right = (matmul.centred(node, x, None if z is None else node.reshape(z, ()), True) for x, z in pair)
-    factor, divisor = (node.reshape(x, ()) for x in (a_scale * b_scale, scale))
+    factor, divisor = (node.reshape(x, ()) for x in (node.multiply(a_scale, b_scale), scale))
     kind = node.dtype(a)
     point = node.const(0, kind) if zero is None else node.reshape(zero, ())
-    moved = node.cast(left * right, "float32") * (factor / divisor) + node.cast(point, "float32")
+    product = node.cast(node.multiply(left, right), "float32")
+    moved = node.add(node.multiply(product, node.divide(factor, divisor)), node.cast(point, "float32"))
     low, high = dtypes.limits(kind)
     return node.cast(node.make("clip", node.make("round", moved), a_min=float(low), a_max=float(high)), kind)
 
@@ -120,12 +121,12 @@ def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
         node.bad("a matrix or its scale is missing")
     left, right = transposed(node, a, b)
     matmul.check_parameter(node, "the scale of b", b_scale, node.shape(right)[1])
-    total = plus(matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
+    total = plus(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
     alpha = node.attr("alpha", 1.0)
-    factor = (a_scale if alpha == 1.0 else a_scale * alpha) * b_scale
+    factor = node.multiply(a_scale if alpha == 1.0 else node.multiply(a_scale, alpha), b_scale)
     if all(dims.equal(d, 1) for d in node.shape(factor)):
         factor = node.reshape(factor, ())
-    real = node.cast(total, "float32") * factor
+    real = node.multiply(node.cast(total, "float32"), factor)
     if out_scale is None:
         return real
     kind = "uint8" if out_zero is None else node.dtype(out_zero)
@@ -156,12 +157,12 @@ def gather_block_quantized(
     )
     blocked += node.rank(indices) - 1 if blocked > axis else 0
     shape, block = node.shape(picked), node.attr("block_size", 128)
-    moved = node.cast(picked, "float32") - float(middle)
+    moved = node.subtract(node.cast(picked, "float32"), float(middle))
     if points:
         wide = quant.spread_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
-        moved = node.cast(picked, "float32") - wide
+        moved = node.subtract(node.cast(picked, "float32"), wide)
     wide = quant.spread_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
-    return node.cast(moved * wide, node.dtype(scales))
+    return node.cast(node.multiply(moved, wide), node.dtype(scales))
 
 
 def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
@@ -194,7 +195,7 @@ def dynamic_quantize_lstm(
         codes, scale, zero = whole[inputs]
         columns, own_scale, own_zero = (_part(node, x, direction) for x in (weight, *own) if x is not None)
         total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
-        return total * (scale * own_scale)
+        return node.multiply(total, node.multiply(scale, own_scale))
 
     def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
         parts = (_part(node, x, direction) for x in (recurrence, *recurrent_own) if x is not None)
@@ -220,8 +221,8 @@ def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr
     assert isinstance(size, int)
     assert isinstance(columns, int)
     moved = 128 if node.dtype(weight) == "uint8" else 0
-    weight, zero = ((node.cast(x, "int32") - moved) for x in (weight, zero))
+    weight, zero = (node.subtract(node.cast(x, "int32"), moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
-    sums = node.make("sum", weight - zero, axis=(0,), keepdims=False)
+    sums = node.make("sum", node.subtract(weight, zero), axis=(0,), keepdims=False)
     recurrence = recurrent_loops.interleaved(weight, columns // size, size, node.make)
     return recurrence, [scale, zero, sums]

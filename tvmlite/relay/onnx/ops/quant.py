@@ -42,11 +42,11 @@ def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: s
         factor, offset, axis = _parameters(node, data, scale, zero, kind)
         args = node.cast(data, work), node.cast(factor, work), node.cast(offset, "int32")
         return node.make("qnn.quantize", *args, axis=axis, out_dtype=kind)
-    made = node.cast(data, work) / _spread(node, node.cast(scale, work), data)
+    made = node.divide(node.cast(data, work), _spread(node, node.cast(scale, work), data))
     made = node.make("round", made) if dtypes.is_int(kind) else made
     wide = work if dtypes.bits(work) >= 32 else "float32"
     if zero is not None and kind not in _WITHOUT_ZERO_POINT:
-        made = node.cast(made, wide) + _spread(node, node.cast(zero, wide), data)
+        made = node.add(node.cast(made, wide), _spread(node, node.cast(zero, wide), data))
     if dtypes.is_float(kind):
         return saturated(node, made, kind) if node.attr("saturate", 1) else node.cast(made, kind)
     made, (low, high) = node.cast(made, wide), dtypes.limits(kind)
@@ -90,8 +90,8 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None
     made = node.cast(data, "float32")
     if zero is not None and kind not in _WITHOUT_ZERO_POINT:
         # exact: both are integers of at most 16 bits, or zero is 0
-        made = made - _spread(node, node.cast(zero, "float32"), data)
-    return node.cast(made * _spread(node, node.cast(scale, "float32"), data), out)
+        made = node.subtract(made, _spread(node, node.cast(zero, "float32"), data))
+    return node.cast(node.multiply(made, _spread(node, node.cast(scale, "float32"), data)), out)
 
 
 def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
@@ -125,9 +125,9 @@ def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
     axes = tuple(range(node.rank(data)))
     high = node.make("maximum", node.make("max", data, axis=axes, keepdims=False), 0)
     low = node.make("minimum", node.make("min", data, axis=axes, keepdims=False), 0)
-    scale = (high - low) / 255
+    scale = node.divide(node.subtract(high, low), 255)
     safe = node.make("where", node.make("equal", scale, 0), node.const(1, "float32"), scale)
-    zero = node.make("round", (node.const(0, "float32") - low) / safe)
+    zero = node.make("round", node.divide(node.subtract(node.const(0, "float32"), low), safe))
     zero = node.cast(node.make("clip", zero, a_min=0.0, a_max=255.0), "uint8")
     return [quantize(node, data, safe, zero, "uint8"), safe, zero]
 
@@ -173,21 +173,21 @@ def _convolution_of_bytes(
     if data_zero is not None and not all(dims.equal(p, 0) for pair in padding for p in pair):
         inside = node.full(0, (1, 1, *node.shape(data)[2:]), "uint8")
         border = nn.pad_spatial(node, inside, padding, 1.0)
-        point = border * node.cast(data_zero, "uint8")
-        data = nn.pad_spatial(node, data, padding, 0.0) + point
+        point = node.multiply(border, node.cast(data_zero, "uint8"))
+        data = node.add(nn.pad_spatial(node, data, padding, 0.0), point)
         padding = ((0, 0),) * len(ones)
     made = nn.convolution(node, data, kernel, "int32", padding)
     if data_zero is not None:
         sums = kernel.data.reshape(len(zero), -1).sum(1, dtype=np.int32)
         sums = sums - zero * int(np.prod(weight.shape[1:]))
         factor = Constant(sums.astype(np.int32).reshape(-1, *ones), node.span)
-        made = made - node.cast(data_zero, "int32") * factor
+        made = node.subtract(made, node.multiply(node.cast(data_zero, "int32"), factor))
     if zero.any():
         sums_of = node.make("sum", node.cast(data, "int32"), axis=(1,), keepdims=True)
         window = Constant(np.ones((1, 1, *weight.shape[2:]), np.int32), node.span)
         whole = nn.convolution(node, sums_of, window, "int32", padding)
         factor = Constant(zero.astype(np.int32).reshape(1, -1, *ones), node.span)
-        made = made - (whole * factor)
+        made = node.subtract(made, node.multiply(whole, factor))
     return made
 
 
@@ -215,7 +215,7 @@ def qlinear_conv(
     check_parameter(node, "the scale of the weight", weight_scale, node.shape(weight)[0])
     made = conv_integer(node, data, weight, data_zero, weight_zero)
     made = nn.with_bias(node, made, bias)
-    factor = data_scale * weight_scale / out_scale
+    factor = node.divide(node.multiply(data_scale, weight_scale), out_scale)
     if node.rank(factor) == 1 and not dims.equal(node.shape(factor)[0], 1):
         factor = node.reshape(factor, (*node.shape(factor), *(1,) * (node.rank(made) - 2)))
     else:
@@ -224,7 +224,7 @@ def qlinear_conv(
 
 
 def _requantized(node: OnnxNode, data: Expr, factor: Expr, zero: Expr) -> Expr:
-    wide = node.cast(data, "float32") * node.cast(factor, "float32")
+    wide = node.multiply(node.cast(data, "float32"), node.cast(factor, "float32"))
     return quantize(node, wide, node.const(1, "float32"), node.reshape(zero, ()), node.dtype(zero))
 
 
@@ -246,7 +246,7 @@ def qlinear_matmul(
     product = matmul_integer(node, a, b, a_zero, b_zero)
     left = _rows(node, node.cast(a_scale, "float32"))
     right = node.cast(b_scale, "float32")
-    factor = left * right / node.reshape(node.cast(out_scale, "float32"), ())
+    factor = node.divide(node.multiply(left, right), node.reshape(node.cast(out_scale, "float32"), ()))
     if all(dims.equal(d, 1) for d in node.shape(factor)):
         factor = node.reshape(factor, ())
     return _requantized(node, product, factor, out_zero)
