@@ -134,6 +134,13 @@ def test_what_selects_numbers_selects_codes(select) -> None:
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("scale", [0.0, -0.05, np.inf, np.nan])
+def test_odd_scales_are_computed_as_written(scale: float) -> None:
+    before = quantized(make("max", dequantized(q, scale), axis=(2, 3), keepdims=True), scale)
+
+    assert after(before) is before
+
+
 def test_padding_is_no_selection() -> None:
     inner = make("nn.pad", dequantized(q), pad_width=((0, 0), (0, 0), (1, 1), (1, 1)), pad_value=3.0)
     made = after(quantized(inner))

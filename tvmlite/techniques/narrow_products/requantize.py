@@ -114,13 +114,15 @@ def _rule(node: Expr, readers: Readers) -> Expr:
 def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> Expr:
     """``node``, which rounds to steps of ``step``, in the form that takes the least."""
     data = node.args[0]
+    if not 0.0 < step < np.inf:  # no order and no code is kept by such
+        return node
     if (codes := _codes(node, data, step, point, readers)) is not None:
         return codes
     if isinstance(data, Call) and data.op == "concatenate" and isinstance(data.args[0], Tuple):
         if readers.get(data, 1) == 1:
             fields = tuple(_again(node, field, readers) for field in data.args[0].fields)
             return Call(data.op, (Tuple(fields, data.span),), data.attrs, data.span)
-    if step == 1.0 or step <= 0.0 or not np.isfinite(step) or tensor_type_of(data).dtype != "float32":
+    if step == 1.0 or tensor_type_of(data).dtype != "float32":
         return node
     scaled = _scaled(data, np.float32(step), readers)
     if scaled is None:
