@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import postorder
 from tvmlite.driver import compile
+from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, Var, constant, var
 from tvmlite.relay.ir.op import make
@@ -47,8 +49,8 @@ def test_a_chain_of_roundings_is_one_table() -> None:
     before = module(gelu(dequantized(q)), q)
     after = lookup_tables(before)
 
-    assert lookups(after) == [after.main.body]
-    assert after.main.body.args[0] is q  # type: ignore[attr-defined]
+    (made,) = lookups(after)
+    assert made.args[0].args[0] is q  # type: ignore[attr-defined]
     every = np.tile(np.arange(256, dtype="uint8").reshape(1, 32, 8), (2, 1, 1))
     np.testing.assert_array_equal(interpret(after, [every]), interpret(before, [every]))
     np.testing.assert_array_equal(compile(after)(every), interpret(before, [every]))
@@ -69,7 +71,7 @@ def test_what_others_read_between_is_a_table_too() -> None:
     before = module(Tuple((make("reshape", inner, newshape=(-1,)), outer)), q)
     after = lookup_tables(before)
 
-    assert [one.args[0] for one in lookups(after)] == [q, q]
+    assert [one.args[0].args[0] for one in lookups(after)] == [q, q]  # type: ignore[attr-defined]
     given = rng.integers(0, 256, (2, 3, 8)).astype("uint8")
     for one, other in zip(interpret(after, [given]), interpret(before, [given]), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -90,3 +92,26 @@ def test_other_chains_are_left_alone(body: Expr) -> None:
     before = module(body, q, p)
 
     assert lookup_tables(before) is before
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64", "c"])
+@pytest.mark.parametrize(("codes", "values"), [("uint8", "int8"), ("int8", "uint8")])
+@pytest.mark.parametrize("count", [0, 5, 64, 1000])
+def test_tables_are_looked_up_on_every_target(target: str, codes: str, values: str, count: int) -> None:
+    data = var("data", ("n",), codes)
+    table = rng.integers(0, 256, 256).astype("uint8").view(values)
+    given = rng.integers(0, 256, count).astype("uint8").view(codes)
+    lib = compile(module(make("nn.contrib_lookup", data, constant(table)), data), target=target)
+
+    least = -128 if codes == "int8" else 0
+    np.testing.assert_array_equal(lib(given), table[given.astype(int) - least])
+
+
+def test_wrong_tables_are_refused() -> None:
+    data = var("data", (8,), "uint8")
+    with pytest.raises(TypeInferError, match="the extent of the table is 255, expected 256"):
+        type_of(make("nn.contrib_lookup", data, constant(np.zeros(255, "uint8"))))
+    with pytest.raises(TypeInferError, match="the table is float32, expected int8 or uint8"):
+        type_of(make("nn.contrib_lookup", data, constant(np.zeros(256, "float32"))))
+    with pytest.raises(TypeInferError, match="data is of 2 axes, expected one"):
+        type_of(make("nn.contrib_lookup", var("x", (2, 4), "uint8"), constant(np.zeros(256, "uint8"))))

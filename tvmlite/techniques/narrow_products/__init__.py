@@ -2,13 +2,13 @@
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
-from tvmlite.techniques.narrow_products import quantized_lstm
+from tvmlite.techniques.narrow_products import lookup, quantized_lstm
 from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
 from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
 from tvmlite.techniques.narrow_products.requantize import requantize
 
-__all__ = ["quantized_lstm"]
+__all__ = ["lookup", "quantized_lstm"]
 
 register(
     TargetPass(

@@ -17,8 +17,8 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, var
 from tvmlite.relay.ir.op import Fuse, Rounding, make
 from tvmlite.relay.ir.types import TensorType, same_shape
-from tvmlite.relay.ops.lookup import CODES
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of
+from tvmlite.techniques.narrow_products.lookup import CODES
 from tvmlite.techniques.narrow_products.quantized import known
 
 Sources = frozenset[Expr]
@@ -57,7 +57,10 @@ def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
         assert isinstance(node, Expr)
         if node in tables:
             source, table = tables[node]
-            done[node] = make("nn.contrib_lookup", done[source], table, span=_span(node))
+            shape, span = tensor_type_of(node).shape, _span(node)
+            flat = make("reshape", done[source], newshape=(-1,), span=span)
+            made = make("nn.contrib_lookup", flat, table, span=span)
+            done[node] = make("reshape", made, newshape=shape, allowzero=True, span=span)
         else:
             done[node] = node.map_children(done.__getitem__)
     return done[body]
