@@ -15,11 +15,10 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, var
-from tvmlite.relay.ir.op import Fuse, Rounding, make
+from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
 from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of
 from tvmlite.techniques.narrow_products.lookup import CODES
-from tvmlite.techniques.narrow_products.quantized import known
 
 Sources = frozenset[Expr]
 """The tensors that an element of a value depends on, at its own place."""
@@ -68,7 +67,7 @@ def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
 
 def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
     """What ``node`` depends on: bytes that depend on one tensor of bytes alone are as good as that."""
-    if (constant := known(node)) is not None and constant.size == 1:
+    if _is_number(node):
         return frozenset()
     if not _is_elementwise(node):
         return frozenset((node,))
@@ -78,6 +77,19 @@ def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
         return found
     alone = len(found) == 1 and all(_is_bytes(one) and _shaped_alike(one, node) for one in found)
     return found if alone else frozenset((node,))
+
+
+def _is_number(node: Expr) -> bool:
+    """Whether ``node`` is a constant of one element, perhaps in another type or shape. Others are not read:
+    weights may be large, and in a file."""
+    match node:
+        case Constant():
+            return node.size == 1
+        case Call("cast", (inner,)):
+            return _is_number(inner)
+        case Call(args=(inner,)) if is_view(node):
+            return _is_number(inner)
+    return False
 
 
 def _is_elementwise(node: Expr) -> bool:
