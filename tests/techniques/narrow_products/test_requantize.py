@@ -162,3 +162,15 @@ def test_targets_without_products_of_bytes_keep_their_graph() -> None:
     before = Module({"main": Function((q, p, sums), quantized(scaled()))})
 
     assert requantize(Target.parse("c"))(before) is before
+
+
+def test_deep_formulas_are_no_fault() -> None:
+    inner, total = dequantized(q), dequantized(q)
+    for _ in range(3000):
+        inner = make("transpose", inner, axes=(0, 1, 3, 2))
+        total = make("add", total, dequantized(p))
+
+    made = after(quantized(make("reshape", inner, newshape=(-1,))))
+    assert operators(made).startswith("reshape transpose transpose")
+    assert "qnn" not in operators(made)
+    assert after(before := quantized(total, 0.3)) is before

@@ -82,14 +82,9 @@ def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
 def _is_number(node: Expr) -> bool:
     """Whether ``node`` is a constant of one element, perhaps in another type or shape. Others are not read:
     weights may be large, and in a file."""
-    match node:
-        case Constant():
-            return node.size == 1
-        case Call("cast", (inner,)):
-            return _is_number(inner)
-        case Call(args=(inner,)) if is_view(node):
-            return _is_number(inner)
-    return False
+    while isinstance(node, Call) and (node.op == "cast" or is_view(node)):
+        (node,) = node.args
+    return isinstance(node, Constant) and node.size == 1
 
 
 def _is_elementwise(node: Expr) -> bool:

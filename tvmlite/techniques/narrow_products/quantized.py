@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
 from tvmlite.relay.ir.types import Shape
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
-from tvmlite.relay.passes.patterns import is_float
+from tvmlite.relay.passes.patterns import is_float, through_views
 
 HALF = 128
 """What int8 and uint8 of the same bits, but for the highest, differ by."""
@@ -42,30 +43,31 @@ class Quantized:
 
 def quantized(value: Expr) -> Quantized | None:
     """What ``value`` is dequantized of; through views, if that has one scale for all."""
-    match value:
+    match base := through_views(value):
         case Call("qnn.dequantize", (codes, scale, zero)):
             parts = known(scale), known(zero)
             if parts[0] is None or parts[1] is None:
                 return None
-            return Quantized(codes, parts[0], parts[1], value["axis"])
-        case Call(args=(data,)) if is_view(value):
-            found = quantized(data)
-            return found if found is not None and found.is_uniform else None
+            found = Quantized(codes, parts[0], parts[1], base["axis"])
+            return found if base is value or found.is_uniform else None
     return None
 
 
 def known(value: Expr) -> np.ndarray | None:
-    """The elements of a constant, or of one whose type or shape is changed."""
-    match value:
-        case Constant():
-            return value.data
-        case Call("cast", (inner,)):
-            found = known(inner)
-            return None if found is None else found.astype(value["dtype"])
-        case Call(args=(inner,)) if is_view(value):
-            found, shape = known(inner), fixed(tensor_type_of(value).shape)
-            return None if found is None or shape is None else found.reshape(shape)
-    return None
+    """The elements of a constant, or of one whose type and shape are changed."""
+    changes = []
+    while isinstance(value, Call) and (value.op == "cast" or is_view(value)):
+        changes.append(value)
+        (value,) = value.args
+    if not isinstance(value, Constant):
+        return None
+    elements = value.data
+    for change in reversed(changes):
+        shape = fixed(tensor_type_of(change).shape)
+        if shape is None:
+            return None
+        elements = elements.astype(dtypes.numpy_of(tensor_type_of(change).dtype)).reshape(shape)
+    return elements
 
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:

@@ -46,6 +46,9 @@ HOMOGENEOUS = frozenset(
 )
 """Operators of floats whose result is scaled if all their arguments are, by one number above 0."""
 
+MOST_DEPTH = 32
+"""How many operators deep what is rounded is scaled: in deeper formulas a division is little."""
+
 
 def requantize(target: Target) -> Callable[[Module], Module]:
     """The pass for ``target``; nothing is done for one without products of bytes."""
@@ -145,16 +148,24 @@ def _codes(node: Call, data: Expr, step: float, point: np.ndarray, readers: Read
             if same_shape(tensor_type_of(found.codes).shape, shape):
                 return found.codes
             return make("reshape", found.codes, newshape=shape, allowzero=True, span=node.span)
-    if selects(data) and readers.get(data, 1) == 1:
+    selecting: list[Call] = []
+    while selects(data) and readers.get(data, 1) == 1:
         assert isinstance(data, Call)
-        inner = _again(node, data.args[0], readers)
-        return Call(data.op, (inner, *data.args[1:]), data.attrs, data.span)
-    return None
+        selecting.append(data)
+        data = data.args[0]
+    if not selecting:
+        return None
+    made = _again(node, data, readers)
+    for one in reversed(selecting):
+        made = Call(one.op, (made, *one.args[1:]), one.attrs, one.span)
+    return made
 
 
-def _scaled(value: Expr, step: np.float32, readers: Readers) -> Expr | None:
+def _scaled(value: Expr, step: np.float32, readers: Readers, depth: int = MOST_DEPTH) -> Expr | None:
     """``value / step``, without a division for each element; None where there is no such form, or others read
     what would be scaled."""
+    if depth == 0:
+        return None
     match value:
         case Constant(data):
             return Constant((data / step).astype(data.dtype), value.span)
@@ -171,11 +182,11 @@ def _scaled(value: Expr, step: np.float32, readers: Readers) -> Expr | None:
         return scaled_sums(sums, factor / step)
     match value:
         case Call("clip", (data,)):
-            inner = _scaled(data, step, readers)
+            inner = _scaled(data, step, readers, depth - 1)
             limits = {k: float(np.float32(value[k]) / step) for k in ("a_min", "a_max")}
             return None if inner is None else Call(value.op, (inner,), canonical(limits), value.span)
     if value.op in HOMOGENEOUS or is_view(value) or selects(value) or _is_average(value):
-        made = [_scaled(arg, step, readers) if is_float(arg) else arg for arg in value.args]
+        made = [_scaled(arg, step, readers, depth - 1) if is_float(arg) else arg for arg in value.args]
         if any(arg is None for arg in made):
             return None
         return Call(value.op, tuple(made), value.attrs, value.span)  # type: ignore[arg-type]
