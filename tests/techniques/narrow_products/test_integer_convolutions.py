@@ -167,3 +167,36 @@ def test_depthwise_sums_beyond_what_float32_has_stay_as_they_are() -> None:
     before = module(data, make("nn.conv2d", dequantized(data, STEP, 0), wide, groups=2))
 
     assert integer_products(QUADS)(before) is before
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=haswell", "c"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_few_channels_are_one_word(channels: int, target: str) -> None:
+    data = var("q", (1, channels, 12, 12), "uint8")
+    weight = WEIGHT[:, :channels]
+    made = convolution(data, 117, weight, strides=(2, 2))
+    after = integer_products(QUADS)(module(data, made))
+    (made,) = convolutions(after)
+    pad = made.args[0]
+    assert isinstance(pad, Call)
+    assert pad["pad_width"] == ((0, 0), (0, 0), (1, 0), (1, 0))  # no window reads the last row and column
+
+    codes = rng.integers(0, 256, (1, channels, 12, 12)).astype("uint8")
+    wide = np.pad(codes.astype(np.int64) - 117, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    places = range(0, 12, 2)
+    sums = [
+        [np.einsum("ihw,oihw->o", wide[0, :, y : y + 3, x : x + 3], weight.astype(np.int64)) for x in places]
+        for y in places
+    ]
+    expected = np.moveaxis(np.array(sums), -1, 0) * (SCALES.astype(np.float64) * STEP)[:, None, None]
+    np.testing.assert_allclose(compile(after, target=target)(codes)[0], expected, rtol=4 * 2.0**-24)
+
+
+def test_four_bytes_of_a_word_are_multiplied_at_once() -> None:
+    text = compile(
+        module(data := var("q", (1, 3, 12, 12), "uint8"), convolution(data, 0, WEIGHT[:, :3])),
+        target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver4",
+    ).source("loops")
+
+    assert "vpdpbusd" in text
+    assert "words" in text

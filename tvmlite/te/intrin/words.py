@@ -1,10 +1,12 @@
-"""Two bfloat16 in one word: neighbours for an instruction that takes pairs, made by whole vectors of words.
+"""Two bfloat16, or four bytes, in one word: neighbours for an instruction that takes so many at once, made by
+whole vectors of words.
 
-Where two rows are to be read pair by pair, storing halves alternately would go one by one.
+Where several rows are to be read side by side, storing their parts alternately would go one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.te import expr as e
@@ -20,3 +22,22 @@ def half_of(word: e.Expr, which: Any) -> e.Expr:
     """Half ``which``, 0 or 1, of a word of two bfloat16, as a float32."""
     down = e.cast("uint32", e.convert(which) * 16)
     return e.Call("reinterpret", (word >> down << 16,), "float32")
+
+
+def word_of_bytes(parts: Sequence[e.Expr]) -> e.Expr:
+    """The uint32 of four uint8, the first one lowest."""
+    word = e.cast("uint32", parts[0])
+    for n, part in enumerate(parts[1:], start=1):
+        word = word | e.cast("uint32", part) << 8 * n
+    return word
+
+
+def byte_of(word: e.Expr, which: Any) -> e.Expr:
+    """Byte ``which``, 0 to 3 from the lowest one, of a word, as an int32."""
+    down = e.cast("uint32", e.convert(which) * 8)
+    return e.cast("int32", word >> down & 0xFF)
+
+
+def part_of(word: e.Expr, which: Any, count: int) -> e.Expr:
+    """Part ``which`` of a word of two bfloat16, in float32, or of four bytes, in int32."""
+    return half_of(word, which) if count == 2 else byte_of(word, which)

@@ -24,6 +24,7 @@ from tvmlite.relay.passes.decisions import LAYOUT, Decisions, decide
 from tvmlite.techniques.blocked_conv import layout_rules as rules
 from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
+from tvmlite.techniques.common.x86 import QUAD
 
 BORDER_COST = 1.5
 """Moves of an element that crosses a border, by those that an operator on blocks spares. Both sides are moves
@@ -243,7 +244,8 @@ class _Rewriter:
         quads = rules.quad_block(node, self.target)
         if quads and read % quads:
             read = 0
-        read = read or quads
+        if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution makes of them
+            read = read or quads
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
         made = rules.convolution(node, data, read, written, self.regions.target)
         if written:

@@ -4,9 +4,9 @@
 ``data_layout`` and ``out_layout`` say; its weight is ``OIHW16o``: vectors of output channels, each for one
 input channel and place of the window. Channels need not fill their last block: what fills it up is never
 read, and may be anything in the result. In a weight ``OIHW16o2i`` two input channels stand together, as
-``vdpbf16ps`` multiplies them; a last one alone has a zero beside it. In a weight ``OIHW16i16o2i`` 16 such
-pairs stand together: what AMX's tiles multiply at once, in one piece of memory; blocks of the result may then
-be several of the weight's.
+``vdpbf16ps`` multiplies them, in ``OIHW16o4i`` four, as ``vpdpbusd`` does; behind the last are zeros. In a
+weight ``OIHW16i16o2i`` 16 pairs stand together: what AMX's tiles multiply at once, in one piece of memory;
+blocks of the result may then be several of the weight's.
 The depthwise one has one layout for data and result, and the weight ``OIHW1i16o``.
 Their kin have one or three spatial axes.
 """
@@ -38,7 +38,7 @@ from tvmlite.relay.ops.conv import (
     sum_dtype,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.intrin.words import half_of, word_of
+from tvmlite.te.intrin.words import part_of, word_of, word_of_bytes
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.techniques.blocked_conv import small_images
@@ -106,11 +106,13 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
             raise fault(
                 call, f"data_layout is {call['data_layout']}: {together} channels lie across its blocks"
             )
-        if together > 2 and not read:
-            raise fault(call, f"data_layout is {call['data_layout']}, expected blocks of channels")
         fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
-        one_alone = together == 2 and not read and groups == 1 and same_dim(data.shape[1], fits - 1)
-        if not same_dim(data.shape[1], fits) and not one_alone:
+        filled = (
+            not read
+            and groups == 1
+            and any(same_dim(data.shape[1], fits - missing) for missing in range(1, together))
+        )
+        if not same_dim(data.shape[1], fits) and not filled:
             raise fault(
                 call,
                 f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, groups is "
@@ -222,14 +224,16 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         padding, groups = windows.padding_of(call, rank), call["groups"]
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
-        words = together == 2 and not lanes
+        words = together > 1 and not lanes
         takes_whole = together == 2 and written_block(call, rank) > 0 and not pointwise
         wide = small_images.wide(call, kernel, shape) if takes_whole else None
         if wide is not None:
             source = small_images.phases(call, data, wide)
         else:
             source = (
-                _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
+                _words(data, *padding, together)
+                if words
+                else windows.padded(data, *padding, 0, trailing=lanes > 0)
             )
         several = lanes // together
         per_group, tiled = weight.shape[0] // groups, is_tiled(call)
@@ -258,7 +262,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
                 inside = read % several * together + pair[0] if pair else read % several
                 places, read = [*places, inside], read // several
             value = source[(n, read, *places)]
-            value = half_of(value, pair[0].var) if words else value.astype(work)
+            value = part_of(value, pair[0].var, together) if words else value.astype(work)
             begin = padding[0][0]
             inside = [places[0] >= begin, places[0] < data.shape[2] + begin] if skips else []
             return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair], where=e.all_of(inside))
@@ -286,27 +290,29 @@ def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
     return rank > 1 and dilated and begins[0] + ends[0] > 0 and min(begins[0], ends[0]) >= 0
 
 
-def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
-    """``data`` padded, two channels in a word, ``(n, c / 2, y..)``: a zero beside a last one alone."""
+def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together: int) -> te.Tensor:
+    """``data`` padded, ``together`` channels in a word, ``(n, c / together, y..)``: zeros behind the last."""
     channels = data.shape[1]
     extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
 
-    def element(n: Any, two: Any, *at: Any) -> e.Expr:
+    def element(n: Any, group: Any, *at: Any) -> e.Expr:
         places = [i - begin for i, begin in zip(at, begins, strict=True)]
         inside = [place >= 0 for place, begin in zip(places, begins, strict=True) if begin > 0]
         inside += [p < d for p, d, f in zip(places, data.shape[2:], ends, strict=True) if f > 0]
 
-        def half(which: int) -> e.Expr:
-            known = which == 0 or same_dim(channels % 2, 0)
-            needed = inside if known else [*inside, two * 2 + which < channels]
-            read = data[(n, two * 2 + which, *places)]
+        def part(which: int) -> e.Expr:
+            known = which == 0 or same_dim(channels % together, 0)
+            needed = inside if known else [*inside, group * together + which < channels]
+            read = data[(n, group * together + which, *places)]
             if not needed:
                 return read
             return e.Call("if_then_else", (e.all_of(needed), read, e.const(0, data.dtype)), data.dtype)
 
-        return word_of(half(0), half(1))
+        parts = [part(which) for which in range(together)]
+        return word_of(*parts) if together == 2 else word_of_bytes(parts)
 
-    return te.compute((data.shape[0], (channels + 1) // 2, *extents), element, name="words", tag="pad")
+    groups = (channels + (together - 1)) // together
+    return te.compute((data.shape[0], groups, *extents), element, name="words", tag="pad")
 
 
 def _laid_out(call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, row: Any) -> te.Tensor:

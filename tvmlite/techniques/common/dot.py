@@ -22,7 +22,7 @@ class DotInstructions:
 
     - ``quads(target)``: how many sums of four products of 8 bits ``target`` makes at once; 0: it cannot.
     - ``of(target, dtype, lanes, words)``: the instruction that adds to ``lanes`` sums of ``dtype``: four
-      products of 8 bits for int32, else two of bfloat16, whose first operand comes perhaps in ``words``.
+      products of 8 bits for int32, else two of bfloat16; the first operand comes perhaps in ``words``.
       None where there is none.
     """
 

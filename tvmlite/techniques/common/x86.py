@@ -15,7 +15,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.declare_intrin import Emit, decl_tensor_intrin
 from tvmlite.te.intrin.extern_calls import call_llvm_intrin, reinterpret
-from tvmlite.te.intrin.words import half_of
+from tvmlite.te.intrin.words import part_of
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor import reducers
@@ -39,7 +39,7 @@ _BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
 
 
 @cache
-def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
+def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16, words: bool = False) -> TensorIntrin:
     """``C[i] += sum(uint8 data[k] * int8 kernel[i, k])`` for 16 ``i`` and 4 ``k``, of int32.
 
     ::
@@ -48,10 +48,12 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
             for k in range(4):                                        kernel[0:16, 0:4])
                 C[i] += data[k] * kernel[i, k]
 
-    ``kernel`` is dense: 16 rows of 4. Sums wrap, as int32 does; ``int32_lanes`` may also be 8 or 4.
+    ``kernel`` is dense: 16 rows of 4. Sums wrap, as int32 does; ``int32_lanes`` may also be 8 or 4. With
+    ``words``, ``data`` is one uint32, of four bytes (``byte_of``).
     """
     lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
-    data, kernel = placeholder((4,), "uint8", "data"), placeholder((lanes, 4), "int8", "kernel")
+    data = placeholder((1,), "uint32", "data") if words else placeholder((4,), "uint8", "data")
+    kernel = placeholder((lanes, 4), "int8", "kernel")
     steps = {needs: _quad_step(needs, lanes) for needs in QUADS[lanes]}
     return _dot(data, kernel, "int32", "vpdpbusd", steps)
 
@@ -158,7 +160,7 @@ def _dot(data: Tensor, kernel: Tensor, dtype: str, name: str, steps: Mapping[str
     k = reduce_axis((0, count), name="k")
 
     def product(i: e.Var) -> e.Expr:
-        value = half_of(data[0], k.var) if data.dtype == "uint32" else data[k].astype(dtype)
+        value = part_of(data[0], k.var, count) if data.dtype == "uint32" else data[k].astype(dtype)
         return reducers.sum(value * kernel[i, k].astype(dtype), axis=k)
 
     result = compute((lanes,), product, name="C")

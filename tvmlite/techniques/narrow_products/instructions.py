@@ -15,5 +15,5 @@ def quads(target: Target) -> int:
 def dot_instruction(target: Target, dtype: str, lanes: int, words: bool) -> TensorIntrin | None:
     """The instruction for ``lanes`` sums of ``dtype``, if ``target`` has it; see ``DotInstructions``."""
     if dtype == "int32":
-        return x86.dot_16x1x16_uint8_int8_int32(lanes) if quads(target) >= lanes else None
+        return x86.dot_16x1x16_uint8_int8_int32(lanes, words) if quads(target) >= lanes else None
     return x86.dot_16x1x16_bfloat16_float32(lanes, words) if target.has("avx512bf16") else None

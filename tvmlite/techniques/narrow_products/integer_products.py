@@ -9,7 +9,7 @@ terms at a time, exactly, from a quarter of the bytes. Sums of floats have no la
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -128,6 +128,7 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
         codes = make("reshape", codes, newshape=tensor_type_of(data).shape, span=span)
     begins, ends = windows.padding_of(node, rank)
     if rows.zero.any() and any((*begins, *ends)):
+        ends = _read_ends(node, data, kernel.shape[2:], begins, ends)
         widths = ((0, 0), (0, 0), *zip(begins, ends, strict=True))
         codes = make("nn.pad", codes, pad_width=widths, pad_value=float(rows.zero.reshape(())), span=span)
         attrs["padding"] = (0,) * (2 * rank)
@@ -135,6 +136,20 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
     along = (-1, *(1,) * rank)
     sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(along)
     return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(along))
+
+
+def _read_ends(
+    node: Call, data: Expr, kernel: Sequence[int], begins: Sequence[int], ends: Sequence[int]
+) -> tuple[int, ...]:
+    """How much of the padding behind ``data`` some window reaches: strides may leave the last places out."""
+    rank = len(kernel)
+    strides, dilation = windows.spatial(node, "strides", rank), windows.spatial(node, "dilation", rank)
+    made = []
+    sizes = tensor_type_of(data).shape[2:]
+    for size, k, s, d, begin, end in zip(sizes, kernel, strides, dilation, begins, ends, strict=True):
+        unread = (size + begin + end - (k - 1) * d - 1) % s if isinstance(size, int) else 0
+        made.append(end - min(max(end, 0), unread))
+    return tuple(made)
 
 
 def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
