@@ -19,6 +19,7 @@ from tvmlite.relay.entry.lower import lower_group
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.passes import target_passes
+from tvmlite.relay.quantize.weight_only import weight_only
 from tvmlite.te.templates import table
 from tvmlite.techniques.common import dot
 from tvmlite.techniques.packed_matmul.pack_weights import APPROXIMATIONS
@@ -104,7 +105,19 @@ def sums() -> Module:
     )
 
 
-MODELS = {"sums": sums, "images": images, "text": text, "rows": rows, "integers": integers}
+def few_bits() -> Module:
+    """Rows by weights of 4 bits."""
+    return weight_only(rows(), bits=4, group=32)
+
+
+MODELS = {
+    "few bits": few_bits,
+    "sums": sums,
+    "images": images,
+    "text": text,
+    "rows": rows,
+    "integers": integers,
+}
 
 
 def code(target: str, precision: str, error_bound: float) -> str:
