@@ -141,11 +141,21 @@ def test_odd_scales_are_computed_as_written(scale: float) -> None:
     assert after(before) is before
 
 
-def test_padding_is_no_selection() -> None:
-    inner = make("nn.pad", dequantized(q), pad_width=((0, 0), (0, 0), (1, 1), (1, 1)), pad_value=3.0)
-    made = after(quantized(inner))
+@pytest.mark.parametrize(
+    "inner",
+    [
+        make("nn.pad", dequantized(q), pad_width=((0, 0), (0, 0), (1, 1), (1, 1)), pad_value=3.0),
+        make("trilu", dequantized(q)),
+        make("sequence_mask", dequantized(q), constant([3] * 8, "int32"), mask_value=1.0, axis=0),
+    ],
+    ids=["pad", "trilu", "sequence_mask"],
+)
+def test_what_fills_in_numbers_is_no_selection(inner: Expr) -> None:
+    before = quantized(inner)
+    made = after(before)
 
-    assert operators(made).startswith("qnn.quantize nn.pad")
+    assert operators(made).startswith(operators(before))
+    assert_a_step_apart(before, made)
 
 
 def test_joined_tensors_are_rounded_before() -> None:

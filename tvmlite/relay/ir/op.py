@@ -78,6 +78,7 @@ class Operator:
     - ``field``: that function gives this one of several results; None: all.
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
     - ``rounding``: how often its floats are rounded.
+    - ``fills``: some elements of the result are none of the arguments', as zeros beside a triangle are.
     - ``may_stop``: a run may end at it, where what it assumes does not hold.
     - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
       numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
@@ -100,6 +101,7 @@ class Operator:
     open_attrs: tuple[str, ...] = ()
     view: bool = False
     rounding: Rounding = Rounding.MANY
+    fills: bool = False
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
 
@@ -121,6 +123,7 @@ def operator(
     open_attrs: tuple[str, ...] = (),
     view: bool = False,
     rounding: Rounding = Rounding.MANY,
+    fills: bool = False,
     may_stop: bool = False,
     evaluated: Callable[..., Attrs] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -161,6 +164,7 @@ def operator(
             open_attrs,
             view,
             rounding,
+            fills,
             may_stop,
             evaluated,
         )

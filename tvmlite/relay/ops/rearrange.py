@@ -153,7 +153,13 @@ def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.nd
     return np.where(inside, data, np.array(call["mask_value"]).astype(data.dtype))
 
 
-@injective("sequence_mask", infer=_mask_type, reference=_mask_numpy, attrs={"mask_value": 0.0, "axis": 0})
+@injective(
+    "sequence_mask",
+    infer=_mask_type,
+    reference=_mask_numpy,
+    attrs={"mask_value": 0.0, "axis": 0},
+    fills=True,
+)
 def sequence_mask(call: Call, i: Indices, data: Tensor, valid_length: Tensor) -> e.Expr:
     """``mask_value`` from ``valid_length[b]`` on along ``axis``; the batch is the other of the first two."""
     inside = e.Less(*e.match(i[call["axis"]], valid_length[i[1 - call["axis"]]]))
@@ -179,6 +185,7 @@ def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_trilu_numpy,
     attrs={"k": 0, "upper": True},
     open_attrs=("k",),
+    fills=True,
 )
 def trilu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.

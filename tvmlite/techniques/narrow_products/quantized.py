@@ -135,9 +135,7 @@ def selects(value: Expr) -> bool:
     if not isinstance(value, Call) or not isinstance(value.op, str) or not operators.is_known(value.op):
         return False
     row = operators.get(value.op)
-    if row.num_inputs is None or row.fuse <= Fuse.BROADCAST or row.rounding is not Rounding.ONCE:
-        return False
-    if "pad_value" in row.attrs:  # which stands for a number and is no code
+    if row.num_inputs is None or row.fuse <= Fuse.BROADCAST or row.rounding is not Rounding.ONCE or row.fills:
         return False
     floats = [arg for arg in value.args if is_float(arg)]
     return floats == [value.args[0]] and is_float(value)
