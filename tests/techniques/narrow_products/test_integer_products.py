@@ -121,3 +121,33 @@ def test_sums_that_int32_may_not_hold_stay_floats() -> None:
     before = Module({"main": Function((wide,), make("nn.matmul", dequantized(wide, 1.0, 0), weight))})
 
     assert integer_products(QUADS)(before) is before
+
+
+def bias(codes: object, scale: object) -> Expr:
+    return dequantized(constant(codes, "int32"), scale, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        make("add", make("nn.matmul", rows(), weights()), bias(np.arange(40), SCALES * np.float32(0.02))),
+        make("add", make("nn.matmul", rows(), weights()), bias([7], 0.01)),
+        make(
+            "add",
+            make("reshape", make("nn.matmul", rows(), weights()), newshape=(-1, 4, 10)),
+            make("reshape", bias(np.arange(4), 0.01), newshape=(4, 1)),
+        ),
+        make(
+            "nn.matmul",
+            rows(),
+            make("reshape", dequantized(constant(WEIGHT.reshape(48, 20)), 0.5, 3), newshape=(24, 40)),
+        ),
+    ],
+    ids=["its own scale", "one number", "another axis", "weights in another shape"],
+)
+def test_biases_and_views_keep_their_meaning(made: Expr, assert_same_meaning) -> None:
+    before = module(made)
+    after = integer_products(QUADS)(before)
+
+    assert products(after)[0].op == "nn.dense"
+    assert_same_meaning(before, after, n=3)

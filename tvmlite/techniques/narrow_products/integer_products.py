@@ -28,6 +28,7 @@ from tvmlite.techniques.narrow_products.quantized import (
     EXACT,
     Quantized,
     as_scaled_sums,
+    fixed,
     known,
     quantized,
     scaled_sums,
@@ -73,9 +74,10 @@ def _operands(
     rows, columns = quantized(data), quantized(weight)
     if rows is None or columns is None or not rows.is_uniform or tensor_type_of(node).dtype != "float32":
         return None
-    stored = known(columns.codes)
-    if stored is None or stored.dtype not in (np.int8, np.uint8) or not stored.size:
+    stored, shape = known(columns.codes), fixed(tensor_type_of(weight).shape)
+    if stored is None or shape is None or stored.dtype not in (np.int8, np.uint8) or not stored.size:
         return None
+    stored = stored.reshape(shape)
     if not columns.is_uniform and columns.axis % stored.ndim != axis:
         return None
     along = tuple(-1 if k == axis else 1 for k in range(stored.ndim))
@@ -177,13 +179,12 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
         rank = tensor_type_of(node).ndim
         along = (-1, *(1,) * (rank - 1 - node["axis"] % rank))
         codes, own = codes.reshape(along), own if own.size == 1 else own.reshape(along)
-    if not same_shape(tensor_type_of(node).shape, tensor_type_of(data).shape) or not _broadcasts(
-        codes, shape
-    ):
+    of_data = tensor_type_of(data).shape
+    if not same_shape(tensor_type_of(node).shape, of_data) or not _broadcasts(codes, shape):
         return node
-    if not np.allclose(
-        np.broadcast_to(own, codes.shape), np.broadcast_to(scale, codes.shape), rtol=1e-6, atol=0
-    ):
+    if not same_shape(of_data, shape) and (codes.ndim > 1 or not same_dim(of_data[-1], shape[-1])):
+        return node  # a view, whose axes are others
+    if not _same_scale(own, scale, codes.shape):
         return node
     moved, span = codes.astype(np.int32), node.span
     match sums:
@@ -206,7 +207,9 @@ def _greatest(sums: Expr, moved: np.ndarray) -> int:
 
 def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> bool:
     """Whether two scales are the same number, but for rounding, at each place of ``shape``."""
-    return np.allclose(np.broadcast_to(one, shape), np.broadcast_to(other, shape), rtol=1e-6, atol=0)
+    if any(scale.size != 1 and scale.shape != shape for scale in (one, other)):
+        return False
+    return np.allclose(one, other, rtol=1e-6, atol=0)
 
 
 def quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:

@@ -97,7 +97,8 @@ def _as_floats(node: Expr) -> Expr | None:
             if any(point is None or point.size != 1 for point in points):
                 return None
             first, second = (int(point.reshape(())) for point in points if point is not None)
-            if first != second or as_scaled_sums(data) is None:
+            parts = as_scaled_sums(data)
+            if first != second or parts is None or not np.isfinite(parts[1]).all():
                 return None
             low, high = (float(limit - first) for limit in dtypes.limits(codes["out_dtype"]))
             whole = make("clip", make("round", data, span=node.span), a_min=low, a_max=high, span=node.span)
