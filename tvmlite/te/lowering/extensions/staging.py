@@ -125,7 +125,7 @@ def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
     steps, left = [], max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
     for extent, count in zip(reversed(tensor.shape), reversed(counts), strict=True):
         steps.append(left)
-        whole = isinstance(extent, int) and extent == count and left % count == 0
+        whole = isinstance(extent, int) and extent == count > 0 and left % count == 0
         left = left // count if whole else 1
     return steps[::-1]
 
