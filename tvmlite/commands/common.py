@@ -136,6 +136,22 @@ def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
     return passes.pipeline(options.opt_level, target, options.precision, options.error_bound)
 
 
+def compile_module(options: argparse.Namespace, module: Module, progress: Progress) -> CompiledModule:
+    """``module`` compiled as ``options`` ask for, named for ``options.model``."""
+    return compile(
+        module,
+        target=options.target,
+        opt_level=options.opt_level,
+        precision=options.precision,
+        error_bound=options.error_bound,
+        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
+        progress=progress,
+        verify=getattr(options, "verify", False),
+        records=getattr(options, "records", None),
+        require_tuned=getattr(options, "require_tuned", False),
+    )
+
+
 def compile_model(
     options: argparse.Namespace, check: Callable[[Module], object] | None = None
 ) -> CompiledModule:
@@ -148,18 +164,7 @@ def compile_model(
     module = import_model(options)
     if check is not None:
         check(module)
-    lib = compile(
-        module,
-        target=options.target,
-        opt_level=options.opt_level,
-        precision=options.precision,
-        error_bound=options.error_bound,
-        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
-        progress=progress,
-        verify=getattr(options, "verify", False),
-        records=records,
-        require_tuned=getattr(options, "require_tuned", False),
-    )
+    lib = compile_module(options, module, progress)
     progress.close()
     return lib
 

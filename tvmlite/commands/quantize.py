@@ -10,9 +10,8 @@ from pathlib import Path
 from tvmlite import runtime
 from tvmlite.commands import common, files
 from tvmlite.core import VERSION
-from tvmlite.core.abi import symbols
 from tvmlite.core.errors import InputError
-from tvmlite.driver import CompiledModule, compile
+from tvmlite.driver import CompiledModule
 from tvmlite.model import export
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.quantize.quantize import MODES, QuantizedModule, quantize
@@ -123,15 +122,7 @@ def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
 
 def _compiled(options: argparse.Namespace, module: Module) -> CompiledModule:
     progress = common.Progress()
-    lib = compile(
-        module,
-        target=options.target,
-        opt_level=options.opt_level,
-        precision=options.precision,
-        error_bound=options.error_bound,
-        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
-        progress=progress,
-    )
+    lib = common.compile_module(options, module, progress)
     progress.close()
     return lib
 

@@ -130,6 +130,10 @@ def test_weights_alone_take_no_data_and_other_modes_no_bits() -> None:
     module = relay.Module.from_expr(relay.Function((x,), relay.nn.relu(x)))
     with pytest.raises(InputError, match="mode='weight_only' takes no data"):
         relay.quantize(module, [np.ones((2, 64), "float32")], mode="weight_only")
+    with pytest.raises(
+        InputError, match="mode='weight_only' takes no smooth: nothing but weights is rounded"
+    ):
+        relay.quantize(module, mode="weight_only", smooth=0.5)
     with pytest.raises(InputError, match="no layer that can be quantized"):
         relay.quantize(module, mode="weight_only")
     with pytest.raises(InputError, match="bits is 4, expected 8"):

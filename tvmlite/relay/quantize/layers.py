@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tvmlite.core.node import Node
-from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
-from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_view
 from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.patterns import through_views
 
@@ -123,9 +122,8 @@ def is_product(node: Expr) -> bool:
 
 def fuses(node: Expr) -> bool:
     """Whether ``node`` is computed element by element, so that the kernel of an argument can do it."""
-    if not (isinstance(node, Call) and isinstance(node.op, str)):
-        return False
-    return operators.get(node.op).fuse <= Fuse.BROADCAST or operators.is_view(node)
+    kind = fuse_class(node)
+    return (kind is not None and kind <= Fuse.BROADCAST) or is_view(node)
 
 
 def same_extents(one: Expr, other: Expr) -> bool:

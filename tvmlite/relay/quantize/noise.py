@@ -19,8 +19,6 @@ from tvmlite.relay.ir.nodes import (
     Tuple,
     Var,
     constant,
-    with_lets,
-    without_lets,
 )
 from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import TensorType
@@ -163,10 +161,8 @@ def switchable(module: Module) -> tuple[Module, list[str]]:
         data = made.args[0]
         return make("where", is_on(node["layer"]), _realized(made, data), data, span=node.span)
 
-    lets, value = without_lets(module.main.body)
-    body = with_lets(lets, value)
     main = module.main
-    body = rebuild(body, rule)
+    body = rebuild(main.body, rule)
     made = Function((*main.params, switches), body, main.attrs, main.span)
     return dataclasses.replace(module.unnamed(), functions={**module.functions, "main": made}), layers
 

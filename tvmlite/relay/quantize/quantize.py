@@ -128,6 +128,14 @@ def quantize(
     if not isinstance(module, Module):
         raise InputError(f"quantize: module is {describe(module)}, expected a relay module or function")
     if mode == "weight_only":
+        measured = {"max_drop": max_drop, "metric": metric, "min_snr": min_snr, "smooth": smooth}
+        measured |= {"equalize": equalize, "bias_correction": bias_correction, "attention": attention}
+        measured |= {"keep_float": keep_float}
+        for name, value in measured.items():
+            if value not in (None, False, (), []):
+                raise InputError(
+                    f"quantize: mode='weight_only' takes no {name}: nothing but weights is rounded"
+                )
         return _weights_alone(module, data, bits, group)
     if bits != 8:
         raise InputError(

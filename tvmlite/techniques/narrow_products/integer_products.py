@@ -169,7 +169,7 @@ def _largest(kernel: np.ndarray) -> int:
 
 def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
     """The sum of scaled sums and a bias, added before they are scaled where that has their scale."""
-    parts, whole = as_scaled_sums(through_views(data)), quantized_bias(bias)
+    parts, whole = as_scaled_sums(through_views(data)), _quantized_bias(bias)
     if parts is None or whole is None:
         return node
     sums, scale = parts
@@ -212,7 +212,7 @@ def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> b
     return np.allclose(one, other, rtol=1e-6, atol=0)
 
 
-def quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
+def _quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
     """The codes of a constant bias, of int32 without a zero point, and their scale, both in the bias's
     shape; None if it is none such."""
     value = through_views(bias)

@@ -15,7 +15,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, var
-from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
+from tvmlite.relay.ir.op import Fuse, Rounding, fuse_class, is_view, make
 from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of
 from tvmlite.techniques.narrow_products.lookup import CODES
@@ -88,7 +88,7 @@ def _is_number(node: Expr) -> bool:
 
 
 def _is_elementwise(node: Expr) -> bool:
-    kind = operators.fuse_class(node)
+    kind = fuse_class(node)
     return kind is not None and kind <= Fuse.BROADCAST
 
 

@@ -31,18 +31,8 @@ from tvmlite.techniques.narrow_products.quantized import (
 )
 
 HOMOGENEOUS = frozenset(
-    (
-        "add",
-        "subtract",
-        "nn.bias_add",
-        "nn.relu",
-        "negative",
-        "maximum",
-        "minimum",
-        "mean",
-        "sum",
-        "nn.leaky_relu",
-    )
+    ("add", "subtract", "nn.bias_add", "nn.relu", "nn.leaky_relu", "negative")
+    + ("maximum", "minimum", "mean", "sum")
 )
 """Operators of floats whose result is scaled if all their arguments are, by one number above 0."""
 

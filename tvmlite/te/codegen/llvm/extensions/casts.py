@@ -12,9 +12,12 @@ from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, regis
 from tvmlite.te.extensions import extension
 
 
-def _rounded(node: e.Cast) -> tuple[e.Expr, int] | None:
-    """``(x, c)`` if ``node`` is ``round(x) + c`` of float32 as a narrow int, for a whole number ``c``."""
+def _rounded(values: Expressions, node: e.Cast) -> tuple[e.Expr, int] | None:
+    """``(x, c)`` if ``node`` is ``round(x) + c`` of float32 as a narrow int, for a whole number ``c``, where
+    the conversion can round."""
     if not dtypes.is_int(node.dtype) or dtypes.bits(node.dtype) > 16 or node.value.dtype != "float32":
+        return None
+    if values.w.module.family != "x86":
         return None
     match node.value:
         case e.Call("round", (x,)):
@@ -25,17 +28,15 @@ def _rounded(node: e.Cast) -> tuple[e.Expr, int] | None:
 
 
 def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
-    rounded = _rounded(node) if values.w.module.family == "x86" else None
+    rounded = _rounded(values, node)
     return (node.value if rounded is None else rounded[0],)
 
 
 @emits(e.Cast, operands=_operands)
 def _cast(values: Expressions, node: e.Cast) -> str:
-    (operand,) = _operands(values, node)
-    if operand is not node.value:
-        rounded = _rounded(node)
-        assert rounded is not None
-        return _nearest(values.w, values.known[operand], rounded[1], node.dtype, node.lanes)
+    if (rounded := _rounded(values, node)) is not None:
+        x, moved = rounded
+        return _nearest(values.w, values.known[x], moved, node.dtype, node.lanes)
     return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
 
