@@ -150,7 +150,8 @@ def export_function(function: Function, path: Path) -> None:
     elif path.suffix == ".so":
         _shared(function, legal, path, lambda: function.source("c"))
     elif path.suffix == ".o" and target.kind == "llvm":
-        link.relocatable([*_objects(legal, target), _metadata(function), process.pool_object(target)], path)
+        about = _metadata_object(function, _metadata(function))
+        link.relocatable([*_objects(legal, target), about, process.pool_object(target)], path)
     else:
         raise InputError(f"cannot export to {path}: expected an ending of .so, .o (LLVM targets), .c, .h")
 
@@ -201,23 +202,27 @@ def _shared(
 ) -> None:
     """The shared library of ``functions``, for LLVM targets with the objects of the ``kernels`` they call,
     for C of the ``source`` of all; ``data`` is a symbol and its bytes."""
-    about = _metadata(lib, **metadata)
+    text = _metadata(lib, **metadata)
+    about = _metadata_object(lib, text)
     if lib.target.kind == "c":
-        c_build.compile_shared(source(), path, [pool.source()], [about], data=data)
+        c_build.compile_shared(source(), path, [pool.source()], [about], data=data, metadata=text)
         return
     objects = [about, *kernels, *_objects(functions, lib.target), process.pool_object(lib.target)]
     exports = [*(one.name for one in functions), library.METADATA, *pool.SYMBOLS]
-    link.shared(objects, path, exports, lib.target.triple, data)
+    link.shared(objects, path, exports, lib.target.triple, data, text)
 
 
 def _objects(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
     return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
 
 
-def _metadata(lib: Model | Function, **more: Any) -> bytes:
-    """The object of a library's metadata, ``more`` among it."""
+def _metadata(lib: Model | Function, **more: Any) -> str:
+    """A library's metadata, ``more`` among it."""
     target = lib.target
-    text = library.metadata(lib.signature, str(target), sorted(target.instructions), version=VERSION, **more)
-    return jit.compile_object(
-        bundle.metadata_ir(text), target if target.kind == "llvm" else Target.parse("native")
-    )
+    return library.metadata(lib.signature, str(target), sorted(target.instructions), version=VERSION, **more)
+
+
+def _metadata_object(lib: Model | Function, text: str) -> bytes:
+    """An object that defines ``library.METADATA`` as ``text``, for programs that load the library."""
+    target = lib.target if lib.target.kind == "llvm" else Target.parse("native")
+    return jit.compile_object(bundle.metadata_ir(text), target)

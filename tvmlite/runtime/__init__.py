@@ -1,7 +1,8 @@
 """Runs compiled code and loads compiled libraries; knows nothing of the compiler."""
 
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library.library import Library, load, load_module
+from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.library.load import load, load_module, read_metadata
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
@@ -19,6 +20,7 @@ __all__ = [
     "load",
     "load_module",
     "num_threads",
+    "read_metadata",
     "set_num_threads",
     "tensor",
 ]

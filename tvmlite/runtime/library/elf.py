@@ -1,12 +1,12 @@
-"""ELF files: an object that holds data under symbols, and whether a shared library is whole."""
+"""ELF files: an object that holds data under symbols, and what a shared library's file says of itself."""
 
 from __future__ import annotations
 
-import os
 import platform
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from tvmlite.core.errors import LibraryError, UnsupportedError
 
@@ -21,6 +21,9 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 SEGMENT = struct.Struct("<IIQQQQQQ")
+
+_DYNAMIC_SYMBOLS = 11
+"""The type of the section that lists what a library exports."""
 
 
 def relocatable_object(
@@ -76,32 +79,43 @@ def relocatable_object(
 
 
 def check_shared_library(path: Path) -> None:
-    """Raise LibraryError unless ``path`` is a whole 64-bit ELF shared library for this machine.
+    """Raise LibraryError unless ``path`` begins as a 64-bit ELF file for this machine does.
 
-    The loader maps what the headers promise: a truncated file would crash the process on first touch.
+    Whether it is whole, ``seal.read`` finds out.
     """
     try:
-        size = os.path.getsize(path)
         with open(path, "rb") as file:
             start = file.read(HEADER.size)
-            if start[:4] != b"\x7fELF":
-                raise LibraryError(f"{path} is not a shared library (no ELF header)")
-            if len(start) < HEADER.size:
-                raise LibraryError(f"{path} is truncated: {size} bytes")
-            if start[4:6] != b"\x02\x01":
-                raise LibraryError(f"{path} is not a 64-bit little-endian library")
-            header = HEADER.unpack(start)
-            _kind, machine, segments_at, sections_at = header[1], header[2], header[5], header[6]
-            _entry, segments, section_size, sections = header[9], header[10], header[11], header[12]
-            file.seek(segments_at)
-            table = file.read(segments * SEGMENT.size)
     except OSError as error:
         raise LibraryError(f"cannot read {path}: {error.strerror}") from error
+    if start[:4] != b"\x7fELF":
+        raise LibraryError(f"{path} is not a shared library (no ELF header)")
+    if len(start) < HEADER.size:
+        raise LibraryError(f"{path} is truncated: {len(start)} bytes")
+    if start[4:6] != b"\x02\x01":
+        raise LibraryError(f"{path} is not a 64-bit little-endian library")
+    machine = HEADER.unpack(start)[2]
     own = _MACHINES.get(platform.machine().lower())
     if own is not None and machine != own[0]:
         raise LibraryError(f"{path} is for another processor (ELF machine {machine}, this one is {own[0]})")
-    ends = [sections_at + sections * section_size, segments_at + segments * SEGMENT.size]
-    if len(table) == segments * SEGMENT.size:
-        ends += [offset + filed for _t, _f, offset, _v, _p, filed, *_ in SEGMENT.iter_unpack(table)]
-    if max(ends) > size:
-        raise LibraryError(f"{path} is truncated: {size} bytes, its headers say {max(ends)}")
+
+
+def content_of(library: Path, symbol: str) -> bytes | None:
+    """The bytes that ``symbol`` names in the file of a shared library; None if it exports no such symbol."""
+    with open(library, "rb") as file:
+        header = HEADER.unpack(file.read(HEADER.size))
+        sections = list(SECTION.iter_unpack(_part(file, header[6], header[12] * SECTION.size)))
+        for row in sections:
+            if row[1] != _DYNAMIC_SYMBOLS:
+                continue
+            names = _part(file, *sections[row[6]][4:6])
+            for name, _info, _other, section, address, size in _SYMBOL.iter_unpack(_part(file, *row[4:6])):
+                if names[name : names.index(b"\0", name)] == symbol.encode() and 0 < section < len(sections):
+                    home = sections[section]
+                    return _part(file, home[4] + address - home[3], size)
+    return None
+
+
+def _part(file: BinaryIO, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return file.read(size)

@@ -1,33 +1,23 @@
-"""A compiled model: loaded from a shared library or made in this process, called by input names."""
+"""A compiled model, called by input names."""
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import platform
-import shutil
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import InputError, LibraryError
-from tvmlite.machine.features import missing_features
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.call.in_process import InProcess
-from tvmlite.runtime.library import elf
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.runtime.library.sequences import Sequences
-from tvmlite.runtime.pool import threads
 from tvmlite.runtime.timing import Timing
 
 METADATA = "tvmlite_metadata"
-"""The symbol of a library's metadata: ``metadata``'s text, ended by a zero byte."""
+"""The symbol of a library's metadata for programs that load it: the text, ended by a zero byte."""
 
 
 class Library(InProcess):
@@ -171,7 +161,7 @@ def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tupl
 
 
 def metadata(signature: Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
-    """The text a library carries under ``METADATA``: its entry, and what the processor must have.
+    """The text a library carries (``seal``, ``METADATA``): its entry, and what the processor must have.
 
     ``features`` are LLVM's names of the instruction sets the code uses; ``more`` are the maker's own.
     """
@@ -183,93 +173,3 @@ def metadata(signature: Signature, target: str, features: Sequence[str] = (), **
         "abi": VERSION,
     }
     return json.dumps(fields, sort_keys=True)
-
-
-def load(path: str | os.PathLike[str]) -> Library:
-    """The model in the shared library ``path``, which ``lib.export`` wrote.
-
-    Needs numpy and cffi only. Raises LibraryError if the file is missing, truncated, not one of ours, of
-    another ABI version, or for another processor. The library stays loaded until the process ends.
-    """
-    if not isinstance(path, (str, os.PathLike)):
-        raise LibraryError(f"a library is a path, not a {type(path).__name__}")
-    file = Path(path).absolute()
-    try:
-        if not file.is_file():
-            raise LibraryError(f"there is no file {os.fspath(path)!r}")
-    except OSError as error:
-        raise LibraryError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
-    if sys.platform == "linux":
-        elf.check_shared_library(file)
-    handle = _open(file)
-    fields = _read_metadata(handle, file)
-    signature = Signature.from_json(fields["entry"])
-    missing = missing_features(fields.get("features", ()))
-    if missing:
-        raise LibraryError(
-            f"{file} was compiled for {fields.get('target', 'another processor')!r}; "
-            f"this {platform.machine()} processor lacks {', '.join(missing)}",
-            hint="compile for this machine: target='native'",
-        )
-    address = _address(handle, signature.name)
-    if address is None:
-        raise LibraryError(f"{file} does not define its entry {signature.name!r}")
-    setter = getattr(handle, "tvmlite_set_num_threads", None)
-    if setter is not None:
-        setter.argtypes, setter.restype = [ctypes.c_int32], None
-        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
-    shapes = _address(handle, f"{signature.name}_shapes") or 0
-    if not shapes and not signature.is_static:
-        raise LibraryError(f"{file} does not define {signature.name}_shapes")
-    return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
-
-
-def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
-    """TVM's ``load``: the function of a library, which is given outputs too. Errors as of ``load``."""
-    return load(path).function
-
-
-_opened: dict[object, tuple[int, ...]] = {}
-"""What was loaded, by path and by (device, inode), and which version of it."""
-
-
-def _open(file: Path) -> ctypes.CDLL:
-    """``file`` loaded. The loader gives back what it once loaded under a name or an inode, so a file that
-    has changed since is loaded from a copy."""
-    status = file.stat()
-    version = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
-    keys = (str(file), version[:2])
-    changed = any(_opened.setdefault(key, version) != version for key in keys)
-    try:
-        if not changed:
-            return ctypes.CDLL(str(file))
-        with tempfile.TemporaryDirectory(prefix="tvmlite-load-") as folder:
-            copy = Path(folder) / file.name
-            shutil.copyfile(file, copy)
-            return ctypes.CDLL(str(copy))
-    except (OSError, UnicodeDecodeError) as error:  # what the loader says may not be text
-        raise LibraryError(f"cannot load {file}: {error}") from error
-
-
-def _read_metadata(handle: ctypes.CDLL, file: Path) -> dict[str, Any]:
-    address = _address(handle, METADATA)
-    if address is None:
-        raise LibraryError(f"{file} is not a tvmlite library: it has no symbol {METADATA}")
-    try:
-        fields = json.loads(ctypes.string_at(address))
-        if fields["abi"] != VERSION:
-            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
-        if not isinstance(fields["entry"], str):
-            raise TypeError("entry is not a string")
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, LibraryError):
-            raise
-        raise LibraryError(f"the metadata of {file} cannot be read: {error!r}") from error
-    return fields
-
-
-def _address(handle: ctypes.CDLL, symbol: str) -> int | None:
-    try:
-        return ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
-    except AttributeError:
-        return None

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite.core.errors import LibraryError
-from tvmlite.runtime.library import segment
+from tvmlite.runtime.library import seal, segment
 
 HINT = "install a C compiler (apt install gcc, xcode-select --install), or: pip install ziglang"
 
@@ -68,12 +68,14 @@ def shared(
     exports: Sequence[str] = (),
     triple: str = "",
     data: tuple[str, np.ndarray] | None = None,
+    metadata: str = "",
 ) -> Path:
     """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
 
     Only the symbols ``exports`` are visible from outside, if any are named. ``data`` is a symbol
-    that the objects refer to, and its bytes, uint8, of any number (``segment``). The file appears whole or
-    not at all. Raises LibraryError when there is no linker, or it fails, or a file cannot be written.
+    that the objects refer to, and its bytes, uint8, of any number (``segment``). With ``metadata`` the file
+    is one that ``runtime.load`` accepts (``seal``). It appears whole or not at all. Raises LibraryError when
+    there is no linker, or it fails, or a file cannot be written.
     """
     commands = linkers(triple)
     if not commands:
@@ -88,6 +90,8 @@ def shared(
             run_first([_link_command(c, files, output, script, triple) for c in commands], f"linking {path}")
             if data:
                 segment.append(output, data[1])
+            if metadata:
+                seal.append(output, metadata)
 
         return write_atomically(path, link)
 

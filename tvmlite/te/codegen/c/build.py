@@ -33,10 +33,11 @@ def compile_shared(
     objects: Sequence[bytes | Path] = (),
     flags: Sequence[str] = FLAGS,
     data: tuple[str, np.ndarray] | None = None,
+    metadata: str = "",
 ) -> Path:
     """The shared library ``path``, from C sources (texts) and ``objects``; it appears whole or not at all.
 
-    ``data`` is a symbol that the sources refer to, and its bytes, uint8.
+    ``data`` is a symbol that the sources refer to, and its bytes, uint8; ``metadata`` as of ``link.shared``.
 
     Raises LibraryError when the machine has no C compiler, or it refuses a source.
     """
@@ -51,4 +52,4 @@ def compile_shared(
             command = [*compilers[0], *flags, "-c", str(file), "-o", str(output)]
             link.run_first([command], "compiling generated C")
             made.append(output)
-        return link.shared([*made, *objects], path, data=data)
+        return link.shared([*made, *objects], path, data=data, metadata=metadata)

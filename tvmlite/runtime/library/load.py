@@ -1,0 +1,122 @@
+"""Exported libraries: what is in a file, and the model in it, loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core.abi.signature import VERSION, Signature
+from tvmlite.core.errors import LibraryError
+from tvmlite.machine.features import missing_features
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.library import elf, seal
+from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.pool import threads
+
+
+def load(path: str | os.PathLike[str]) -> Library:
+    """The model in the shared library ``path``, which ``lib.export`` wrote.
+
+    Needs numpy and cffi only. Raises LibraryError if the file is missing, damaged, truncated, not one of
+    ours, of another ABI version, or for another processor: all that is found out before anything in it runs.
+    The library stays loaded until the process ends.
+    """
+    file = _existing(path)
+    if sys.platform == "linux":
+        elf.check_shared_library(file)
+    fields = read_metadata(file)
+    signature = Signature.from_json(fields["entry"])
+    missing = missing_features(fields["features"])
+    if missing:
+        raise LibraryError(
+            f"{file} was compiled for {fields['target']!r}; "
+            f"this {platform.machine()} processor lacks {', '.join(missing)}",
+            hint="compile for this machine: target='native'",
+        )
+    handle = _open(file)
+    address = _address(handle, signature.name)
+    if address is None:
+        raise LibraryError(f"{file} does not define its entry {signature.name!r}")
+    setter = getattr(handle, "tvmlite_set_num_threads", None)
+    if setter is not None:
+        setter.argtypes, setter.restype = [ctypes.c_int32], None
+        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
+    shapes = _address(handle, f"{signature.name}_shapes") or 0
+    if not shapes and not signature.is_static:
+        raise LibraryError(f"{file} does not define {signature.name}_shapes")
+    return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
+
+
+def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
+    """TVM's ``load``: the function of a library, which is given outputs too. Errors as of ``load``."""
+    return load(path).function
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the maker of the library ``path`` wrote into it: ``entry``, ``target`` and ``features``, and more.
+
+    Nothing in the file is run, and it may be for another processor. Raises LibraryError if it is missing,
+    damaged, truncated, not one of ours, or of another ABI version.
+    """
+    file = _existing(path)
+    text = seal.read(file)
+    try:
+        fields = json.loads(text)
+        if fields["abi"] != VERSION:
+            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
+        for key, kind in (("entry", str), ("target", str), ("features", list)):
+            if not isinstance(fields[key], kind):
+                raise TypeError(f"{key} is {fields[key]!r}")
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, LibraryError):
+            raise
+        raise LibraryError(f"the metadata of {file} cannot be read: {error!r}") from error
+    return fields
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise LibraryError(f"a library is a path, not a {type(path).__name__}")
+    file = Path(path).absolute()
+    try:
+        if not file.is_file():
+            raise LibraryError(f"there is no file {os.fspath(path)!r}")
+    except OSError as error:
+        raise LibraryError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+    return file
+
+
+_opened: dict[object, tuple[int, ...]] = {}
+"""What was loaded, by path and by (device, inode), and which version of it."""
+
+
+def _open(file: Path) -> ctypes.CDLL:
+    """``file`` loaded. The loader gives back what it once loaded under a name or an inode, so a file that
+    has changed since is loaded from a copy."""
+    status = file.stat()
+    version = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    keys = (str(file), version[:2])
+    changed = any(_opened.setdefault(key, version) != version for key in keys)
+    try:
+        if not changed:
+            return ctypes.CDLL(str(file))
+        with tempfile.TemporaryDirectory(prefix="tvmlite-load-") as folder:
+            copy = Path(folder) / file.name
+            shutil.copyfile(file, copy)
+            return ctypes.CDLL(str(copy))
+    except (OSError, UnicodeDecodeError) as error:  # what the loader says may not be text
+        raise LibraryError(f"cannot load {file}: {error}") from error
+
+
+def _address(handle: ctypes.CDLL, symbol: str) -> int | None:
+    try:
+        return ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
+    except AttributeError:
+        return None
