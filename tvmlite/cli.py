@@ -1,5 +1,5 @@
-"""The ``tvmlite`` command: compile, quantize, run, tune, replay, bench, show, coverage, opt, doctor, fuzz,
-demo."""
+"""The ``tvmlite`` command: compile, quantize, run, inspect, tune, replay, bench, show, coverage, opt, doctor,
+fuzz, demo."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tvmlite.commands import (
     demo,
     doctor,
     fuzz,
+    inspect,
     opt,
     quantize,
     replay,
@@ -27,7 +28,7 @@ from tvmlite.core import VERSION
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 
-COMMANDS = (compile_, quantize, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
+COMMANDS = (compile_, quantize, run, inspect, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
 """Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""
 
 
