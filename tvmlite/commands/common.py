@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite import runtime
-from tvmlite.commands import files
+from tvmlite.commands.parsing import files
 from tvmlite.core.abi import symbols
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline

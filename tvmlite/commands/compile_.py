@@ -6,8 +6,10 @@ import argparse
 import time
 from pathlib import Path
 
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
+from tvmlite.machine.target import Target
 from tvmlite.model import export
 
 NAME = "compile"
@@ -17,7 +19,9 @@ HELP = "compile an ONNX model into a library"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.c or model.h")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="model.so, model.wasm, model.c or model.h"
+    )
     common.records_option(parser)
     parser.add_argument(
         "--threads",
@@ -42,6 +46,9 @@ def main(options: argparse.Namespace) -> int:
         raise InputError("--require-tuned needs --records: without them nothing is tuned")
     common.set_threads(options)
     export.check_format(options.output)
+    if options.output.suffix == ".wasm" and options.target == options.parser.get_default("target"):
+        options.target = "wasm"
+    export.check_target(options.output, Target.parse(options.target))
     files.writable(options.output, "-o")
     start = time.perf_counter()
     lib = common.compile_model(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline, Times
 from tvmlite.machine.target import Target

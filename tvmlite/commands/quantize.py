@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from tvmlite import runtime
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
 from tvmlite.driver import CompiledModule

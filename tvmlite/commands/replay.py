@@ -8,7 +8,8 @@ from pathlib import Path
 from tvmlite.autotune.measure import LocalRunner, Outcome
 from tvmlite.autotune.measure.build import Builder, reference
 from tvmlite.autotune.records.records import Record
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core.config import processors
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.driver import build as build_function

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
 from tvmlite.model.artifact import CompiledModule
 

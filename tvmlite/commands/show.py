@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite import runtime
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
 from tvmlite.model.artifact import CompiledModule

@@ -12,7 +12,8 @@ from tvmlite import runtime
 from tvmlite.autotune.report.watch import Watch
 from tvmlite.autotune.search.xgb_tuner import TUNERS
 from tvmlite.autotune.tune import seconds_of
-from tvmlite.commands import common, files
+from tvmlite.commands import common
+from tvmlite.commands.parsing import files
 from tvmlite.core import VERSION
 from tvmlite.core.config import processors
 from tvmlite.machine.features import processor_name

@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import amx
-from tvmlite.machine.target import family
+from tvmlite.machine.target import family, llvm_triple
 
 _INSTRUCTION_SETS = {
     "x86": (
@@ -88,7 +88,7 @@ def query(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    names = _INSTRUCTION_SETS.get(family(triple), ())
+    triple, names = llvm_triple(triple), _INSTRUCTION_SETS.get(family(triple), ())
     machine = llvm.Target.from_triple(triple).create_target_machine(
         cpu, ",".join(features), opt=2, reloc="pic", codemodel="small"
     )

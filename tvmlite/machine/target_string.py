@@ -13,6 +13,9 @@ _KEYS = {
     "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
     "c": ("-vector-bits", "-num-cores"),
 }
+_SHORT = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"}
+"""Short names of targets: WebAssembly with its vectors, on one thread, as every browser runs it."""
+
 _VECTOR_BITS = (128, 256, 512)
 _LONGEST = 10_000
 """Letters of a target; all features of a processor are some 2,000."""
@@ -29,7 +32,8 @@ def parse(text: str) -> Target:
         if override is None or override.split() in (["native"], ["llvm"]):
             return native(config.processors())
         words = override.split()
-    return _parse(" ".join(words), config.processors())
+    text = " ".join(words)
+    return _parse(_SHORT.get(text, text), config.processors())
 
 
 def written(target: Target) -> str:
@@ -71,7 +75,7 @@ def _parse(text: str, cores: int) -> Target:
     kind, *options = text.split() or [""]
     if kind not in _KEYS:
         raise TargetError(
-            f"target {text!r} is of unknown kind {kind!r}; kinds are native, {', '.join(_KEYS)}",
+            f"target {text!r} is of unknown kind {kind!r}; kinds are native, {', '.join((*_KEYS, *_SHORT))}",
             hint='for this machine, write "native"',
         )
     given: dict[str, str] = {}

@@ -67,8 +67,7 @@ class CompiledKernelFunction(CompiledFunction):
         return self.source({"": plain, "ll": "llvm", "s": "asm"}.get(fmt, fmt))
 
     def export(self, path: str | Path) -> None:
-        """Write the function to ``path``: ``.so`` is a library for ``runtime.load``, ``.o`` an object,
-        ``.c`` its source, ``.h`` its header; another ending is an InputError."""
+        """Write the function to ``path``; the endings are those of ``CompiledModule.export``."""
         export.export_function(
             self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
         )
@@ -190,8 +189,9 @@ class CompiledModule(Library):
     def export(self, path: str | Path) -> None:
         """Write the model to ``path``; another ending than these is an InputError.
 
-        ``.so`` is a complete library, ``.h`` its header; ``.c`` comes with a ``.h`` and what else it needs
-        beside it."""
+        ``.so`` is a complete library, also for ``runtime.load``; ``.a`` a static library, ``.o`` one object,
+        ``.h`` the header of each; ``.wasm`` a WebAssembly module, with ``tvmlite.js`` beside it, which runs
+        it; ``.c`` comes with a ``.h`` and what else it needs beside it."""
         export.export(self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError)))
 
 

@@ -12,11 +12,11 @@ from tvmlite.core import VERSION
 from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
-from tvmlite.machine.target import Target
+from tvmlite.machine.target import Target, family
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.ir.nodes import Constant, Module
-from tvmlite.runtime.library import library, link
+from tvmlite.runtime.library import library, link, wasm
 from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit, packed, process
 from tvmlite.te.codegen.c import build as c_build
@@ -25,7 +25,10 @@ from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 
-ENDINGS = (".so", ".c", ".h")
+ENDINGS = (".so", ".wasm", ".a", ".o", ".c", ".h")
+
+JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
+"""The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
 
 MOST_IN_C = 1 << 31
 """Bytes of weights that are written as C source: compiled code reaches static data by 32-bit distances."""
@@ -108,11 +111,12 @@ def export(lib: Model, path: Path) -> None:
 
 def _export(lib: Model, path: Path) -> None:
     check_format(path, lib.constants.size)
+    check_target(path, lib.target)
     match path.suffix:
-        case ".so":
+        case ".so" | ".wasm" | ".a" | ".o":
             constants = (f"{lib.entry.name}_constants", lib.constants.blob()) if lib.constants.size else None
             kernels, entry = [one.object for one in lib.kernels], process.with_shapes([lib.entry])
-            _shared(lib, entry, path, lambda: c_source(lib), kernels, constants, **lib.metadata)
+            _linked(lib, entry, path, lambda: c_source(lib), kernels, constants, **lib.metadata)
         case ".c":
             _sources(lib, path)
         case _:
@@ -131,6 +135,22 @@ def check_format(path: Path, weights: int = 0) -> None:
         )
 
 
+def check_target(path: Path, target: Target) -> None:
+    """An InputError if code for ``target`` does not go into a file that ends as ``path`` does."""
+    is_wasm = family(target.triple) == "wasm"
+    if path.suffix == ".wasm" and not is_wasm:
+        raise InputError(
+            f"cannot export to {path}: the code is for {target}", hint='compile for target="wasm"'
+        )
+    if is_wasm and path.suffix not in (".wasm", ".h"):
+        raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
+    if target.kind == "c" and path.suffix in (".a", ".o"):
+        raise InputError(
+            f"cannot export to {path}: the code is for {target}",
+            hint=f"write C source, {path.with_suffix('.c')}, and compile that",
+        )
+
+
 def weights_of(module: Module) -> int:
     """The bytes of the constants of ``module``."""
     nodes = (node for function in module.functions.values() for node in postorder(function.body))
@@ -139,7 +159,8 @@ def weights_of(module: Module) -> int:
 
 def export_function(function: Function, path: Path) -> None:
     """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
-    target, legal = function.target, process.with_shapes([function.legal])
+    check_target(path, function.target)
+    legal = process.with_shapes([function.legal])
     for call in packed.called(legal):
         raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
     if path.suffix == ".h":
@@ -147,13 +168,10 @@ def export_function(function: Function, path: Path) -> None:
     elif path.suffix == ".c":
         _write(path, function.source("c"))
         _write(path.with_name("tvmlite_pool.c"), pool.source())
-    elif path.suffix == ".so":
-        _shared(function, legal, path, lambda: function.source("c"))
-    elif path.suffix == ".o" and target.kind == "llvm":
-        about = _metadata_object(function, _metadata(function))
-        link.relocatable([*_objects(legal, target), about, process.pool_object(target)], path)
+    elif path.suffix in ENDINGS:
+        _linked(function, legal, path, lambda: function.source("c"))
     else:
-        raise InputError(f"cannot export to {path}: expected an ending of .so, .o (LLVM targets), .c, .h")
+        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
 
 
 def c_source(lib: Model) -> str:
@@ -191,7 +209,7 @@ def _constants_in_c(lib: Model) -> Iterator[str]:
     yield "};\n"
 
 
-def _shared(
+def _linked(
     lib: Model | Function,
     functions: Sequence[loop.Function],
     path: Path,
@@ -200,16 +218,27 @@ def _shared(
     data: tuple[str, np.ndarray] | None = None,
     **metadata: Any,
 ) -> None:
-    """The shared library of ``functions``, for LLVM targets with the objects of the ``kernels`` they call,
-    for C of the ``source`` of all; ``data`` is a symbol and its bytes."""
+    """Write the code of ``functions`` as ``path`` ends, for LLVM targets with the objects of the ``kernels``
+    they call, for C of the ``source`` of all; ``data`` is a symbol and its bytes."""
     text = _metadata(lib, **metadata)
-    about = _metadata_object(lib, text)
     if lib.target.kind == "c":
+        about = _metadata_object(lib, text)
         c_build.compile_shared(source(), path, [pool.source()], [about], data=data, metadata=text)
         return
-    objects = [about, *kernels, *_objects(functions, lib.target), process.pool_object(lib.target)]
-    exports = [*(one.name for one in functions), library.METADATA, *pool.SYMBOLS]
-    link.shared(objects, path, exports, lib.target.triple, data, text)
+    names, triple = [one.name for one in functions], lib.target.triple
+    objects = [*kernels, *_objects(functions, lib.target), process.pool_object(lib.target)]
+    if path.suffix == ".wasm":
+        wasm.module(objects, path, names, triple, data, text)
+        _write(path.with_name(JAVASCRIPT.name), JAVASCRIPT.read_text(encoding="utf-8"))
+        return
+    objects.append(_metadata_object(lib, text))
+    match path.suffix:
+        case ".so":
+            link.shared(objects, path, [*names, library.METADATA, *pool.SYMBOLS], triple, data, text)
+        case ".a":
+            link.archive(objects, path, triple, data)
+        case _:
+            link.relocatable(objects, path, triple, data)
 
 
 def _objects(functions: Sequence[loop.Function], target: Target) -> list[bytes]:

@@ -26,6 +26,15 @@ _DYNAMIC_SYMBOLS = 11
 """The type of the section that lists what a library exports."""
 
 
+def has_objects(triple: str = "") -> bool:
+    """Whether ``relocatable_object`` makes objects for ``triple`` ("": this machine)."""
+    return _architecture(triple) in _MACHINES and not ("apple" in triple or "windows" in triple)
+
+
+def _architecture(triple: str) -> str:
+    return (triple.split("-")[0] or platform.machine()).lower()
+
+
 def relocatable_object(
     section: str,
     data: bytes | bytearray,
@@ -39,8 +48,8 @@ def relocatable_object(
     With a ``note`` it has a section of notes too, for which linkers make a segment. Raises UnsupportedError
     for a machine without 64-bit ELF.
     """
-    architecture = (triple.split("-")[0] or platform.machine()).lower()
-    if architecture not in _MACHINES or (triple and ("apple" in triple or "windows" in triple)):
+    architecture = _architecture(triple)
+    if not has_objects(triple):
         raise UnsupportedError(
             f"target {triple or architecture!r} has no data objects; {', '.join(_MACHINES)} have"
         )
@@ -88,6 +97,11 @@ def check_shared_library(path: Path) -> None:
             start = file.read(HEADER.size)
     except OSError as error:
         raise LibraryError(f"cannot read {path}: {error.strerror}") from error
+    if start[:4] == b"\0asm":
+        raise LibraryError(
+            f"{path} is WebAssembly, which this process does not run",
+            hint="tvmlite.js runs it in a browser and in Node.js, other engines by its exports",
+        )
     if start[:4] != b"\x7fELF":
         raise LibraryError(f"{path} is not a shared library (no ELF header)")
     if len(start) < HEADER.size:

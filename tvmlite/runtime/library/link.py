@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -32,10 +33,15 @@ def c_compilers(triple: str = "") -> list[list[str]]:
         found = [[path] for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
     elif path := shutil.which(f"{triple}-gcc"):
         found = [[path]]
-    if importlib.util.find_spec("ziglang") is not None:
+    if has_zig():
         command = [sys.executable, "-m", "ziglang", "cc"]
         found.append(command if is_native(triple) else [*command, "-target", _zig_triple(triple)])
     return found
+
+
+def has_zig() -> bool:
+    """Whether the package ``ziglang`` is installed, whose compiler and linker know many machines."""
+    return importlib.util.find_spec("ziglang") is not None
 
 
 def linkers(triple: str = "") -> list[list[str]]:
@@ -59,7 +65,11 @@ def is_native(triple: str) -> bool:
 
 def _zig_triple(triple: str) -> str:
     """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
-    return "-".join(part for part in triple.split("-") if part not in ("unknown", "pc"))
+    architecture, *others = triple.split("-")
+    if re.match("arm(?!64)|thumb", architecture):
+        architecture = "arm"
+    others = [part for part in others if part not in ("unknown", "pc", "none")]
+    return "-".join([architecture, *(others or ["freestanding"])])
 
 
 def shared(
@@ -81,14 +91,18 @@ def shared(
     if not commands:
         what = f"for target {triple!r}" if triple else "on this machine"
         raise LibraryError(f"cannot link {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
-    every = [*objects, segment.stand_in(data[0], triple)] if data else objects
+    own_segment = data is not None and segment.is_possible(triple)
     with temporary_folder("tvmlite-link-") as folder:
-        files = [_as_file(one, folder / f"{i}.o") for i, one in enumerate(every)]
+        files = as_files(
+            [*objects, segment.stand_in(data[0], triple)] if data and own_segment else objects, folder
+        )
+        if data is not None and not own_segment:
+            files.append(data_object(*data, triple, folder))
         script = _exports_script(exports, folder, triple)
 
         def link(output: Path) -> None:
             run_first([_link_command(c, files, output, script, triple) for c in commands], f"linking {path}")
-            if data:
+            if data and own_segment:
                 segment.append(output, data[1])
             if metadata:
                 seal.append(output, metadata)
@@ -96,29 +110,103 @@ def shared(
         return write_atomically(path, link)
 
 
-def relocatable(objects: Sequence[bytes | Path], path: str | os.PathLike[str]) -> Path:
-    """Join ``objects`` into one object, to be linked later, and return its path; errors as of ``shared``."""
-    commands = linkers()
+def relocatable(
+    objects: Sequence[bytes | Path],
+    path: str | os.PathLike[str],
+    triple: str = "",
+    data: tuple[str, np.ndarray] | None = None,
+) -> Path:
+    """Join ``objects`` and ``data`` into one object, to be linked later, and return its path; errors as of
+    ``shared``."""
+    zig = [sys.executable, "-m", "ziglang", "ld.lld"]
+    commands = [zig if "ziglang" in command else command for command in linkers(triple)]
+    begins = [[*c, "-r", *([] if c == zig or _is_ld(c) else ["-nostdlib"]), "-o"] for c in commands]
+    return _joined(begins, objects, path, triple, data)
+
+
+def archive(
+    objects: Sequence[bytes | Path],
+    path: str | os.PathLike[str],
+    triple: str = "",
+    data: tuple[str, np.ndarray] | None = None,
+) -> Path:
+    """Put ``objects`` and ``data`` into one static library, and return its path; errors as of ``shared``."""
+    native = [[found] for name in ("ar", "llvm-ar") if is_native(triple) and (found := shutil.which(name))]
+    commands = [*native, *([[sys.executable, "-m", "ziglang", "ar"]] if has_zig() else [])]
+    return _joined([[*command, "rcsD"] for command in commands], objects, path, triple, data)
+
+
+def _joined(
+    commands: Sequence[list[str]],
+    objects: Sequence[bytes | Path],
+    path: str | os.PathLike[str],
+    triple: str,
+    data: tuple[str, np.ndarray] | None,
+) -> Path:
+    """The file ``path``, by the first of ``commands`` that succeeds: each takes it and then what to join."""
     if not commands:
-        raise LibraryError(f"cannot write {os.fspath(path)!r}: there is no linker on this machine", hint=HINT)
+        what = f"for target {triple!r}" if triple else "on this machine"
+        raise LibraryError(f"cannot write {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
     with temporary_folder("tvmlite-link-") as folder:
-        files = [str(_as_file(one, folder / f"{i}.o")) for i, one in enumerate(objects)]
+        files = as_files(objects, folder)
+        if data is not None:
+            files.append(data_object(*data, triple, folder))
 
         def join(output: Path) -> None:
-            joined = [
-                [*c, "-r", *([] if Path(c[0]).name == "ld" else ["-nostdlib"]), "-o", str(output), *files]
-                for c in commands
-            ]
-            run_first(joined, f"joining {path}")
+            output.unlink()  # an archive that is there would be added to
+            run_first([[*command, str(output), *map(str, files)] for command in commands], f"joining {path}")
 
-        return write_atomically(path, join)
+        return write_atomically(path, join, mode=0o666)
 
 
-def _as_file(one: bytes | Path, path: Path) -> Path:
-    if isinstance(one, (bytes, bytearray, memoryview)):
-        write_file(path, one)
-        return path
-    return Path(one)
+def compile_c(source: str, triple: str) -> bytes:
+    """The object of a C source for ``triple``; LibraryError without a compiler for it, or if it fails."""
+    commands = c_compilers(triple)
+    if not commands:
+        raise LibraryError(f"there is no C compiler for target {triple!r}", hint="pip install ziglang")
+    with temporary_folder("tvmlite-c-") as folder:
+        file, output = folder / "source.c", folder / "source.o"
+        write_file(file, source.encode())
+        options = ["-std=c99", "-O2", *([] if triple.startswith("wasm") else ["-fPIC"])]
+        run_first(
+            [[*command, *options, "-c", str(file), "-o", str(output)] for command in commands],
+            f"compiling C for {triple}",
+        )
+        return output.read_bytes()
+
+
+def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Path:
+    """An object file in ``folder`` in which ``symbol`` is the read-only ``data``, uint8, aligned to 64 bytes.
+
+    The compiler for ``triple`` makes it of a file with the bytes. Errors as of ``compile_c``."""
+    write_file(folder / "data.bin", data.tobytes())
+    path = (folder / "data.bin").as_posix()
+    wasm, apple = triple.startswith("wasm"), "apple" in triple
+    section = f'.section .rodata.{symbol},"",@' if wasm else ".const" if apple else ".section .rodata"
+    name = f"_{symbol}" if apple else symbol
+    kind = [f".type {name},@object"] if wasm else []
+    size = [f".size {name}, {data.nbytes}"] if wasm else []
+    stack = [] if wasm or apple else ['.section .note.GNU-stack,"",%progbits']  # which need not be executable
+    lines = [section, f".globl {name}", *kind, ".p2align 6", f"{name}:", f'.incbin "{path}"', *size, *stack]
+    text, output = folder / "data.s", folder / "data.o"
+    write_file(text, "\n".join([*lines, ""]).encode())
+    run_first(
+        [[*command, "-c", str(text), "-o", str(output)] for command in c_compilers(triple)],
+        f"assembling data for {triple}",
+    )
+    return output
+
+
+def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
+    """``objects`` as files: those given as bytes are written into ``folder``."""
+    files = []
+    for number, one in enumerate(objects):
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            files.append(folder / f"{number}.o")
+            write_file(files[-1], one)
+        else:
+            files.append(Path(one))
+    return files
 
 
 def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
@@ -133,7 +221,7 @@ def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path |
 def _link_command(
     command: list[str], files: Sequence[Path], output: Path, script: Path | None, triple: str
 ) -> list[str]:
-    alone = Path(command[0]).name == "ld"
+    alone = _is_ld(command)
     options = [] if sys.platform != "linux" and not triple else ["-Bsymbolic", "-z,noexecstack"]
     options += [f"--version-script={script}"] if script else []
     passed = (
@@ -141,6 +229,11 @@ def _link_command(
     )
     libraries = ["-lm", "-lc"] if alone else ["-lm", "-lpthread"]
     return [*command, "-shared", "-o", str(output), *map(str, files), *passed, *libraries]
+
+
+def _is_ld(command: Sequence[str]) -> bool:
+    """Whether ``command`` is a linker on its own and no compiler's."""
+    return Path(command[0]).name == "ld"
 
 
 def run_first(commands: Sequence[list[str]], doing: str) -> None:

@@ -10,14 +10,19 @@
  * a moment, then sleep: at once where they wait for a thread of the same processor, which cannot go on while
  * they spin. A child of fork starts threads of its own when it first needs them.
  *
- * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially.
+ * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially. In
+ * WebAssembly without a system interface there is no clock, so that a module needs no imports.
  */
 #if !defined(_GNU_SOURCE) && !defined(TVMLITE_SERIAL)
 #define _GNU_SOURCE 1
 #endif
 
 #include <stdint.h>
+#if defined(__wasm__) && !defined(__wasi__)
+#define TVMLITE_NO_CLOCK 1
+#else
 #include <time.h>
+#endif
 
 typedef int32_t (*tvmlite_body)(void *closure, int64_t begin, int64_t end, int64_t thread);
 
@@ -29,7 +34,7 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
 int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent);
 /* A run begins, and decides which way loops that sweep go; *runs is the caller's, and counts its runs. */
 void tvmlite_next_run(uint32_t *runs);
-/* Nanoseconds of a clock that never goes back. */
+/* Nanoseconds of a clock that never goes back; 0 where there is no clock. */
 int64_t tvmlite_now(void);
 /* How many threads a loop may use, the caller among them; 0 or less: the default. */
 void tvmlite_set_num_threads(int32_t threads);
@@ -43,7 +48,9 @@ int32_t tvmlite_get_num_threads(void);
 #endif
 
 int64_t tvmlite_now(void) {
-#ifdef CLOCK_MONOTONIC
+#if defined(TVMLITE_NO_CLOCK)
+    return 0;
+#elif defined(CLOCK_MONOTONIC)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + (int64_t)now.tv_nsec;

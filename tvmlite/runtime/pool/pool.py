@@ -14,8 +14,6 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tvmlite.core.errors import UnsupportedError
-
 ARCHITECTURES = ("x86_64", "aarch64")
 """Those that ``llvm_ir`` has a text for, on Linux."""
 
@@ -39,17 +37,19 @@ def source() -> str:
     return (_HERE / "pool.c").read_text(encoding="utf-8")
 
 
+def has_llvm_ir(triple: str) -> bool:
+    """Whether there is ``llvm_ir`` for ``triple``."""
+    return _architecture(triple) in ARCHITECTURES and "linux" in triple
+
+
 def llvm_ir(triple: str) -> str:
-    """The pool as LLVM IR text for a Linux ``triple``; UnsupportedError where there is none."""
-    architecture = triple.split("-")[0].lower()
-    architecture = _ALIASES.get(architecture, architecture)
-    if architecture not in ARCHITECTURES or "linux" not in triple:
-        known = ", ".join(f"{name}-linux" for name in ARCHITECTURES)
-        raise UnsupportedError(
-            f"there is no thread pool in LLVM IR for target triple {triple!r}; there is for {known}",
-            hint="export C source: it brings the pool's C source along",
-        )
-    return _read(architecture)
+    """The pool as LLVM IR text for a Linux ``triple`` that it is there for."""
+    return _read(_architecture(triple))
+
+
+def _architecture(triple: str) -> str:
+    name = triple.split("-")[0].lower()
+    return _ALIASES.get(name, name)
 
 
 @cache

@@ -108,8 +108,11 @@ def pool_symbols() -> dict[str, int]:
 
 
 def pool_object(target: Target) -> bytes:
-    """The thread pool compiled for ``target``."""
-    return jit.compile_object(pool.llvm_ir(target.triple), target)
+    """The thread pool compiled for ``target``; where there is no LLVM IR of it, by a C compiler, and a
+    LibraryError says if there is none."""
+    if pool.has_llvm_ir(target.triple):
+        return jit.compile_object(pool.llvm_ir(target.triple), target)
+    return link.compile_c(pool.source(), target.triple)
 
 
 class _CLibrary:

@@ -1,0 +1,107 @@
+"""Libraries for other machines, linked here and run under emulators of their processors."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay, runtime
+from tvmlite.core.errors import LibraryError
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.runtime.library import link
+
+HAS_ZIG = importlib.util.find_spec("ziglang") is not None
+needs_zig = pytest.mark.skipif(not HAS_ZIG, reason="no ziglang, which links for other machines")
+
+MACHINES = [
+    ("llvm -mtriple=x86_64-linux-musl", "", {}),
+    ("llvm -mtriple=aarch64-linux-musl", "qemu-aarch64-static", {}),
+    ("llvm -mtriple=armv7-linux-musleabihf -mattr=+neon", "qemu-arm-static", {}),
+    ("llvm -mtriple=riscv64-linux-musl -mattr=+m,+a,+f,+d,+c", "qemu-riscv64-static", {}),
+    (
+        "llvm -mtriple=riscv64-linux-musl -mattr=+m,+a,+f,+d,+c,+v",
+        "qemu-riscv64-static",
+        {"QEMU_CPU": "rv64,v=true,vext_spec=v1.0,vlen=128"},
+    ),
+]
+
+MAIN = """
+#include <stdio.h>
+#include "net.h"
+static float x[7 * 40], y[7 * 10];
+static _Alignas(64) char workspace[1 << 16];
+int main(void) {
+    for (int i = 0; i < 7 * 40; i++) x[i] = (float)(i % 13) / 8 - 0.5f;
+    if (net(x, y, workspace, 1, 0) != 0) return 1;
+    for (int i = 0; i < 7 * 10; i++) printf("%.9g\\n", y[i]);
+    return 0;
+}
+"""
+
+
+def network() -> Module:
+    rng = np.random.default_rng(0)
+    x = relay.var("x", shape=(7, 40), dtype="float32")
+    weights = [
+        relay.const(rng.standard_normal(shape).astype("float32") / 4) for shape in ((33, 40), (10, 33))
+    ]
+    hidden = relay.tanh(relay.nn.dense(x, weights[0]))
+    return relay.IRModule.from_expr(
+        relay.Function((x,), relay.nn.softmax(relay.nn.dense(hidden, weights[1])))
+    )
+
+
+@needs_zig
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".a", ".o"])
+@pytest.mark.parametrize(("target", "emulator", "environment"), MACHINES)
+def test_a_program_with_the_model_runs_there(
+    target: str, emulator: str, environment: dict[str, str], ending: str, tmp_path: Path
+) -> None:
+    if emulator and shutil.which(emulator) is None:
+        pytest.skip(f"no {emulator} (apt install qemu-user-static)")
+    lib = tvmlite.compile(network(), target=target, name="net")
+    assert lib.signature.workspace is not None
+    assert lib.signature.workspace <= 1 << 16
+    lib.export(tmp_path / f"net{ending}")
+    lib.export(tmp_path / "net.h")
+    (tmp_path / "main.c").write_text(MAIN)
+    triple = re.search(r"-mtriple=(\S+)", target)[1].replace("armv7", "arm")  # type: ignore[index]
+    build = [sys.executable, "-m", "ziglang", "cc", "-target", triple, "-std=c11", "-O1", "-static", "main.c"]
+    subprocess.run([*build, f"net{ending}", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    run = [*([emulator] if emulator else []), str(tmp_path / "main")]
+    done = subprocess.run(run, capture_output=True, text=True, env=os.environ | environment, check=True)
+    made = np.array(done.stdout.split(), np.float32).reshape(7, 10)
+
+    x = ((np.arange(280) % 13) / 8 - 0.5).astype("float32").reshape(7, 40)
+    np.testing.assert_allclose(made, tvmlite.compile(network())(x), rtol=1e-5, atol=1e-7)
+
+
+@needs_zig
+@pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "armv7-linux-gnueabihf", "riscv64-linux-gnu"])
+def test_a_shared_library_for_another_machine_says_what_it_is_for(triple: str, tmp_path: Path) -> None:
+    attributes = " -mattr=+m,+a,+f,+d,+c" if triple.startswith("riscv") else ""
+    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}{attributes}", name="net")
+    lib.export(tmp_path / "net.so")
+
+    assert runtime.read_metadata(tmp_path / "net.so")["target"].startswith(f"llvm -mtriple={triple}")
+    with pytest.raises(LibraryError, match=r"for another processor|64-bit"):
+        runtime.load(tmp_path / "net.so")
+
+
+def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "has_zig", lambda: False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for target, ending in (("llvm -mtriple=aarch64-linux-gnu", ".so"), ("wasm", ".wasm")):
+        lib = tvmlite.compile(network(), target=target, name="net")
+        with pytest.raises(LibraryError, match="pip install ziglang"):
+            lib.export(tmp_path / f"net{ending}")
