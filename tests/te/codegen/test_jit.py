@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
+import os
 import threading
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.machine.target import Target
-from tvmlite.te.codegen import jit
+from tvmlite.te.codegen import child, jit
 
 TWICE = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}\n"
 ASKS = """@data = external constant i32
@@ -80,8 +79,8 @@ def test_the_object_is_the_same_bytes_in_another_process(
     native: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", "off")
-    command = [sys.executable, "-m", "tvmlite.te.codegen.jit", "object", native.triple, native.cpu, ""]
-    other = subprocess.run(command, input=TWICE.encode(), capture_output=True, check=True).stdout
+    request = {"kind": "object", "triple": native.triple, "cpu": native.cpu, "features": ""}
+    other = child.ask("tvmlite.te.codegen.jit", request, TWICE.encode())
 
     assert jit.compile_object(TWICE, native) == other or native.features
 
@@ -155,6 +154,26 @@ def test_a_back_end_that_cannot_select_does_not_end_this_process() -> None:
 
     with pytest.raises(UnsupportedError, match="cannot generate code for llvm -mtriple=aarch64-linux-gnu"):
         jit.compile_object(text, Target.parse("llvm -mtriple=aarch64-linux-gnu"))
+
+
+def test_a_child_that_was_lost_is_followed_by_another() -> None:
+    target = Target.parse("llvm -mtriple=aarch64-linux-gnu")
+    with pytest.raises(UnsupportedError):
+        jit.assembly("not a module", target)
+
+    assert "twice:" in jit.assembly(TWICE, target)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_a_child_of_its_own() -> None:
+    target = Target.parse("llvm -mtriple=aarch64-linux-gnu")
+    expected = jit.assembly(TWICE, target)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if jit.assembly(TWICE, target) == expected else 1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert jit.assembly(TWICE, target) == expected
 
 
 def test_threads_may_compile_and_load_at_once(native: Target) -> None:

@@ -1,8 +1,7 @@
 """From LLVM IR text to object code, and from object code to addresses in this process.
 
-Run as a module (``python -m tvmlite.te.codegen.jit kind triple cpu features < ir``) it writes the object code
-or the text to standard output: so are machines of another kind compiled for, since a back end of LLVM that
-cannot select an instruction ends its process.
+Run as a module (``python -m tvmlite.te.codegen.jit``) it is a child process that compiles for machines of
+another kind: a back end of LLVM that cannot select an instruction ends its process.
 """
 
 from __future__ import annotations
@@ -11,14 +10,11 @@ import ctypes
 import ctypes.util
 import functools
 import itertools
-import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import llvmlite.binding as llvm
 
@@ -27,6 +23,7 @@ from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine import processor
 from tvmlite.machine.target import Target, family, llvm_triple
+from tvmlite.te.codegen import child
 from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
@@ -70,7 +67,7 @@ def object_key(module: str, target: Target) -> str:
 @contextmanager
 def alone() -> Iterator[None]:
     """Where no other thread generates code."""
-    with _lock:
+    with _lock, child.lock:
         yield
 
 
@@ -167,14 +164,11 @@ def _compile(ir_text: str, target: Target, kind: Kind) -> bytes:
     features = ",".join(target.features)
     if family(target.triple) == family(processor.host()[0]):
         return _compile_here(ir_text, target.triple, target.cpu, features, kind)
-    command = [sys.executable, "-m", "tvmlite.te.codegen.jit", kind, target.triple, target.cpu, features]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    run = subprocess.run(command, env=environment, input=ir_text.encode(), capture_output=True, check=False)
-    if run.returncode != 0:
-        complaint = run.stderr.decode(errors="replace").strip().splitlines()
-        reason = complaint[-1] if complaint else f"exit code {run.returncode}"
-        raise UnsupportedError(f"LLVM cannot generate code for {target}: {reason}")
-    return run.stdout
+    request = {"kind": kind, "triple": target.triple, "cpu": target.cpu, "features": features}
+    try:
+        return child.ask("tvmlite.te.codegen.jit", request, ir_text.encode())
+    except child.LostChild as lost:
+        raise UnsupportedError(f"LLVM cannot generate code for {target}: {lost}") from None
 
 
 def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind) -> bytes:
@@ -241,13 +235,15 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side:
     builder.getModulePassManager().run(module, builder)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Compile the module on standard input; write the result to standard output."""
-    kind, triple, cpu, features = arguments
-    assert kind in get_args(Kind), kind
-    result = _compile_here(sys.stdin.buffer.read().decode(), triple, cpu, features, kind)  # type: ignore[arg-type]
-    sys.stdout.buffer.write(result)
+def main() -> None:
+    """Compile modules for others, as ``child.ask`` sends them."""
+
+    def compiled(request: dict[str, Any], text: bytes) -> bytes:
+        triple, cpu, features = (request[key] for key in ("triple", "cpu", "features"))
+        return _compile_here(text.decode(), triple, cpu, features, request["kind"])
+
+    child.serve(compiled)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

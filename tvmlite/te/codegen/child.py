@@ -1,0 +1,93 @@
+"""A child process that does work which may end its process: when it is lost, that is an error with a reason.
+
+The child is kept, since to start one may take longer than what it does; it ends when this process does, and a
+process that was forked starts its own. Requests and answers go through its standard input and output, each a
+line of JSON, which says how many bytes follow it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+lock = threading.Lock()
+"""Held while a child is asked: a process that is forked meanwhile could not ask any more."""
+
+_children: dict[tuple[int, str], _Child] = {}
+"""By the number of the process that started it, and by what it runs."""
+
+
+class LostChild(Exception):
+    """The child ended before it answered; the text is what it said last."""
+
+
+def ask(module: str, request: dict[str, str], content: bytes) -> bytes:
+    """The answer of the child that runs ``module``, which calls ``serve``; LostChild if there is none."""
+    key = os.getpid(), module
+    with lock:
+        child = _children.get(key)
+        if child is None:
+            child = _children[key] = _Child(module)
+        answer = child.ask(request, content)
+        if answer is None:
+            del _children[key]
+            raise LostChild(child.last_words())
+        return answer
+
+
+def serve(answer: Callable[[dict[str, Any], bytes], bytes]) -> None:
+    """Answer requests until there are no more: the main function of a child."""
+    while (message := _read(sys.stdin.buffer)) is not None:
+        _write(sys.stdout.buffer, {}, answer(*message))
+
+
+class _Child:
+    def __init__(self, module: str) -> None:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the child
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+
+    def ask(self, request: dict[str, str], content: bytes) -> bytes | None:
+        """The answer; None if the child was lost."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            _write(self._process.stdin, request, content)
+        except BrokenPipeError:
+            return None
+        answer = _read(self._process.stdout)
+        return None if answer is None else answer[1]
+
+    def last_words(self) -> str:
+        """What a child that was lost said last, or how it ended."""
+        code = self._process.wait()
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"exit code {code}"
+
+
+def _write(file: IO[bytes], fields: dict[str, str], content: bytes) -> None:
+    file.write(json.dumps({**fields, "bytes": len(content)}).encode() + b"\n" + content)
+    file.flush()
+
+
+def _read(file: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+    """The next message; None at the end, also where that comes too early."""
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        return None
+    fields = json.loads(line)
+    content = file.read(fields["bytes"])
+    return (fields, content) if len(content) == fields["bytes"] else None
