@@ -181,7 +181,7 @@ def test_target_c_without_a_compiler_is_an_error(tmp_path: Path, monkeypatch: py
 def test_an_unknown_ending_is_an_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=rf"cannot export to .*{name}: expected an ending of \.so, \.wasm, \.a, \.o, \.c, \.h",
+        match=rf"cannot export to .*{name}: expected an ending of \.so, \.wasm, \.a, \.o, \.tar, \.c, \.h",
     ):
         _compiled(4).export(tmp_path / name)
 

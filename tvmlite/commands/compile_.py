@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, help="model.so, model.wasm, model.c or model.h"
+        "-o", "--output", type=Path, required=True, help="model.so, .a, .o, .wasm, .c, .h or .tar"
     )
     common.records_option(parser)
     parser.add_argument(

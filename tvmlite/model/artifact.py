@@ -190,8 +190,8 @@ class CompiledModule(Library):
         """Write the model to ``path``; another ending than these is an InputError.
 
         ``.so`` is a complete library, also for ``runtime.load``; ``.a`` a static library, ``.o`` one object,
-        ``.h`` the header of each; ``.wasm`` a WebAssembly module, with ``tvmlite.js`` beside it, which runs
-        it; ``.c`` comes with a ``.h`` and what else it needs beside it."""
+        ``.h`` the header of each, ``.tar`` an archive of all that; ``.wasm`` a WebAssembly module, with
+        ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and what else it needs."""
         export.export(self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError)))
 
 

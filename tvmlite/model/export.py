@@ -13,7 +13,9 @@ from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target, family
+from tvmlite.model import archive
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
+from tvmlite.model.report import Report
 from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link, wasm
@@ -25,7 +27,10 @@ from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 
-ENDINGS = (".so", ".wasm", ".a", ".o", ".c", ".h")
+ENDINGS = (".so", ".wasm", ".a", ".o", ".tar", ".c", ".h")
+
+FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
+"""What one function is written as: an archive is of a model."""
 
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
@@ -60,6 +65,16 @@ class Model(Protocol):
     @property
     def constants(self) -> Constants:
         """The weights, each array once, and its offset in one blob."""
+        ...
+
+    @property
+    def module(self) -> Module:
+        """The graph after all passes."""
+        ...
+
+    @property
+    def report(self) -> Report:
+        """How the kernels were scheduled, and what was decided of the graph."""
         ...
 
     @property
@@ -117,10 +132,21 @@ def _export(lib: Model, path: Path) -> None:
             constants = (f"{lib.entry.name}_constants", lib.constants.blob()) if lib.constants.size else None
             kernels, entry = [one.object for one in lib.kernels], process.with_shapes([lib.entry])
             _linked(lib, entry, path, lambda: c_source(lib), kernels, constants, **lib.metadata)
+        case ".tar":
+            text = _metadata(lib, **lib.metadata)
+            archive.write(path, text, lib.module, lib.report, lambda folder: _code_of(lib, folder))
         case ".c":
             _sources(lib, path)
         case _:
             _write(path, c.header(lib.signature))
+
+
+def _code_of(lib: Model, folder: Path) -> list[Path]:
+    """The files of ``lib``'s code and its header, written into ``folder``."""
+    path = folder / lib.entry.name
+    for ending in (".c",) if lib.target.kind == "c" else (".a", ".h"):
+        _export(lib, path.with_suffix(ending))
+    return list(folder.iterdir())
 
 
 def check_format(path: Path, weights: int = 0) -> None:
@@ -168,10 +194,10 @@ def export_function(function: Function, path: Path) -> None:
     elif path.suffix == ".c":
         _write(path, function.source("c"))
         _write(path.with_name("tvmlite_pool.c"), pool.source())
-    elif path.suffix in ENDINGS:
+    elif path.suffix in FUNCTION_ENDINGS:
         _linked(function, legal, path, lambda: function.source("c"))
     else:
-        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(FUNCTION_ENDINGS)}")
 
 
 def c_source(lib: Model) -> str:

@@ -16,7 +16,7 @@ from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import LibraryError
 from tvmlite.machine.features import missing_features
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library import elf, seal
+from tvmlite.runtime.library import elf, model_library, seal
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.pool import threads
 
@@ -62,13 +62,12 @@ def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What the maker of the library ``path`` wrote into it: ``entry``, ``target`` and ``features``, and more.
 
-    Nothing in the file is run, and it may be for another processor. Raises LibraryError if it is missing,
-    damaged, truncated, not one of ours, or of another ABI version.
+    It may be an archive (.tar), too. Nothing in it is run, and it may be for another processor. Raises
+    LibraryError if it is missing, damaged, truncated, not one of ours, or of another ABI version.
     """
     file = _existing(path)
-    text = seal.read(file)
     try:
-        fields = json.loads(text)
+        fields = model_library.read(file) if file.suffix == ".tar" else json.loads(seal.read(file))
         if fields["abi"] != VERSION:
             raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
         for key, kind in (("entry", str), ("target", str), ("features", list)):

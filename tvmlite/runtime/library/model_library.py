@@ -1,0 +1,75 @@
+"""Archives of a model: code to link into a program, and what it was made of, in one tar file.
+
+The folders are those of TVM's model library format: ``metadata.json``, ``codegen/host/lib`` or
+``codegen/host/src``, ``codegen/host/include``, and ``src/relay.txt``. ``records.json`` says how each kernel
+was scheduled. ``SHA256SUMS``, the last file, has the digest of all others, as ``sha256sum -c`` reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core.errors import LibraryError
+
+METADATA = "metadata.json"
+DIGESTS = "SHA256SUMS"
+
+MOST_FILES = 1000
+"""Files that an archive may have: what is read is bounded."""
+
+_MODE = 0o644
+
+
+def write(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` by name into the archive ``path``: the same files give the same bytes."""
+    digests = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in [*files.items(), (DIGESTS, digests.encode())]:
+            entry = tarfile.TarInfo(name)  # of time 0 and nobody's
+            entry.size, entry.mode = len(content), _MODE
+            archive.addfile(entry, io.BytesIO(content))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The metadata of the archive ``path``; a LibraryError unless each of its files is as it was written."""
+    try:
+        with tarfile.open(path, "r:") as archive:
+            return _checked(path, archive)
+    except (tarfile.TarError, EOFError, UnicodeDecodeError, ValueError) as error:
+        raise LibraryError(f"{path} is damaged: {error}") from error
+    except OSError as error:
+        raise LibraryError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _checked(path: Path, archive: tarfile.TarFile) -> dict[str, Any]:
+    found: dict[str, str] = {}
+    kept: dict[str, bytes] = {}
+    for entry in archive:
+        file = archive.extractfile(entry) if entry.isreg() else None
+        if file is None or entry.name in found or len(found) >= MOST_FILES:
+            raise LibraryError(f"{path} is damaged: {entry.name!r} is no file of a model library")
+        digest = hashlib.sha256()
+        parts = []
+        while part := file.read(1 << 20):
+            digest.update(part)
+            parts += [part] if entry.name in (METADATA, DIGESTS) else []
+        found[entry.name] = digest.hexdigest()
+        kept[entry.name] = b"".join(parts)
+    if METADATA not in found or DIGESTS not in found:
+        raise LibraryError(f"{path} is truncated, or no model library: it has no {METADATA} or no {DIGESTS}")
+    rows = [line.split("  ", 1) for line in kept[DIGESTS].decode().splitlines()]
+    expected = {row[1]: row[0] for row in rows if len(row) == 2}
+    del found[DIGESTS]
+    for name in sorted(found.keys() | expected.keys()):
+        if found.get(name) != expected.get(name):
+            raise LibraryError(f"{path} is damaged: {name} is not as it was written")
+    fields = json.loads(kept[METADATA])
+    if not isinstance(fields, dict):
+        raise LibraryError(f"{path} is damaged: {METADATA} is no table")
+    return fields
