@@ -11,6 +11,9 @@ from typing import Any
 
 from tvmlite.te import expr as e
 
+WORDS = {"uint8": "uint32", "int8": "int32"}
+"""The dtype of a word of four bytes, by theirs."""
+
 
 def word_of(low: e.Expr, high: e.Expr) -> e.Expr:
     """The uint32 whose lower half is the bfloat16 ``low``, and whose upper half is ``high``."""
@@ -25,17 +28,26 @@ def half_of(word: e.Expr, which: Any) -> e.Expr:
 
 
 def word_of_bytes(parts: Sequence[e.Expr]) -> e.Expr:
-    """The uint32 of four uint8, the first one lowest."""
-    word = e.cast("uint32", parts[0])
+    """The word of four uint8, or four int8, the first one lowest: a uint32 or an int32 (``WORDS``)."""
+    kind = WORDS[parts[0].dtype]
+    word = e.cast("uint32", _unsigned(parts[0]))
     for n, part in enumerate(parts[1:], start=1):
-        word = word | e.cast("uint32", part) << 8 * n
-    return word
+        word = word | e.cast("uint32", _unsigned(part)) << 8 * n
+    return word if kind == "uint32" else e.Call("reinterpret", (word,), kind)
+
+
+def _unsigned(byte: e.Expr) -> e.Expr:
+    """The bits of a byte as a uint8."""
+    return byte if byte.dtype == "uint8" else e.Call("reinterpret", (byte,), "uint8")
 
 
 def byte_of(word: e.Expr, which: Any) -> e.Expr:
-    """Byte ``which``, 0 to 3 from the lowest one, of a word, as an int32."""
-    down = e.cast("uint32", e.convert(which) * 8)
-    return e.cast("int32", word >> down & 0xFF)
+    """Byte ``which``, 0 to 3 from the lowest one, of a word of uint8 or int8, as an int32."""
+    if word.dtype == "uint32":
+        down = e.cast("uint32", e.convert(which) * 8)
+        return e.cast("int32", word >> down & 0xFF)
+    up = e.cast("int32", 24 - e.convert(which) * 8)
+    return word << up >> 24
 
 
 def part_of(word: e.Expr, which: Any, count: int) -> e.Expr:

@@ -24,7 +24,7 @@ from tvmlite.relay.passes.decisions import LAYOUT, Decisions, decide
 from tvmlite.techniques.blocked_conv import layout_rules as rules
 from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
-from tvmlite.techniques.common.x86 import QUAD
+from tvmlite.techniques.common.quads import QUAD
 
 BORDER_COST = 1.5
 """Moves of an element that crosses a border, by those that an operator on blocks spares. Both sides are moves

@@ -26,7 +26,7 @@ from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import multiplies_quads
-from tvmlite.techniques.common.x86 import QUAD
+from tvmlite.techniques.common.quads import QUAD
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""

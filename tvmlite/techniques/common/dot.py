@@ -10,6 +10,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.tensor.tensor import ComputeOp
+from tvmlite.techniques.common.quads import Quads
 
 PAIR_LANES = (16, 8, 4)
 """How many sums of pairs ``vdpbf16ps`` makes at once, and of four products ``vpdpbusd``, of registers of each
@@ -20,14 +21,14 @@ width."""
 class DotInstructions:
     """What a technique knows of them.
 
-    - ``quads(target)``: how many sums of four products of 8 bits ``target`` makes at once; 0: it cannot.
-    - ``of(target, dtype, lanes, words)``: the instruction that adds to ``lanes`` sums of ``dtype``: four
-      products of 8 bits for int32, else two of bfloat16; the first operand comes perhaps in ``words``.
-      None where there is none.
+    - ``quads(target)``: how ``target`` makes sums of four products of 8 bits; None: it cannot.
+    - ``of(target, dtype, lanes, data)``: the instruction that adds to ``lanes`` sums of ``dtype``: four
+      products of 8 bits for int32, else two of bfloat16; the first operand is of dtype ``data``, perhaps
+      a word. None where there is none.
     """
 
-    quads: Callable[[Target], int]
-    of: Callable[[Target, str, int, bool], TensorIntrin | None]
+    quads: Callable[[Target], Quads | None]
+    of: Callable[[Target, str, int, str], TensorIntrin | None]
 
 
 DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
@@ -36,7 +37,21 @@ DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
 
 def multiplies_quads(target: Target) -> int:
     """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
-    return max((known.quads(target) for known in DOT_INSTRUCTIONS.values()), default=0)
+    found = quads_of(target)
+    return found.lanes if found else 0
+
+
+def quads_of(target: Target) -> Quads | None:
+    """How ``target`` makes sums of four products of 8 bits, as many at once as it can; None: it cannot."""
+    found = [row for known in DOT_INSTRUCTIONS.values() if (row := known.quads(target))]
+    return max(found, key=lambda row: row.lanes, default=None)
+
+
+def multiplies_bytes(target: Target, data: str, weight: str) -> bool:
+    """Whether ``target`` multiplies ``data`` with ``weight``, dtypes, four at a time; False also where both
+    are bytes and one has the other sign."""
+    found = quads_of(target)
+    return found is not None and (data, weight) == (found.data, "int8")
 
 
 def is_paired(anchor: ComputeOp) -> bool:
@@ -75,6 +90,6 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
         lanes = PAIR_LANES[0]
     if lanes not in PAIR_LANES:
         return None
-    words = anchor.inputs[0].dtype == "uint32"
-    found = (known.of(group.target, dtype, lanes, words) for known in DOT_INSTRUCTIONS.values())
+    data = anchor.inputs[0].dtype
+    found = (known.of(group.target, dtype, lanes, data) for known in DOT_INSTRUCTIONS.values())
     return next((one for one in found if one is not None), None)

@@ -1,19 +1,34 @@
-"""``vdpbf16ps`` and ``vpdpbusd``: instructions that multiply two numbers of 16 bits, four of 8, at once."""
+"""Which instructions a target multiplies two numbers of 16 bits, or four of 8, at once with."""
 
 from __future__ import annotations
 
+from functools import cache
+
 from tvmlite.machine.target import Target
+from tvmlite.te.intrin.words import WORDS
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
-from tvmlite.techniques.common import x86
+from tvmlite.techniques.common import arm, x86
+from tvmlite.techniques.common.quads import Quads, quad_dot
+
+QUADS = (*x86.QUADS, *arm.QUADS)
+"""Of all architectures, the best of each first."""
 
 
-def quads(target: Target) -> int:
-    """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
-    return next((lanes for lanes, needs in x86.QUADS.items() if any(map(target.has, needs))), 0)
+def quads(target: Target) -> Quads | None:
+    """How ``target`` makes sums of four products of 8 bits; None: it has no instruction."""
+    return next((row for row in QUADS if row.serves(target)), None)
 
 
-def dot_instruction(target: Target, dtype: str, lanes: int, words: bool) -> TensorIntrin | None:
+def dot_instruction(target: Target, dtype: str, lanes: int, data: str) -> TensorIntrin | None:
     """The instruction for ``lanes`` sums of ``dtype``, if ``target`` has it; see ``DotInstructions``."""
     if dtype == "int32":
-        return x86.dot_16x1x16_uint8_int8_int32(lanes, words) if quads(target) >= lanes else None
-    return x86.dot_16x1x16_bfloat16_float32(lanes, words) if target.has("avx512bf16") else None
+        for row in QUADS:
+            if row.lanes == lanes and row.serves(target) and data in (row.data, WORDS[row.data]):
+                return _of_row(row, data != row.data)
+        return None
+    return x86.dot_16x1x16_bfloat16_float32(lanes, data == "uint32") if target.has("avx512bf16") else None
+
+
+@cache
+def _of_row(row: Quads, words: bool) -> TensorIntrin:
+    return quad_dot(row.lanes, row.data, words, "quads", {row.needs: row.step})

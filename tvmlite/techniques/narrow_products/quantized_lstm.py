@@ -30,7 +30,8 @@ from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.techniques.common.x86 import QUAD, quad_products
+from tvmlite.techniques.common.quads import QUAD
+from tvmlite.techniques.narrow_products.quad_products import quad_products
 
 GATES = 4
 

@@ -31,7 +31,7 @@ from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.common.dot import multiplies_quads
-from tvmlite.techniques.common.x86 import QUAD
+from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
 PACKED_DTYPES = ("float32", "float64")
