@@ -97,7 +97,10 @@ def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> N
         (20, wide, "NC16n4c", (2, 2, 16, 4)),
         (9, wide, "NC16n", (1, 7, 16)),
         (20, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "NC8n4c", (3, 2, 8, 4)),
-        (20, narrow, "NC4n", (5, 7, 4)),
+        (20, narrow, "NC4n4c", (5, 2, 4, 4)),
+        (20, "llvm -mtriple=aarch64-linux-gnu -mattr=+i8mm", "NC4n4c", (5, 2, 4, 4)),
+        (20, "llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod", "NC4n", (5, 7, 4)),  # of int8 by int8
+        (20, "llvm -mtriple=aarch64-linux-gnu", "NC4n", (5, 7, 4)),
     ],
 )
 def test_rows_of_bytes_stand_in_fours_where_four_are_multiplied_at_once(

@@ -242,7 +242,7 @@ class _Rewriter:
         assert isinstance(node, Call)
         read = self.regions.block(node.args[0])
         quads = rules.quad_block(node, self.target)
-        if quads and read % quads:
+        if quads and read % QUAD:
             read = 0
         if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution makes of them
             read = read or quads

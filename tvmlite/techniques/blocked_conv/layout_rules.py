@@ -25,7 +25,7 @@ from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common import amx
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
 from tvmlite.techniques.common.quads import QUAD
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
@@ -153,17 +153,18 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
 
 
 def quad_block(node: Expr, target: Target) -> int:
-    """The channels in a block of data of a convolution of uint8 by int8 that ``target`` multiplies four at
+    """The channels in a block of data of a convolution of bytes that ``target`` multiplies four at
     once; 0: ``node`` is none."""
     match node:
         case Call(op=str() as name, args=(data, Constant() as weight)) if (
             name in _RANKS and _is_channels_first(node)
         ):
-            kinds = tensor_type_of(data).dtype, str(weight.dtype), tensor_type_of(node).dtype
             lanes = multiplies_quads(target)
-            if kinds != ("uint8", "int8", "int32") or node["groups"] != 1 or spatial_rank(data) is None:
+            if not multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype)):
                 return 0
-            if not lanes or weight.shape[0] < lanes or target.lanes("int32") % lanes:
+            if tensor_type_of(node).dtype != "int32" or node["groups"] != 1 or spatial_rank(data) is None:
+                return 0
+            if weight.shape[0] < lanes or target.lanes("int32") % lanes:
                 return 0
             return min(4 * QUAD, -(-weight.shape[1] // QUAD) * QUAD)
     return 0
@@ -346,9 +347,9 @@ def _depthwise(node: Call) -> Tied | None:
 
 
 def _is_of_bytes(node: Call) -> bool:
-    """Whether ``node`` multiplies uint8 by int8 and sums up in float32."""
-    kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
-    return kinds == ("uint8", "int8", "float32")
+    """Whether ``node`` multiplies bytes, its weight's int8, and sums up in float32."""
+    data, *kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
+    return data in ("uint8", "int8") and kinds == ["int8", "float32"]
 
 
 def _windowed(node: Call) -> Tied | None:

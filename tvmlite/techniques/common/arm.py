@@ -1,5 +1,5 @@
-"""Dot products of four bytes by instructions of AArch64: ``sdot``, which multiplies int8 by int8, and ``usdot``,
-which multiplies uint8 by int8, each for four sums."""
+"""Dot products of four bytes by instructions of AArch64, each for four sums: ``sdot``
+multiplies int8 by int8, ``usdot`` uint8 by int8."""
 
 from __future__ import annotations
 

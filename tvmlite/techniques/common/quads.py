@@ -56,8 +56,8 @@ def called(instruction: str) -> Step:
 
 
 def quad_dot(lanes: int, data: str, words: bool, name: str, steps: Mapping[str, Step]) -> TensorIntrin:
-    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for ``lanes`` ``i`` and 4 ``k``, of int32, ``data`` of that
-    dtype, or one word of four (``words.WORDS``); by the last of ``steps`` whose needs a machine has."""
+    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for ``lanes`` ``i`` and 4 ``k``, of int32: data of dtype
+    ``data``, or one word of four (``words.WORDS``); by the last of ``steps`` whose needs a machine has."""
     operand = placeholder((1,), WORDS[data], "data") if words else placeholder((QUAD,), data, "data")
     return dot(operand, placeholder((lanes, QUAD), "int8", "kernel"), data, "int32", name, steps)
 

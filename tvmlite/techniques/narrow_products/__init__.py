@@ -7,9 +7,19 @@ from tvmlite.techniques.narrow_products.instructions import dot_instruction, qua
 from tvmlite.techniques.narrow_products.integer_products import integer_products
 from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
 from tvmlite.techniques.narrow_products.requantize import requantize
+from tvmlite.techniques.narrow_products.signs import signs
 
 __all__ = ["lookup", "quantized_lstm"]
 
+register(
+    TargetPass(
+        "narrow_products",
+        "signs",
+        Stage.ELEMENT_TYPES,
+        lambda options: signs(options.target),
+        lambda target: target and signs(target),
+    )
+)
 register(
     TargetPass(
         "narrow_products",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from tvmlite.relay.ir.types import same_dim, same_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import through_views
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import quads_of
 from tvmlite.techniques.narrow_products.quantized import (
     CONVOLUTIONS,
     EXACT,
@@ -30,9 +31,9 @@ from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
     fixed,
     known,
+    of_sign,
     quantized,
     scaled_sums,
-    unsigned,
 )
 
 MOST_TERMS = (2**31 - 1) // (255 * 255)
@@ -44,31 +45,32 @@ def integer_products(target: Target) -> Callable[[Module], Module]:
 
     def integer_products(module: Module) -> Module:
         main = module.main
-        body = rewrite(main.body, _as_integers) if multiplies_quads(target) else main.body
+        found = quads_of(target)
+        body = rewrite(main.body, partial(_as_integers, sign=found.data)) if found else main.body
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return integer_products
 
 
-def _as_integers(node: Expr) -> Expr:
+def _as_integers(node: Expr, sign: str) -> Expr:
     """``node``, a product of quantized rows and quantized weights or the sum of one and its bias, as one of
-    bytes."""
+    bytes, data of dtype ``sign``."""
     match node:
         case Call("nn.matmul", (data, weight)) if not node["transpose_a"]:
-            return _product(node, data, weight, 0 if node["transpose_b"] else 1)
+            return _product(node, data, weight, 0 if node["transpose_b"] else 1, sign)
         case Call("nn.dense", (data, weight)):
-            return _product(node, data, weight, 0)
+            return _product(node, data, weight, 0, sign)
         case Call(op=str() as name, args=(data, weight)) if name in CONVOLUTIONS:
-            return _convolution(node, data, weight, CONVOLUTIONS[name])
+            return _convolution(node, data, weight, CONVOLUTIONS[name], sign)
         case Call("add" | "nn.bias_add", (data, bias)):
             return _with_bias(node, data, bias)
     return node
 
 
 def _operands(
-    node: Call, data: Expr, weight: Expr, axis: int
+    node: Call, data: Expr, weight: Expr, axis: int, sign: str
 ) -> tuple[Quantized, np.ndarray, np.ndarray] | None:
-    """``data`` in uint8 and of one scale, the int8 elements of ``weight``, less their zero points, and the
+    """``data`` in ``sign`` and of one scale, the int8 elements of ``weight``, less their zero points, and the
     product of both scales, one number for each place of the weight along ``axis``; None where there are no
     such, or int32 would not hold the sums."""
     rows, columns = quantized(data), quantized(weight)
@@ -85,16 +87,16 @@ def _operands(
     count = stored.shape[axis]
     if moved.min() < -128 or moved.max() > 127 or stored.size // count > MOST_TERMS:
         return None
-    rows = unsigned(rows)
+    rows = of_sign(rows, sign)
     if rows is None:
         return None
     scale = rows.scale.reshape(()) * np.broadcast_to(columns.scale.reshape(-1), (count,))
     return rows, moved.astype(np.int8), scale.astype(np.float32)
 
 
-def _product(node: Call, data: Expr, weight: Expr, axis: int) -> Expr:
+def _product(node: Call, data: Expr, weight: Expr, axis: int, sign: str) -> Expr:
     """A product of two matrices, or of rows and one, by ``nn.dense`` of bytes."""
-    found = _operands(node, data, weight, axis)
+    found = _operands(node, data, weight, axis, sign)
     if found is None:
         return node
     rows, kernel, scale = found
@@ -108,7 +110,7 @@ def _product(node: Call, data: Expr, weight: Expr, axis: int) -> Expr:
     return _shaped_as(scaled_sums(sums, scale), node)
 
 
-def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
+def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str) -> Expr:
     """A convolution of one group, or a depthwise one, its borders filled up with the data's zero point.
 
     Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
@@ -117,7 +119,7 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int) -> Expr:
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
         return node
-    found = _operands(node, data, weight, 0)
+    found = _operands(node, data, weight, 0, sign)
     if found is None:
         return node
     rows, kernel, scale = found

@@ -76,25 +76,28 @@ def fixed(shape: Shape) -> tuple[int, ...] | None:
     return numbers if len(numbers) == len(shape) else None
 
 
-def unsigned(value: Quantized) -> Quantized | None:
-    """``value`` of codes in uint8: int8 moved by 128, where it is quantized if that is in the graph; None
-    where codes are wider."""
-    dtype, codes = tensor_type_of(value.codes).dtype, value.codes
-    if dtype == "uint8":
+def of_sign(value: Quantized, dtype: str) -> Quantized | None:
+    """``value`` of codes in ``dtype``, uint8 or int8: those of the other sign moved by 128, where they are
+    quantized if that is in the graph; None where codes are wider."""
+    if (own := tensor_type_of(value.codes).dtype) == dtype:
         return value
-    if dtype != "int8":
+    if own not in ("uint8", "int8"):
         return None
-    span, moved = getattr(codes, "span", None), (value.zero.astype(np.int32) + HALF)
+    by = HALF if dtype == "uint8" else -HALF
+    zero = value.zero.astype(np.int32) + by
+    return Quantized(codes_of_sign(value.codes, dtype), value.scale, zero, value.axis)
+
+
+def codes_of_sign(codes: Expr, dtype: str) -> Expr:
+    """``codes`` of the other sign, moved by 128 into ``dtype``, uint8 or int8."""
+    span, by = getattr(codes, "span", None), HALF if dtype == "uint8" else -HALF
     match codes:
         case Call("qnn.quantize", (data, scale, Constant(zero))):
-            point = constant(zero.astype(np.int32) + HALF, "int32")
-            attrs = {"axis": codes["axis"], "out_dtype": "uint8"}
-            made = make("qnn.quantize", data, scale, point, span=span, **attrs)
-        case _:
-            wide = make("cast", codes, dtype="int16", span=span)
-            wide = make("add", wide, constant(HALF, "int16"), span=span)
-            made = make("cast", wide, dtype="uint8", span=span)
-    return Quantized(made, value.scale, moved, value.axis)
+            point = constant(zero.astype(np.int32) + by, "int32")
+            attrs = {"axis": codes["axis"], "out_dtype": dtype}
+            return make("qnn.quantize", data, scale, point, span=span, **attrs)
+    wide = make("add", make("cast", codes, dtype="int16", span=span), constant(by, "int16"), span=span)
+    return make("cast", wide, dtype=dtype, span=span)
 
 
 def scaled_sums(sums: Expr, scale: np.ndarray) -> Expr:
@@ -125,7 +128,7 @@ def _is_whole(value: Expr) -> bool:
             return _is_whole(inner) and bool((moved == np.rint(moved)).all())
         case Call(op=str() as name, args=(data, _)) if name in CONVOLUTIONS:
             kinds = tensor_type_of(data).dtype, tensor_type_of(value).dtype
-            return kinds == ("uint8", "float32")
+            return kinds in (("uint8", "float32"), ("int8", "float32"))
     return False
 
 

@@ -30,11 +30,13 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
 from tvmlite.te.templates.group import number, product
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
 from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
 PACKED_DTYPES = ("float32", "float64")
+
+BYTES = ("uint8", "int8")
 
 PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
@@ -140,16 +142,18 @@ def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
 
 
 def _is_integer_product(node: Call, data: Expr, weight: Constant) -> bool:
-    """Whether ``node`` sums products of uint8 and int8 in int32."""
-    dtypes_ = tensor_type_of(data).dtype, str(weight.dtype), _type(node).dtype
-    return dtypes_ == ("uint8", "int8", "int32") and weight.size > 0
+    """Whether ``node`` sums products of bytes, the weight's int8, in int32."""
+    kinds = str(weight.dtype), _type(node).dtype
+    return tensor_type_of(data).dtype in BYTES and kinds == ("int8", "int32") and weight.size > 0
 
 
 def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together
     where ``target`` multiplies four at once, and there are as many rows as it makes sums."""
     columns, k = weight.shape
-    rows, lanes = product(map(number, _type(node).shape[:-1])), multiplies_quads(target)
+    rows = product(map(number, _type(node).shape[:-1]))
+    alike = multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype))
+    lanes = multiplies_quads(target) if alike else 0
     attrs = {"units": columns, "out_dtype": "int32"}
     if lanes and columns >= lanes:
         if k % QUAD:

@@ -1,0 +1,74 @@
+"""Bytes have the sign that a target multiplies: uint8 and int8 of the same numbers, moved by 128.
+
+Codes that become floats again are moved where they are rounded, so that all who read them read the same ones.
+Products of bytes of the other sign are those of moved ones, less what 128 adds to each sum: exact, as int32
+wraps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core.node import rewrite
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical, constant
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.techniques.common.dot import quads_of
+from tvmlite.techniques.narrow_products.quantized import CONVOLUTIONS, HALF, codes_of_sign
+
+OTHER = {"uint8": "int8", "int8": "uint8"}
+
+
+def signs(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``; nothing is done for one without products of bytes."""
+
+    def signs(module: Module) -> Module:
+        main, found = module.main, quads_of(target)
+        if found is None:
+            return module
+        body = rewrite(main.body, lambda node: _of_sign(node, found.data))
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return signs
+
+
+def _of_sign(node: Expr, sign: str) -> Expr:
+    match node:
+        case Call(
+            "qnn.dequantize", (Call("qnn.quantize", (_, _, Constant())) as codes, scale, Constant(zero))
+        ) if codes["out_dtype"] == OTHER[sign] and np.issubdtype(zero.dtype, np.integer):
+            by = HALF if sign == "uint8" else -HALF
+            point = constant(zero.astype(np.int32) + by, "int32")
+            return Call(node.op, (codes_of_sign(codes, sign), scale, point), node.attrs, node.span)
+        case Call(op=str() as name, args=(data, Constant(weight))) if (
+            (name == "nn.dense" or name in CONVOLUTIONS)
+            and (tensor_type_of(data).dtype, weight.dtype.name) == (OTHER[sign], "int8")
+            and tensor_type_of(node).dtype == "int32"
+        ):
+            return _product(node, data, weight, sign)
+    return node
+
+
+def _product(node: Call, data: Expr, weight: np.ndarray, sign: str) -> Expr:
+    """``node`` of data in ``sign``, its borders filled up with what 0 has become."""
+    by, rank = HALF if sign == "uint8" else -HALF, CONVOLUTIONS.get(str(node.op), 0)
+    attrs, moved = dict(node.attrs), codes_of_sign(data, sign)
+    sums = weight.reshape(weight.shape[0], -1).sum(1, dtype=np.int32)
+    if rank:
+        layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
+        if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
+            return node
+        begins, ends = windows.padding_of(node, rank)
+        if any((*begins, *ends)):
+            widths = ((0, 0), (0, 0), *zip(begins, ends, strict=True))
+            moved = make("nn.pad", moved, pad_width=widths, pad_value=float(by), span=node.span)
+            attrs["padding"] = (0,) * (2 * rank)
+    made = Call(node.op, (moved, node.args[1]), canonical(attrs), node.span)
+    less = constant((-by * sums.astype(np.int64)).astype(np.int32).reshape(-1, *(1,) * rank), "int32")
+    return make("add", made, less, span=node.span)
