@@ -24,12 +24,11 @@ from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.space import ConfigEntity, Task
 from tvmlite.techniques.amx.schedule import Tile, tiles_of
-from tvmlite.techniques.common import amx
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
 NATIVE = Target.parse("native")
-TILED = NATIVE if NATIVE.has(amx.NEEDS) else Target.parse(WITH_TILES)
+TILED = NATIVE if NATIVE.has("amx-bf16") else Target.parse(WITH_TILES)
 """What is scheduled for; code is made for this machine."""
 
 

@@ -57,17 +57,21 @@ class Tile:
         """Cycles a step of the reduction takes, for each 16 sums. ``te.cost`` has ports of vectors;
         tiles have a unit of their own, which takes a row a cycle."""
         rows = self.rows * self.images
-        lines = rows + self.columns * amx.DEPTH // 2
+        lines = rows + self.columns * amx.STEPS
         work = rows * self.columns
         return (max(work, LATENCY + max(self.each)) + LINE * lines) / work
 
 
 def fits(group: Group, anchor: ComputeOp) -> bool:
-    """Whether the target has tiles and ``anchor`` takes whole steps of bfloat16, all extents known."""
-    if not group.target.has(amx.NEEDS) or not is_paired(anchor) or anchor.inputs[0].dtype != "bfloat16":
+    """Whether the target has tiles and ``anchor`` takes whole steps of what they multiply, all extents
+    known."""
+    kind = amx.KINDS.get(anchor.inputs[0].dtype)
+    if kind is None or not group.target.has(kind.needs) or not is_paired(anchor):
+        return False
+    if anchor.output(0).dtype != kind.sums or extent_of(anchor.reduce_axis[-1]) != kind.together:
         return False
     channels = extent_of(anchor.reduce_axis[0])
-    if channels is None or channels % (amx.DEPTH // 2) or extent_of(anchor.axis[-1]) != amx.LANES:
+    if channels is None or channels % amx.STEPS or extent_of(anchor.axis[-1]) != amx.LANES:
         return False
     return product(extent_of(a) for a in (*anchor.axis, *anchor.reduce_axis)) is not None
 
@@ -145,10 +149,10 @@ def tiled_product(group: Group) -> bool:
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
-    iteration, step = computed.split(k, factor=amx.DEPTH // 2)
-    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    iteration, step = computed.split(k, factor=amx.STEPS)
+    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(iteration, *inside, row, outer, lane, step, pair)
-    computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
+    computed.tensorize(row, amx.tile_product(tile.each, tile.columns, amx.ROWS, anchor.inputs[0].dtype))
     finish(group, host)
     return True
 
@@ -167,7 +171,7 @@ def tiled_convolution(group: Group) -> bool:
     laid_out = group.readers(anchor.output(0))[0]
     source = anchor.inputs[0]
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
-    if not in_blocks or not fits(group, anchor) or number(source.shape[-1]) != amx.DEPTH:
+    if not in_blocks or not fits(group, anchor) or number(source.shape[-1]) != amx.KINDS[source.dtype].depth:
         return False
     batch, block, *spatial, lane = anchor.axis
     height = extent_of(spatial[-2]) if len(spatial) > 1 else 1
@@ -227,11 +231,11 @@ def tiled_convolution(group: Group) -> bool:
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis
-    iteration, step = computed.split(k, factor=amx.DEPTH // 2)
-    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    iteration, step = computed.split(k, factor=amx.STEPS)
+    iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(batch, iteration, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
-    computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
+    computed.tensorize(block, amx.tile_product(tile.each, tile.columns, form, source.dtype))
     finish(group, host)
     return True
 

@@ -170,8 +170,8 @@ def _blocks(region: Region, target: Target) -> list[int]:
     """The blocks that ``region`` can be in, 0 first."""
     lanes = min(rules.lanes_of(value, target) for value in region.values)
     found = [0, *(block for block in (lanes // 4, lanes // 2, lanes) if block > 1)]
-    if rules.may_take_tiles(region.values, target):
-        found.append(rules.TILE_BLOCK)
+    if block := rules.tile_block(region.values, target):
+        found.append(block)
     return found
 
 
@@ -245,7 +245,8 @@ class _Rewriter:
         if quads and read % QUAD:
             read = 0
         if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution makes of them
-            read = read or quads
+            tiles = written == rules.BYTE_BLOCK and rules.takes_tiles(node, self.target)
+            read = read or (rules.BYTE_BLOCK if tiles else quads)
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
         made = rules.convolution(node, data, read, written, self.regions.target)
         if written:

@@ -44,8 +44,8 @@ from tvmlite.te.tensor import reducers
 from tvmlite.techniques.blocked_conv import small_images
 from tvmlite.techniques.common import amx
 
-TILE_PAIRS = amx.DEPTH // 2
-"""The pairs of input channels that AMX's tiles multiply at once."""
+TILE_STEPS = amx.STEPS
+"""The pairs, or fours, of input channels that AMX's tiles multiply at once."""
 
 
 def name_of(rank: int, depthwise: bool = False) -> str:
@@ -57,21 +57,23 @@ def weight_layout(
     rank: int, block: int, depthwise: bool = False, together: int = 1, tiled: bool = False
 ) -> str:
     """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW16o4i``,
-    ``OIHW1i16o``, ``OIHW16i16o2i``."""
-    inner = "1i" if depthwise else f"{TILE_PAIRS}i" if tiled else ""
-    together = 2 if tiled else together
+    ``OIHW1i16o``, ``OIHW16i16o2i``, ``OIHW16i16o4i``."""
+    inner = "1i" if depthwise else f"{TILE_STEPS}i" if tiled else ""
     return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{f'{together}i' if together > 1 else ''}"
 
 
 def is_tiled(call: Call) -> bool:
-    """Whether 16 pairs of input channels of the weight stand together."""
-    return bool(re.search(rf"[A-Z]{TILE_PAIRS}i\d+o2i$", str(call["kernel_layout"])))
+    """Whether 16 pairs, or fours, of input channels of the weight stand together."""
+    return bool(re.search(rf"[A-Z]{TILE_STEPS}i\d+o[24]i$", str(call["kernel_layout"])))
 
 
-def tiled_weight(weight: np.ndarray, block: int) -> np.ndarray:
-    """``(o, i, ..)`` of whole blocks in the layout ``OIHW16i{block}o2i``, of any number of spatial axes."""
+def tiled_weight(weight: np.ndarray, block: int, together: int) -> np.ndarray:
+    """``(o, i, ..)`` of whole blocks in the layout ``OIHW16i{block}o{together}i``, of any number of spatial
+    axes."""
     outputs, inputs, *window = weight.shape
-    parts = weight.reshape(outputs // block, block, inputs // (2 * TILE_PAIRS), TILE_PAIRS, 2, *window)
+    parts = weight.reshape(
+        outputs // block, block, inputs // (together * TILE_STEPS), TILE_STEPS, together, *window
+    )
     return np.ascontiguousarray(np.moveaxis(parts, (0, 2, 3, 1, 4), (0, 1, -3, -2, -1)))
 
 
@@ -96,7 +98,7 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
         if written not in (0, block) and not (is_tiled(call) and written % block == 0):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
         together = channels_together(call)
-        groups, inputs = call["groups"], weight.shape[1] * together * (TILE_PAIRS if is_tiled(call) else 1)
+        groups, inputs = call["groups"], weight.shape[1] * together * (TILE_STEPS if is_tiled(call) else 1)
         channels = _channels(call, weight, block)
         if groups != 1 and not _whole_blocks(channels, groups, block):
             raise fault(
@@ -154,7 +156,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
     plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
     pair = "" if depthwise else "([24]i)?"
     tiled = not depthwise and is_tiled(call)
-    before = f"{TILE_PAIRS}i" if tiled else inner
+    before = f"{TILE_STEPS}i" if tiled else inner
     found = re.fullmatch(rf"{plain}{before}([1-9]\d*)o{pair}", call["kernel_layout"])
     if found is None:
         raise UnsupportedError(
@@ -166,7 +168,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
     windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or together > 1) + tiled)
     block = int(found[1])
     inside = (1, block) if depthwise else (block, together) if together > 1 else (block,)
-    inside = (TILE_PAIRS, *inside) if tiled else inside
+    inside = (TILE_STEPS, *inside) if tiled else inside
     if not same_shape(weight.shape[2 + rank :], inside):
         raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
     return block
@@ -237,7 +239,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             )
         several = lanes // together
         per_group, tiled = weight.shape[0] // groups, is_tiled(call)
-        inputs = weight.shape[1] * TILE_PAIRS if tiled else weight.shape[1]
+        inputs = weight.shape[1] * TILE_STEPS if tiled else weight.shape[1]
         channel = te.reduce_axis(inputs, name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
         pair = [te.reduce_axis(together, name="pair")] if together > 1 else []
@@ -245,7 +247,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
 
         def factor(oo: Any, lane: Any) -> e.Expr:
             if tiled:
-                at = (oo, channel // TILE_PAIRS, *taps, channel % TILE_PAIRS, lane, *pair)
+                at = (oo, channel // TILE_STEPS, *taps, channel % TILE_STEPS, lane, *pair)
             else:
                 at = (oo, channel, *taps, lane, *pair)
             return weight[at].astype(work)
@@ -385,7 +387,7 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if is_tiled(call):
-            weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, 2, .., block)
+            weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, together, .., block)
             weight = weight.reshape(weight.shape[0], -1, *weight.shape[4:])
         elif channels_together(call) > 1:
             parts = np.moveaxis(weight, -1, 2)

@@ -40,8 +40,11 @@ LARGEST_LIKELY_EXTENT = 1 << 20
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
 
-TILE_BLOCK = amx.DEPTH
-"""The channels that AMX's tiles multiply at once."""
+TILE_BLOCK = amx.KINDS["bfloat16"].depth
+"""The channels of bfloat16 that AMX's tiles multiply at once."""
+
+BYTE_BLOCK = amx.KINDS["uint8"].depth
+"""The channels of bytes that they multiply at once."""
 
 _RANKS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
 _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in (1, 2, 3)}
@@ -139,6 +142,8 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     if paired and read == written == TILE_BLOCK and takes_tiles(node, target):
         return _tiled(node, data)
     together = 2 if paired else QUAD if quad_block(node, target) else 1
+    if together == QUAD and read == written == BYTE_BLOCK and takes_tiles(node, target):
+        return _tiled(node, data, block=BYTE_BLOCK)
     plain = conv_blocked.WEIGHT_LAYOUTS[rank]
     layout = conv_blocked.weight_layout(rank, block, together=together)
     attrs = {
@@ -174,29 +179,34 @@ def takes_tiles(node: Expr, target: Target) -> bool:
     """Whether the call ``node`` is a convolution that could be computed in AMX's tiles, channels in
     blocks."""
     match node:
-        case Call(op=str() as name, args=(data, Constant() as weight)) if name in _RANKS and _is_plain(node):
-            whole = not (weight.shape[0] % TILE_BLOCK or weight.shape[1] % TILE_BLOCK)
-            bfloat16 = tensor_type_of(data).dtype == "bfloat16"
-            return target.has(amx.NEEDS) and bfloat16 and whole and node["groups"] == 1
+        case Call(op=str() as name, args=(data, Constant() as weight)) if name in _RANKS:
+            kind = amx.KINDS.get(tensor_type_of(data).dtype)
+            if kind is None or not target.has(kind.needs) or node["groups"] != 1:
+                return False
+            known = _is_plain(node) if kind.kernel == kind.data == "bfloat16" else quad_block(node, target)
+            return bool(known) and not (weight.shape[0] % kind.depth or weight.shape[1] % kind.depth)
     return False
 
 
-def may_take_tiles(values: Iterable[Expr], target: Target) -> bool:
-    """Whether ``values``, of one region, may be in blocks of TILE_BLOCK channels, and gain by it: some are
-    bfloat16, of whole blocks all."""
+def tile_block(values: Iterable[Expr], target: Target) -> int:
+    """The block of channels in which ``values``, of one region, may be read by tiles, and gain by it: some
+    are bfloat16, or bytes, of whole blocks all; 0 if they may not."""
     found = list(values)
-    if not target.has(amx.NEEDS) or any(channels_of(value) % TILE_BLOCK for value in found):
-        return False
     for value in found:
         if isinstance(value, Call) and value.op in _RANKS and value["groups"] not in (1, channels_of(value)):
-            return False
-    return any(tensor_type_of(value).dtype == "bfloat16" for value in found)
+            return 0
+    dtypes = {tensor_type_of(value).dtype for value in found}
+    for kind in amx.KINDS.values():
+        whole = not any(channels_of(value) % kind.depth for value in found)
+        if kind.data in dtypes and target.has(kind.needs) and whole:
+            return kind.depth
+    return 0
 
 
 def _takes_row_windows(node: Call, target: Target) -> bool:
     """Whether rows of the window of ``node``, on an image of few channels, fill a tile's steps."""
     data, weight = (tensor_type_of(arg) for arg in node.args)
-    if not target.has(amx.NEEDS) or node.op != "nn.conv2d" or data.dtype != "bfloat16":
+    if not target.has(amx.KINDS["bfloat16"].needs) or node.op != "nn.conv2d" or data.dtype != "bfloat16":
         return False
     shape = [n for n in weight.shape if isinstance(n, int)]
     if len(shape) < 4 or not all(isinstance(n, int) for n in data.shape):
@@ -229,16 +239,17 @@ def _tiled(
     block: int = TILE_BLOCK,
     own: Mapping[str, object] | None = None,
 ) -> Call:
-    """The convolution ``node`` of ``data`` in blocks of TILE_BLOCK channels, its result in those of
+    """The convolution ``node`` of ``data`` in blocks that tiles take, its result in those of
     ``block``, with its weight and attributes, or ``weight`` and its ``own``."""
     rank, given = _RANKS[str(node.op)], node.args[1]
     assert isinstance(given, Constant)
-    packed = conv_blocked.tiled_weight(given.data if weight is None else weight, amx.LANES)
+    together = amx.KINDS[tensor_type_of(node.args[0]).dtype].together
+    packed = conv_blocked.tiled_weight(given.data if weight is None else weight, amx.LANES, together)
     attrs = {
         **dict(node.attrs),
-        "data_layout": blocked_layout(rank, TILE_BLOCK),
+        "data_layout": blocked_layout(rank, together * amx.STEPS),
         "out_layout": blocked_layout(rank, block),
-        "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, tiled=True),
+        "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, together=together, tiled=True),
         "channels": channels_of(node),
         **(own or {}),
     }

@@ -28,7 +28,7 @@ from tvmlite.techniques.elementwise.injective import STRIP
 PLACES = STRIP
 """The places of a row of a window that a strip has for each channel."""
 
-CHANNELS = amx.DEPTH // PLACES
+CHANNELS = amx.KINDS["bfloat16"].depth // PLACES
 """The most channels: all strips of a place are one block of 32 channels."""
 
 ROW_WINDOWS = Anchor("strips")

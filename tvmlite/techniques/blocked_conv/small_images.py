@@ -13,7 +13,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.te import expr as e
 from tvmlite.techniques.common import amx
 
-WIDE_BLOCK = amx.DEPTH
+WIDE_BLOCK = amx.KINDS["bfloat16"].depth
 """The channels in a block for which small images are taken whole (``Wide``): what AMX's tiles multiply."""
 
 NARROW = 12

@@ -1,12 +1,14 @@
 """Products of small matrices in AMX's tile registers: what holds 16 rows of 64 bytes, eight times.
 
 A tile's rows may lie any distance apart in memory. ``tdpbf16ps`` multiplies rows of 16 pairs of bfloat16 with
-16 rows of 16 such pairs, and adds to 16 sums a row. How many rows the registers have is configured
-beforehand; fewer take proportionally less time.
+16 rows of 16 such pairs, ``tdpbusd`` and ``tdpbssd`` rows of 16 fours of bytes with 16 rows of 16 such fours,
+and add to 16 sums a row. How many rows the registers have is configured beforehand; fewer take
+proportionally less time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,14 +23,40 @@ from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.te.tensor.declare import var as size
 
-NEEDS = "amx-bf16"
-"""The instruction set, by LLVM's name."""
-
 LANES = 16
 """Sums in a row of a tile."""
 
-DEPTH = 32
-"""Products that are added to a sum at once."""
+STEPS = 16
+"""Rows of a tile of the kernel: pairs, or fours, that are added to a sum at once."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Numbers that tiles multiply: their dtypes, how many stand ``together``, the ``instruction``, and what
+    it ``needs``, by LLVM's name."""
+
+    needs: str
+    data: str
+    kernel: str
+    sums: str
+    together: int
+    instruction: str
+
+    @property
+    def depth(self) -> int:
+        """Products that are added to a sum at once: the elements in a row of data."""
+        return STEPS * self.together
+
+
+KINDS = {
+    kind.data: kind
+    for kind in (
+        Kind("amx-bf16", "bfloat16", "bfloat16", "float32", 2, "dot_bfloat16"),
+        Kind("amx-int8", "uint8", "int8", "int32", 4, "dot_uint8_int8"),
+        Kind("amx-int8", "int8", "int8", "int32", 4, "dot_int8_int8"),
+    )
+}
+"""By the dtype of data."""
 
 MOST_ROWS = 16
 """Rows of a tile."""
@@ -42,10 +70,11 @@ ROWS, PIXELS, IMAGES = "rows", "pixels", "images"
 
 
 @cache
-def product_bfloat16_float32(
-    rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS
+def tile_product(
+    rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS, data_dtype: str = "bfloat16"
 ) -> TensorIntrin:
-    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of 16 ``i`` and 32 ``k``.
+    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of 16 ``i`` and 32 ``k``; of
+    bytes ``k / 4``, ``k % 4`` and 64 ``k``.
 
     ::
 
@@ -55,42 +84,49 @@ def product_bfloat16_float32(
                     for k in range(32):
                         C[row, block, i] += data[row, k] * kernel[block, k // 2, i, k % 2]
 
-    ``data`` and ``kernel`` are bfloat16, C is float32. The sums stay in registers from the reset to the
+    ``data`` and ``kernel`` are bfloat16, C is float32; or ``data`` is uint8 or int8, ``kernel`` int8 and C
+    int32, whose sums wrap (``KINDS``). The sums stay in registers from the reset to the
     finish: ``rows`` of each of some tiles, by ``blocks``. Elements along ``k`` of data, and along ``i`` and
     ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart. In the ``form`` "pixels"
     C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data ``[tile, row, k]``, tiles
-    of as many rows each. The instruction takes subnormal numbers for 0.
+    of as many rows each. The instruction for bfloat16 takes subnormal numbers for 0.
 
     The processor and its system must let the process use tiles: see ``machine.amx``.
     """
-    _check(rows, blocks, form)
-    together = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
-    data = placeholder((*together, DEPTH), "bfloat16", "data")
-    kernel = placeholder((blocks, DEPTH // 2, LANES, 2), "bfloat16", "kernel")
-    k, pair = reduce_axis((0, DEPTH // 2), name="k"), reduce_axis((0, 2), name="pair")
+    kind = _check(rows, blocks, form, data_dtype)
+    together = kind.together
+    high = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
+    data = placeholder((*high, kind.depth), kind.data, "data")
+    kernel = placeholder((blocks, STEPS, LANES, together), kind.kernel, "kernel")
+    k, pair = reduce_axis((0, STEPS), name="k"), reduce_axis((0, together), name="pair")
 
     def element(*at: Any) -> e.Expr:
         row, block = (at[:1], at[1]) if form == ROWS else (at[1:-1], at[0])
-        value, weight = data[(*row, k * 2 + pair)], kernel[block, k, at[-1], pair]
-        return reducers.sum(value.astype("float32") * weight.astype("float32"), axis=[k, pair])
+        value, weight = data[(*row, k * together + pair)], kernel[block, k, at[-1], pair]
+        return reducers.sum(value.astype(kind.sums) * weight.astype(kind.sums), axis=[k, pair])
 
-    result = compute(
-        (*together, blocks, LANES) if form == ROWS else (blocks, *together, LANES), element, name="C"
-    )
+    result = compute((*high, blocks, LANES) if form == ROWS else (blocks, *high, LANES), element, name="C")
 
     def steps(name: str, count: int, *dense: int) -> list[Any]:
         return [*(size(f"{name}{n}", "int64") for n in range(count - len(dense))), *dense]
 
     windows = {
-        data: decl_buffer(data.shape, "bfloat16", "data", strides=steps("data", data.ndim, 1)),
-        kernel: decl_buffer(kernel.shape, "bfloat16", "kernel", strides=steps("kernel", 4, 2, 1)),
-        result: decl_buffer(result.shape, "float32", "C", strides=steps("sums", result.ndim, 1)),
+        data: decl_buffer(data.shape, kind.data, "data", strides=steps("data", data.ndim, 1)),
+        kernel: decl_buffer(kernel.shape, kind.kernel, "kernel", strides=steps("kernel", 4, together, 1)),
+        result: decl_buffer(result.shape, kind.sums, "C", strides=steps("sums", result.ndim, 1)),
     }
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ...]:
-        return _Product(rows, blocks, form, *ins, *outs).statements()
+        return _Product(kind, rows, blocks, form, *ins, *outs).statements()
 
-    return decl_tensor_intrin(result.op, name="amx_product", binds=windows, special={NEEDS: emit})
+    return decl_tensor_intrin(result.op, name="amx_product", binds=windows, special={kind.needs: emit})
+
+
+def product_bfloat16_float32(
+    rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS
+) -> TensorIntrin:
+    """``tile_product`` of bfloat16."""
+    return tile_product(rows, blocks, form)
 
 
 def registers(rows: tuple[int, ...], columns: int) -> int:
@@ -103,6 +139,7 @@ class _Product:
 
     def __init__(
         self,
+        kind: Kind,
         rows: tuple[int, ...],
         blocks: int,
         form: str,
@@ -110,7 +147,7 @@ class _Product:
         kernel: ir.Buffer,
         sums: ir.Buffer,
     ) -> None:
-        self.rows, self.columns, self.form = rows, blocks, form
+        self.kind, self.rows, self.columns, self.form = kind, rows, blocks, form
         self.data, self.kernel, self.sums = data, kernel, sums
         held = len(rows) * self.columns
         own = held + self.columns + len(rows) <= REGISTERS  # else one a number of rows, again and again
@@ -119,7 +156,7 @@ class _Product:
         first = held + len(kinds)
         self.of_kernel = [first + n for n in range(self.columns)]
         high = [one for one in rows for _ in range(self.columns)] + (list(rows) if own else kinds)
-        self.config = ",".join(map(str, [*high, *[DEPTH // 2] * (REGISTERS - len(high))]))
+        self.config = ",".join(map(str, [*high, *[STEPS] * (REGISTERS - len(high))]))
 
     def statements(self) -> tuple[ir.Stmt, ...]:
         """Body, reset, update and finish."""
@@ -132,9 +169,8 @@ class _Product:
             at = (tile, 0, 0) if self.form == IMAGES else (self._first(tile), 0)
             update.append(self._do("load", register, *self._place(self.data, at, len(at) - 2)))
             for column in range(self.columns):
-                update.append(
-                    self._do("dot_bfloat16", self._sums(tile, column), register, self.of_kernel[column])
-                )
+                operands = self._sums(tile, column), register, self.of_kernel[column]
+                update.append(self._do(self.kind.instruction, *operands))
         finish = [self._do("store", self._sums(*at), *self._result(*at)) for at in each]
         parts = ir.sequence(*reset), ir.sequence(*update), ir.sequence(*finish)
         return ir.sequence(*parts), *parts
@@ -164,9 +200,11 @@ class _Product:
         return ir.Evaluate(e.Foreign("tile", f"tile.{name}", given, "int32", form=self.config))
 
 
-def _check(rows: tuple[int, ...], blocks: int, form: str) -> None:
+def _check(rows: tuple[int, ...], blocks: int, form: str, data_dtype: str) -> Kind:
     problem = ""
-    if form not in (ROWS, PIXELS, IMAGES):
+    if data_dtype not in KINDS:
+        problem = f"data of {data_dtype}, expected {', '.join(KINDS)}"
+    elif form not in (ROWS, PIXELS, IMAGES):
         problem = f"the form {form!r}, expected {ROWS}, {PIXELS} or {IMAGES}"
     elif not rows or not all(1 <= one <= MOST_ROWS for one in rows):
         problem = f"tiles of {', '.join(map(str, rows)) or 'no'} rows, expected 1 to {MOST_ROWS}"
@@ -178,4 +216,5 @@ def _check(rows: tuple[int, ...], blocks: int, form: str) -> None:
             f"of the kernel and {len(set(rows))} of data"
         )
     if problem:
-        raise TensorExpressionError(f"product_bfloat16_float32: {problem}", Span.of_caller())
+        raise TensorExpressionError(f"tile_product: {problem}", Span.of_caller())
+    return KINDS[data_dtype]

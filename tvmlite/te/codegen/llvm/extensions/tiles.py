@@ -76,6 +76,8 @@ _INSTRUCTIONS = {
     "tile.load": ("tileloadd64", ("i8", "ptr", "i64")),
     "tile.store": ("tilestored64", ("i8", "ptr", "i64")),
     "tile.dot_bfloat16": ("tdpbf16ps", ("i8", "i8", "i8")),
+    "tile.dot_uint8_int8": ("tdpbusd", ("i8", "i8", "i8")),
+    "tile.dot_int8_int8": ("tdpbssd", ("i8", "i8", "i8")),
 }
 
 
