@@ -240,7 +240,16 @@ def test_the_doctor_tells_what_there_is(tvmlite: Run) -> None:
     names = [line[:12].strip() for line in done.out.splitlines()]
     assert names[:4] == ["tvmlite", "python", "numpy", "llvmlite"]
     assert {"target", "threads", "cache", "linker", "onnx", "xgboost"} <= set(names)
-    assert {"machine", "cores", "vectors", "in a cycle", "L1 cache", "memory", "instructions"} <= set(names)
+    assert {
+        "machine",
+        "cores",
+        "vectors",
+        "in a cycle",
+        "L1 cache",
+        "memory",
+        "bytes",
+        "instructions",
+    } <= set(names)
     assert done.out.splitlines()[-1].split(maxsplit=2) == ["a", "kernel", "compiled, run and right"]
 
 

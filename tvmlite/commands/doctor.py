@@ -16,6 +16,9 @@ from tvmlite.driver import build
 from tvmlite.machine.machine import Cache
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
+from tvmlite.techniques.common import amx
+from tvmlite.techniques.common.dot import quads_of
+from tvmlite.techniques.common.quads import QUAD
 
 NAME = "doctor"
 HELP = "say what this machine has and what is missing"
@@ -72,8 +75,19 @@ def machine_rows(target: Target) -> list[tuple[str, str]]:
         ("in a cycle", ports),
         *((f"L{level} cache", _cache_text(one)) for level, one in enumerate(machine.caches, 1)),
         ("memory", _rate(machine.memory_bandwidth)),
+        ("bytes", _bytes_text(target)),
         ("instructions", " ".join(sorted(target.instructions)) or "those of C"),
     ]
+
+
+def _bytes_text(target: Target) -> str:
+    """What multiplies quantized numbers."""
+    found = quads_of(target)
+    if found is None:
+        return "multiplied as floats"
+    tiles = amx.KINDS[found.data]
+    text = f"{found.name} adds {QUAD} products of {found.data} by int8 to each of {found.lanes} sums"
+    return text + (", tiles have instructions of their own" if target.has(tiles.needs) else "")
 
 
 def _cache_text(one: Cache) -> str:

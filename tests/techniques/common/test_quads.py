@@ -21,7 +21,7 @@ INSTRUCTIONS = [
     (X86 + "-mcpu=haswell -mattr=+avxvnni", 8, "uint8", "vpdpbusd"),
     (X86 + "-mcpu=haswell", 8, "uint8", "vpmaddwd"),
     (X86 + "-mcpu=haswell -mattr=+avxvnni -vector-bits=128", 4, "uint8", "vpdpbusd"),
-    (X86 + "-mcpu=sandybridge", 4, "uint8", "vpmaddwd"),
+    (X86 + "-mcpu=sandybridge -vector-bits=128", 4, "uint8", "vpmaddwd"),
     (X86 + "-mcpu=x86-64", 4, "uint8", "pmaddwd"),
     (ARM + "-mattr=+i8mm", 4, "uint8", "usdot"),
     (ARM + "-mattr=+dotprod", 4, "int8", "sdot"),
@@ -63,7 +63,9 @@ def test_targets_multiply_as_many_as_they_can(text: str, lanes: int, data: str, 
     assert not multiplies_bytes(target, {"uint8": "int8", "int8": "uint8"}[data], "int8")
 
 
-@pytest.mark.parametrize("text", ["c", ARM + "-mcpu=cortex-a72", "llvm -mtriple=riscv64-linux-gnu"])
+@pytest.mark.parametrize(
+    "text", ["c", ARM + "-mcpu=cortex-a72", "llvm -mtriple=riscv64-linux-gnu", X86 + "-mcpu=sandybridge"]
+)
 def test_other_targets_multiply_none(text: str) -> None:
     assert multiplies_quads(Target.parse(text)) == 0
     assert not multiplies_bytes(Target.parse(text), "uint8", "int8")

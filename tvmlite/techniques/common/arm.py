@@ -12,8 +12,8 @@ LANES = 4
 """Sums in a vector of 128 bits."""
 
 QUADS = (
-    Quads("neon,i8mm", LANES, "uint8", called("llvm.aarch64.neon.usdot.v4i32.v16i8")),
-    Quads("neon,dotprod", LANES, "int8", called("llvm.aarch64.neon.sdot.v4i32.v16i8")),
+    Quads("usdot", "neon,i8mm", LANES, "uint8", called("llvm.aarch64.neon.usdot.v4i32.v16i8")),
+    Quads("sdot", "neon,dotprod", LANES, "int8", called("llvm.aarch64.neon.sdot.v4i32.v16i8")),
 )
 """The best first: data that is rounded to bytes and nothing else is uint8 in most models."""
 

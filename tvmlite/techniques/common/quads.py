@@ -32,11 +32,12 @@ Step: TypeAlias = Callable[[e.Expr, e.Expr, e.Expr], e.Expr]
 class Quads:
     """A way to add four products of bytes to each of ``lanes`` sums of int32.
 
-    ``needs`` are the instruction sets, LLVM's names with commas between. ``data`` is the dtype of the first
+    ``name`` is the instruction's. ``needs`` are the instruction sets, LLVM's names with commas between. ``data`` is the dtype of the first
     operand, uint8 or int8; the second is int8. ``step`` does it. ``spare`` is how many registers it takes
     beside one for each operand, where these are kept in another form.
     """
 
+    name: str
     needs: str
     lanes: int
     data: str
@@ -44,7 +45,7 @@ class Quads:
     spare: int = 0
 
     def serves(self, target: Target) -> bool:
-        """Whether ``target`` has the instructions, and uses vectors of this width."""
+        """Whether ``target`` has the instructions, and uses vectors that are as wide."""
         return self.lanes <= target.lanes("int32") and all(map(target.has, self.needs.split(",")))
 
 

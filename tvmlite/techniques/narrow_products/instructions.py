@@ -15,8 +15,10 @@ QUADS = (*x86.QUADS, *arm.QUADS)
 
 
 def quads(target: Target) -> Quads | None:
-    """How ``target`` makes sums of four products of 8 bits; None: it has no instruction."""
-    return next((row for row in QUADS if row.serves(target)), None)
+    """How ``target`` makes sums of four products of 8 bits; None: it has no instruction, or none as wide as
+    its vectors of floats, which are quicker then."""
+    whole = target.lanes("int32")
+    return next((row for row in QUADS if row.lanes == whole and row.serves(target)), None)
 
 
 def dot_instruction(target: Target, dtype: str, lanes: int, data: str) -> TensorIntrin | None:
@@ -31,4 +33,4 @@ def dot_instruction(target: Target, dtype: str, lanes: int, data: str) -> Tensor
 
 @cache
 def _of_row(row: Quads, words: bool) -> TensorIntrin:
-    return quad_dot(row.lanes, row.data, words, "quads", {row.needs: row.step})
+    return quad_dot(row.lanes, row.data, words, row.name, {row.needs: row.step})
