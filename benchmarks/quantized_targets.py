@@ -2,9 +2,9 @@
 
     python benchmarks/quantized_targets.py "llvm -mcpu=haswell" "llvm -mcpu=skylake-avx512" --models resnet50
 
-The models of ``models.py`` are quantized as in ``quantized.py``. A row gives the least CPU time of all runs, in
-milliseconds, of one thread, in turns, and float32's over that of 8 bits (bar: 1). CPU time is what a busy machine
-disturbs least.
+The models of ``models.py`` are quantized as in ``quantized.py``. A row gives the least CPU time of all runs,
+in milliseconds, of one thread, in turns, and float32's over that of 8 bits (bar: 1). CPU time is what a busy
+machine disturbs least.
 """
 
 from __future__ import annotations

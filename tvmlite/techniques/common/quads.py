@@ -32,9 +32,9 @@ Step: TypeAlias = Callable[[e.Expr, e.Expr, e.Expr], e.Expr]
 class Quads:
     """A way to add four products of bytes to each of ``lanes`` sums of int32.
 
-    ``name`` is the instruction's. ``needs`` are the instruction sets, LLVM's names with commas between. ``data`` is the dtype of the first
-    operand, uint8 or int8; the second is int8. ``step`` does it. ``spare`` is how many registers it takes
-    beside one for each operand, where these are kept in another form.
+    ``name`` is the instruction's, ``needs`` are the instruction sets, LLVM's names with commas between.
+    ``data`` is the dtype of the first operand, uint8 or int8; the second is int8. ``step`` does it. ``spare``
+    is how many registers it takes beside one for each operand, where these are kept in another form.
     """
 
     name: str
