@@ -27,7 +27,7 @@ from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
 from tvmlite.techniques.blocked_conv.thread_partition import by_rows, pad_by_rows
-from tvmlite.techniques.common.dot import is_paired, machine_of, pair_product
+from tvmlite.techniques.common.dot import is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_TURNS,
@@ -208,7 +208,7 @@ def _packed_tile(
     one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
     height = 1 if one_row else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
-    machine = machine_of(group.target, anchor)
+    machine = group.target.machine
     if _unrolls_window(group, anchor):
         machine = replace(machine, vector_registers=machine.vector_registers - SPARE)
     along = product(extent_of(a) for a in pixels) if pixelwise else width

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tvmlite.core.techniques import code_table
-from tvmlite.machine.machine import Machine
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates.group import Group, extent_of, number
@@ -58,15 +57,6 @@ def multiplies_bytes(target: Target, data: str, weight: str) -> bool:
 def is_paired(anchor: ComputeOp) -> bool:
     """Whether ``anchor`` takes its operands in pairs, or in fours."""
     return bool(dict(anchor.attrs).get("paired"))
-
-
-def machine_of(target: Target, anchor: ComputeOp) -> Machine:
-    """The machine that a register tile of ``anchor`` is chosen for: that of ``target``, with fewer registers
-    where its instructions take some for themselves."""
-    found = quads_of(target) if is_paired(anchor) and anchor.output(0).dtype == "int32" else None
-    if found is None or not found.spare:
-        return target.machine
-    return replace(target.machine, vector_registers=target.machine.vector_registers - found.spare)
 
 
 def tile_by_tile(anchor: ComputeOp) -> bool:

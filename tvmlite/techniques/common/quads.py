@@ -33,8 +33,7 @@ class Quads:
     """A way to add four products of bytes to each of ``lanes`` sums of int32.
 
     ``name`` is the instruction's, ``needs`` are the instruction sets, LLVM's names with commas between.
-    ``data`` is the dtype of the first operand, uint8 or int8; the second is int8. ``step`` does it. ``spare``
-    is how many registers it takes beside one for each operand, where these are kept in another form.
+    ``data`` is the dtype of the first operand, uint8 or int8; the second is int8. ``step`` does it.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Quads:
     lanes: int
     data: str
     step: Step
-    spare: int = 0
 
     def serves(self, target: Target) -> bool:
         """Whether ``target`` has the instructions, and uses vectors that are as wide."""

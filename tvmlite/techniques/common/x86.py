@@ -42,19 +42,15 @@ def _by_pairs(instruction: str) -> Step:
     return step
 
 
-_PAIRS_SPARE = 2
-"""Registers beside the operands, for halves and products. With 16 registers 3 and 4 are slower in products of
-matrices and little quicker in convolutions, none is slower in those."""
-
 QUADS = (
     Quads("vpdpbusd", "avx512vnni", 16, "uint8", called("llvm.x86.avx512.vpdpbusd.512")),
-    Quads("pmaddwd", "avx512bw", 16, "uint8", _by_pairs("llvm.x86.avx512.pmaddw.d.512"), _PAIRS_SPARE),
+    Quads("pmaddwd", "avx512bw", 16, "uint8", _by_pairs("llvm.x86.avx512.pmaddw.d.512")),
     Quads("vpdpbusd", "avxvnni", 8, "uint8", called("llvm.x86.avx512.vpdpbusd.256")),
     Quads("vpdpbusd", "avx512vnni,avx512vl", 8, "uint8", called("llvm.x86.avx512.vpdpbusd.256")),
-    Quads("pmaddwd", "avx2", 8, "uint8", _by_pairs("llvm.x86.avx2.pmadd.wd"), _PAIRS_SPARE),
+    Quads("pmaddwd", "avx2", 8, "uint8", _by_pairs("llvm.x86.avx2.pmadd.wd")),
     Quads("vpdpbusd", "avxvnni", 4, "uint8", called("llvm.x86.avx512.vpdpbusd.128")),
     Quads("vpdpbusd", "avx512vnni,avx512vl", 4, "uint8", called("llvm.x86.avx512.vpdpbusd.128")),
-    Quads("pmaddwd", "sse2", 4, "uint8", _by_pairs("llvm.x86.sse2.pmadd.wd"), _PAIRS_SPARE),
+    Quads("pmaddwd", "sse2", 4, "uint8", _by_pairs("llvm.x86.sse2.pmadd.wd")),
 )
 """The best first. (``pmaddubsw``, of twice as many products, saturates.)"""
 

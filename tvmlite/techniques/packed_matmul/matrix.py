@@ -16,13 +16,12 @@ from tvmlite.te.templates.tile import (
     RegisterTile,
     Shared,
     candidates,
-    register_tile,
     tail_of,
     tile_for,
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.common.dot import is_paired, machine_of, pair_product, tile_by_tile
+from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_COLUMN_TILES,
@@ -201,12 +200,12 @@ def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> Register
     dtype = anchor.output(0).dtype
     *batch, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
     together = dict(anchor.attrs).get("together", 1)
-    vectors = max(1, block // group.target.lanes(dtype))
     if together > 1:
         best = RegisterTile(rows or 1, together)
     else:
         shared = Shared(threads, product(batch))
-        best = register_tile(rows, blocks, vectors, machine_of(group.target, anchor), rows is None, shared)
+        best = tile_for(group.target, dtype, block, rows, blocks, rows is None, shared)
+    vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))
     sizes = [(-1, wide, high) for _, wide, _, high in made if wide % together == 0]
     wide, high = group.tile(rows, sizes, (-1, best.blocks, best.rows))
