@@ -1,4 +1,5 @@
-"""Try random computes under random schedules, or random graphs of open sizes; print what goes wrong."""
+"""Try random computes under random schedules, or random graphs, of open sizes or quantized; print what goes
+wrong."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.fuzz.quantized import case as quantized_case
 from tvmlite.fuzz.run import case, report
 from tvmlite.fuzz.run.run import KINDS, Counts, Finding, fuzz
 from tvmlite.fuzz.run.shrink import failure_of, shrink
@@ -29,8 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=KINDS,
         default=KINDS[0],
-        help="computes under random schedules with both code generators, or graphs of operators over extents "
-        "that are open, at several sizes (default: schedules)",
+        help="computes under random schedules with both code generators, graphs of operators over extents "
+        "that are open, at several sizes, or quantized graphs on several processors (default: schedules)",
     )
     parser.add_argument("--seed", type=int, help="decides all cases (default: a fresh one, which is printed)")
     parser.add_argument("--n", type=int, default=300, help="how many cases (default: 300)")
@@ -63,14 +65,14 @@ def main(options: argparse.Namespace) -> int:
     _Line.wipe()
     for finding in [] if counts.interrupted else _distinct(counts.findings):
         _report(seed, finding, backends, patience)
-    print(report.families(counts) if options.kind == "symbolic" else report.table(counts))
+    print(report.table(counts) if options.kind == "schedules" else report.families(counts))
     return 130 if counts.interrupted else 1 if counts.findings else 0
 
 
 def _shown(kind: str, seed: int, index: int) -> str:
     """The program of a case, or its graph and the sizes it is run at."""
-    if kind == "symbolic":
-        made = symbolic_case.make(seed, index)
+    if kind != "schedules":
+        made = (symbolic_case if kind == "symbolic" else quantized_case).make(seed, index)
         return "\n".join((str(made.module), *("# at " + symbolic_case.named(run) for run in made.runs)))
     return case.make(seed, index).program.text()
 

@@ -33,7 +33,7 @@ def table(counts: Counts) -> str:
 
 
 def families(counts: Counts) -> str:
-    """The same of graphs over symbolic extents, by the family of their operators."""
+    """The same of graphs, by the family of their operators."""
     lines = [f"{'operators':<24}{'graphs':>7}{'wrong':>7}"]
     lines += [f"{name:<24}{counts.tags[name]:>7}{counts.wrong_tags[name]:>7}" for name in sorted(counts.tags)]
     lines.append("")

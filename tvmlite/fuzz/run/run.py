@@ -16,8 +16,9 @@ BLOCK = 12
 """Cases a worker is given at once; their C code is one compilation."""
 
 
-KINDS = ("schedules", "symbolic")
-"""What can be tried: computes under random schedules, or graphs of operators over symbolic extents."""
+KINDS = ("schedules", "symbolic", "quantized")
+"""What can be tried: computes under random schedules, graphs of operators over symbolic extents, or quantized
+graphs."""
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,18 @@ from typing import Any
 from tvmlite.core.errors import TvmliteError
 from tvmlite.fuzz.expected.check import Job, Refused, Wrong, check_legal, prepare, run_native, run_together
 from tvmlite.fuzz.program import Program
+from tvmlite.fuzz.quantized import case as quantized_case
+from tvmlite.fuzz.quantized.check import check as check_quantized
+from tvmlite.fuzz.quantized.check import targets
 from tvmlite.fuzz.run import case
 from tvmlite.fuzz.symbolic import case as symbolic_case
 from tvmlite.fuzz.symbolic.check import check as check_symbolic
 from tvmlite.te.tensor import tensor as t
 
 C_TARGETS = ("c -vector-bits=512", "c -vector-bits=256", "c")
+
+C_SHARE = 8
+"""One in so many quantized graphs is compiled in C."""
 
 
 class Worker:
@@ -81,6 +87,8 @@ class Worker:
             facts: dict[str, Any] = {}
             if kind == "symbolic":
                 facts |= _outcome(partial(self.symbolic, seed, index, facts))
+            elif kind == "quantized":
+                facts |= _outcome(partial(self.quantized, seed, index, backends, facts))
             else:
                 jobs: list[Job] = []
                 facts |= _outcome(partial(self.schedule, seed, index, backends, facts, jobs))
@@ -105,6 +113,14 @@ class Worker:
             facts["elements"] = facts["compared"] = check_symbolic(made)
         except TvmliteError as error:
             raise Refused(error.message) from error
+
+    def quantized(self, seed: int, index: int, backends: Sequence[str], facts: dict[str, Any]) -> None:
+        """One quantized graph, as ``symbolic``; one in ``C_SHARE`` in C too, whose compilers are slow."""
+        made = quantized_case.make(seed, index)
+        facts["tags"] = list(made.kinds)
+        self.say(index=index, stage="compile", **facts)
+        chosen = [name for name in backends if name != "c" or backends == ["c"] or index % C_SHARE == 0]
+        facts["elements"] = facts["compared"] = check_quantized(made, targets(chosen))
 
     def schedule(
         self, seed: int, index: int, backends: Sequence[str], facts: dict[str, Any], jobs: list[Job]

@@ -1,0 +1,1 @@
+"""Random quantized graphs, as quantizers write them, held against bounds that float64 gives."""

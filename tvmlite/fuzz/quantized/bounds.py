@@ -1,0 +1,222 @@
+"""What a quantized graph may come to: the least and the greatest of each element, by float64 arithmetic.
+
+Compilers may round a float32 otherwise than the graph says: scales are folded into one, sums of floats are
+those of whole numbers. Each operator therefore adds a few roundings of its terms to what it may be off by.
+What is rounded to steps is one code nearly everywhere, and either of two beside a tie. So whole numbers are
+compared exactly, but where floats decide.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
+from tvmlite.relay.ir.types import Binding, evaluate_attrs
+
+ROUNDINGS = 2.0**-21
+"""How far an operator's result may be off, of its terms: four roundings of float32."""
+
+SUMMED = 2.0**-20
+"""The same of sums and products of many terms, of the sum of their magnitudes."""
+
+CURVED = 2.0**-19
+"""The same of transcendental functions, in float32 by polynomials of a few units in the last place."""
+
+LEAST_OF_GELU = -0.7517915
+"""Where gelu has its minimum: it falls before and rises behind."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Each element is at least that of ``low``, at most that of ``high``; floats are in float64."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Halfway between both."""
+        return (self.low + self.high) / 2
+
+    @property
+    def radius(self) -> np.ndarray:
+        """How far both are from the middle."""
+        return (self.high - self.low) / 2
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The greatest magnitude of each element."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def wider(self, by: np.ndarray | float) -> Bounds:
+        """``by`` lower and higher."""
+        return Bounds(self.low - by, self.high + by)
+
+
+Reference: TypeAlias = Callable[..., Any]
+Rule: TypeAlias = Callable[..., Bounds]
+
+
+def bounds(module: Module, arguments: Sequence[np.ndarray], binding: Binding) -> list[Bounds]:
+    """Of each result of ``module``'s main, a tensor or a tuple of them, on ``arguments``; ``binding`` gives
+    named dimensions values."""
+    main = module.main
+    known: dict[Expr, Any] = {p: _exact(a) for p, a in zip(main.params, arguments, strict=True)}
+    for node in postorder(main.body):
+        assert isinstance(node, Expr)
+        if node not in known:
+            known[node] = _of(node, known, binding)
+    made = known[main.body]
+    return made if isinstance(made, list) else [made]
+
+
+def _exact(value: np.ndarray) -> Bounds:
+    wide = value.astype(np.float64) if value.dtype.kind == "f" else value
+    return Bounds(wide, wide)
+
+
+def _of(node: Expr, known: dict[Expr, Any], binding: Binding) -> Any:
+    match node:
+        case Constant(data):
+            return _exact(data)
+        case Tuple(fields):
+            return [known[one] for one in fields]
+    assert isinstance(node, Call), node
+    row, attrs = operators.get(str(node.op)), evaluate_attrs(node.attrs, binding)
+    concrete = node if attrs is node.attrs else dataclasses.replace(node, attrs=attrs)
+
+    def reference(*arrays: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(row.reference(concrete, *arrays))
+
+    given = known[node.args[0]] if row.num_inputs is None else [known[one] for one in node.args]
+    return RULES.get(row.name, _rising)(concrete, reference, *given)
+
+
+def _rising(call: Call, reference: Reference, *given: Bounds) -> Bounds:
+    """An operator that does not fall in any argument: what selects, joins, limits or averages."""
+    low, high = reference(*(one.low for one in given)), reference(*(one.high for one in given))
+    if low.dtype.kind != "f":
+        return Bounds(low, high)
+    return _rounded(Bounds(low, high))
+
+
+def _rounded(made: Bounds) -> Bounds:
+    return made.wider(made.largest * ROUNDINGS)
+
+
+def _curved(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    made = Bounds(reference(data.low), reference(data.high))
+    return made.wider(CURVED * np.maximum(made.largest, 1e-2))
+
+
+def _gelu(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    ends = reference(data.low), reference(data.high)
+    least = reference(np.clip(LEAST_OF_GELU, data.low, data.high))
+    made = Bounds(np.minimum(least, np.minimum(*ends)), np.maximum(*ends))
+    return made.wider(CURVED * np.maximum(data.largest, 1e-2))
+
+
+def _added(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
+    made = Bounds(reference(one.low, other.low), reference(one.high, other.high))
+    return made.wider(_magnitudes(one, other) * ROUNDINGS)
+
+
+def _subtracted(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
+    made = Bounds(reference(one.low, other.high), reference(one.high, other.low))
+    return made.wider(_magnitudes(one, other) * ROUNDINGS)
+
+
+def _magnitudes(one: Bounds, other: Bounds) -> np.ndarray:
+    return one.largest + other.largest
+
+
+def _bias_added(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
+    made = Bounds(reference(one.low, other.low), reference(one.high, other.high))
+    return made.wider(reference(one.largest, other.largest) * ROUNDINGS)
+
+
+def _multiplied(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
+    ends = [reference(a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
+    return _rounded(Bounds(np.minimum.reduce(ends), np.maximum.reduce(ends)))
+
+
+def _negated(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    return Bounds(reference(data.high), reference(data.low))
+
+
+def _magnitude(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    inside = np.clip(0.0, data.low, data.high)
+    return Bounds(reference(inside), data.largest)
+
+
+def _product(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
+    """A sum of products of terms of both: matrices, convolutions."""
+    middle = reference(one.middle, other.middle)
+    radius = reference(one.largest, other.radius) + reference(one.radius, other.largest)
+    terms = reference(one.largest, other.largest)
+    return Bounds(middle, middle).wider(radius + SUMMED * terms)
+
+
+def _summed(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    made = Bounds(reference(data.low), reference(data.high))
+    return made.wider(SUMMED * reference(data.largest))
+
+
+def _softmax(call: Call, reference: Reference, data: Bounds) -> Bounds:
+    """Each element rises with its own and falls with the others."""
+    greatest = data.high.max(axis=call["axis"], keepdims=True)
+    low, high = np.exp(data.low - greatest), np.exp(data.high - greatest)
+    lows, highs = (x.sum(axis=call["axis"], keepdims=True) for x in (low, high))
+    made = Bounds(low / (highs - high + low), high / (lows - low + high))
+    return made.wider(CURVED * np.maximum(made.high, 1e-6))
+
+
+def _to_steps(call: Call, reference: Reference, data: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
+    """Both codes where the quotient is a tie, but for roundings."""
+    step, point = (_along(call, one.low.astype(np.float64), data.low.ndim) for one in (scale, zero))
+    low, high = data.low / step, data.high / step
+    slack = np.maximum(np.abs(low), np.abs(high)) * ROUNDINGS
+    least, most = dtypes.limits(call["out_dtype"])
+    ends = np.ceil(low - slack - 0.5) + point, np.floor(high + slack + 0.5) + point
+    return Bounds(*(np.clip(end, least, most).astype(np.int64) for end in ends))
+
+
+def _from_codes(call: Call, reference: Reference, codes: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
+    step, point = (_along(call, one.low.astype(np.float64), codes.low.ndim) for one in (scale, zero))
+    return _rounded(Bounds((codes.low - point) * step, (codes.high - point) * step))
+
+
+def _along(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
+    if parameter.size == 1:
+        return parameter.reshape(())
+    return parameter.reshape(-1, *(1,) * (rank - 1 - call["axis"] % rank))
+
+
+PRODUCTS = ("nn.dense", "nn.matmul", "nn.batch_matmul", "nn.conv1d", "nn.conv2d", "nn.conv3d")
+
+RULES: dict[str, Rule] = {
+    "add": _added,
+    "nn.bias_add": _bias_added,
+    "subtract": _subtracted,
+    "multiply": _multiplied,
+    "negative": _negated,
+    "abs": _magnitude,
+    "nn.gelu": _gelu,
+    "nn.softmax": _softmax,
+    "qnn.quantize": _to_steps,
+    "qnn.dequantize": _from_codes,
+    **dict.fromkeys(("sigmoid", "tanh", "exp"), _curved),
+    **dict.fromkeys(PRODUCTS, _product),
+    **dict.fromkeys(("mean", "sum", "nn.global_avg_pool2d", "image.resize2d"), _summed),
+    **dict.fromkeys((f"nn.avg_pool{rank}d" for rank in (1, 2, 3)), _summed),
+}
+"""Of operators that fall somewhere, or whose terms may be larger than the result; other ones rise."""
