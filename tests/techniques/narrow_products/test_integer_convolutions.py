@@ -200,3 +200,56 @@ def test_four_bytes_of_a_word_are_multiplied_at_once() -> None:
 
     assert "vpdpbusd" in text
     assert "words" in text
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=haswell", "c"])
+@pytest.mark.parametrize(
+    ("channels", "outputs", "groups", "left"),
+    [(32, 32, 2, 2), (32, 64, 4, 4), (32, 32, 8, 2), (12, 32, 4, 1), (24, 16, 2, 1), (16, 32, 16, 2)],
+)
+def test_groups_that_are_too_narrow_are_several_in_one(
+    channels: int, outputs: int, groups: int, left: int, target: str
+) -> None:
+    """Whole vectors of outputs and fours of inputs in each; the sums are those of the groups as they were."""
+    data = var("q", (2, channels, 7, 6), "uint8")
+    weight = rng.integers(-127, 128, (outputs, channels // groups, 3, 3)).astype("int8")
+    scales = rng.uniform(0.001, 0.01, outputs).astype("float32")
+    weights = dequantized(constant(weight), scales, np.zeros(outputs), axis=0)
+    made = make("nn.conv2d", dequantized(data, STEP, 117), weights, padding=(1,) * 4, groups=groups)
+    after = integer_products(QUADS)(module(data, made))
+    (convolution,) = convolutions(after)
+    assert (convolution["groups"], convolution["out_dtype"]) == (left, "int32")
+
+    codes = rng.integers(0, 256, (2, channels, 7, 6)).astype("uint8")
+    wide = np.pad(codes.astype(np.int64) - 117, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    wide = wide.reshape(2, groups, channels // groups, 9, 8)
+    parts = weight.astype(np.int64).reshape(groups, outputs // groups, channels // groups, 3, 3)
+    sums = np.zeros((2, groups, outputs // groups, 7, 6))
+    for y, x in np.ndindex(7, 6):
+        sums[..., y, x] = np.einsum("ngihw,goihw->ngo", wide[..., y : y + 3, x : x + 3], parts)
+    expected = sums.reshape(2, outputs, 7, 6) * (scales.astype(np.float64) * STEP)[:, None, None]
+    np.testing.assert_allclose(compile(after, target=target)(codes), expected, rtol=4 * 2.0**-24)
+
+
+@pytest.mark.parametrize(
+    ("channels", "outputs", "groups", "kernel"),
+    [(64, 64, 16, 1), (48, 48, 16, 3), (24, 24, 4, 3), (32, 64, 32, 1)],
+)
+def test_groups_that_take_too_many_zeros_stay_floats(
+    channels: int, outputs: int, groups: int, kernel: int
+) -> None:
+    data = var("q", (1, channels, 6, 6), "uint8")
+    weight = rng.integers(-127, 128, (outputs, channels // groups, kernel, kernel)).astype("int8")
+    weights = dequantized(constant(weight), np.float32(0.01), 0)
+    before = module(data, make("nn.conv2d", dequantized(data, STEP, 3), weights, groups=groups))
+
+    assert integer_products(QUADS)(before) is before
+
+
+def test_vectors_of_grouped_outputs_are_multiplied_four_bytes_at_once() -> None:
+    data = var("q", (1, 64, 12, 12), "uint8")
+    weights = dequantized(constant(rng.integers(-9, 9, (64, 4, 3, 3)).astype("int8")), STEP, 0)
+    made = make("nn.conv2d", dequantized(data, STEP, 3), weights, padding=(1,) * 4, groups=16)
+    target = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"
+
+    assert "vpdpbusd" in compile(module(data, made), target=target).source("loops")

@@ -167,11 +167,14 @@ def quad_block(node: Expr, target: Target) -> int:
             lanes = multiplies_quads(target)
             if not multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype)):
                 return 0
-            if tensor_type_of(node).dtype != "int32" or node["groups"] != 1 or spatial_rank(data) is None:
+            if tensor_type_of(node).dtype != "int32" or spatial_rank(data) is None:
                 return 0
             if weight.shape[0] < lanes or target.lanes("int32") % lanes:
                 return 0
-            return min(4 * QUAD, -(-weight.shape[1] // QUAD) * QUAD)
+            (outputs, inputs), groups = weight.shape[:2], node["groups"]
+            if groups > 1 and (inputs % QUAD or outputs % (groups * target.lanes("int32"))):
+                return 0
+            return min(4 * QUAD, -(-inputs * groups // QUAD) * QUAD)
     return 0
 
 

@@ -9,6 +9,7 @@ terms at a time, exactly, from a quarter of the bytes. Sums of floats have no la
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -24,6 +25,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import through_views
 from tvmlite.techniques.common.dot import quads_of
+from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.narrow_products.quantized import (
     CONVOLUTIONS,
     EXACT,
@@ -36,6 +38,10 @@ from tvmlite.techniques.narrow_products.quantized import (
     scaled_sums,
 )
 
+MOST_TOGETHER, MOST_OF_POINTS = 8, 2
+"""How many groups may be one, of windows and of single places. Those of bytes are so much quicker than of
+floats, as chains of convolutions in groups of 4 to 16 channels were measured, zeros and all."""
+
 MOST_TERMS = (2**31 - 1) // (255 * 255)
 """Terms of a sum of products of bytes, less their zero points, that int32 holds."""
 
@@ -45,14 +51,15 @@ def integer_products(target: Target) -> Callable[[Module], Module]:
 
     def integer_products(module: Module) -> Module:
         main = module.main
-        found = quads_of(target)
-        body = rewrite(main.body, partial(_as_integers, sign=found.data)) if found else main.body
+        found, lanes = quads_of(target), target.lanes("int32")
+        rule = partial(_as_integers, sign=found.data if found else "", lanes=lanes)
+        body = rewrite(main.body, rule) if found else main.body
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return integer_products
 
 
-def _as_integers(node: Expr, sign: str) -> Expr:
+def _as_integers(node: Expr, sign: str, lanes: int) -> Expr:
     """``node``, a product of quantized rows and quantized weights or the sum of one and its bias, as one of
     bytes, data of dtype ``sign``."""
     match node:
@@ -61,7 +68,7 @@ def _as_integers(node: Expr, sign: str) -> Expr:
         case Call("nn.dense", (data, weight)):
             return _product(node, data, weight, 0, sign)
         case Call(op=str() as name, args=(data, weight)) if name in CONVOLUTIONS:
-            return _convolution(node, data, weight, CONVOLUTIONS[name], sign)
+            return _convolution(node, data, weight, CONVOLUTIONS[name], sign, lanes)
         case Call("add" | "nn.bias_add", (data, bias)):
             return _with_bias(node, data, bias)
     return node
@@ -110,8 +117,11 @@ def _product(node: Call, data: Expr, weight: Expr, axis: int, sign: str) -> Expr
     return _shaped_as(scaled_sums(sums, scale), node)
 
 
-def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str) -> Expr:
-    """A convolution of one group, or a depthwise one, its borders filled up with the data's zero point.
+def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lanes: int) -> Expr:
+    """A convolution of quantized data, its borders filled up with the data's zero point.
+
+    Groups of fewer outputs than ``lanes``, or of inputs that are not in fours, are several in one: what is in
+    another group is multiplied by 0.
 
     Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
     each lane by its own weight, and have no such instruction for bytes.
@@ -124,9 +134,15 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str) -> 
         return node
     rows, kernel, scale = found
     depthwise = node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
-    if (node["groups"] != 1 and not depthwise) or (depthwise and _largest(kernel) > EXACT):
+    if depthwise and _largest(kernel) > EXACT:
         return node
+    sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(-1, *(1,) * rank)
     attrs, codes, span = dict(node.attrs), rows.codes, node.span
+    if not depthwise:
+        joined = _groups_together(kernel.shape, node["groups"], lanes)
+        if joined is None:
+            return node
+        kernel, attrs["groups"] = _with_zeros(kernel, node["groups"], joined), node["groups"] // joined
     attrs["out_dtype"] = "float32" if depthwise else "int32"
     if not same_shape(tensor_type_of(codes).shape, tensor_type_of(data).shape):
         codes = make("reshape", codes, newshape=tensor_type_of(data).shape, span=span)
@@ -137,9 +153,31 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str) -> 
         codes = make("nn.pad", codes, pad_width=widths, pad_value=float(rows.zero.reshape(())), span=span)
         attrs["padding"] = (0,) * (2 * rank)
     made = Call(node.op, (codes, Constant(kernel, span)), canonical(attrs), span)
-    along = (-1, *(1,) * rank)
-    sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(along)
-    return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(along))
+    return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(sums.shape))
+
+
+def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | None:
+    """How many of ``groups`` must be one for whole vectors of outputs and whole fours of inputs; None where
+    that takes too many."""
+    if groups == 1:
+        return 1
+    outputs, inputs = shape[0] // groups, shape[1]
+    most = MOST_TOGETHER if math.prod(shape[2:]) > 1 else MOST_OF_POINTS
+    counts = (count for count in range(1, min(groups, most) + 1) if groups % count == 0)
+    fits = (n for n in counts if outputs * n % lanes == 0 and (inputs * n % QUAD == 0 or n == groups))
+    return next(fits, None)
+
+
+def _with_zeros(kernel: np.ndarray, groups: int, joined: int) -> np.ndarray:
+    """``kernel`` of ``groups`` as that of groups of ``joined`` each."""
+    if joined == 1:
+        return kernel
+    outputs, inputs, *window = kernel.shape
+    made = np.zeros((groups // joined, joined, outputs // groups, joined, inputs, *window), kernel.dtype)
+    parts = kernel.reshape(groups // joined, joined, outputs // groups, inputs, *window)
+    for own in range(joined):
+        made[:, own, :, own] = parts[:, own]
+    return made.reshape(outputs, joined * inputs, *window)
 
 
 def _read_ends(
