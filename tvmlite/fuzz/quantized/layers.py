@@ -82,7 +82,7 @@ def _scale(value: Expr) -> np.ndarray | None:
 def dense(graph: Graph, value: Expr) -> Expr | None:
     """Rows by a constant weight, in either order of its axes."""
     rnd, shape = graph.rnd, graph.shape(value)
-    if len(shape) < 2 or shape[-1] > 400:
+    if len(shape) < 2 or shape[-1] > 400 or len(shape) - 1 not in graph.fixed_axes(value):
         return None
     depth, units = shape[-1], rnd.choice((1, 5, 16, 24, 40))
     if rnd.random() < 0.5:

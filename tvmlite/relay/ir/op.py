@@ -27,7 +27,7 @@ from tvmlite.te.templates.anchors import ELEMENTWISE, Anchor
 
 __all__ = [
     "OPERATORS", "REQUIRED", "Fuse", "Operator", "Rounding", "at_least", "check_attributes", "choice",
-    "defaults", "get", "is_known", "is_view", "make", "names", "operator",
+    "defaults", "get", "is_homogeneous", "is_known", "is_view", "make", "names", "operator",
 ]  # fmt: skip
 
 
@@ -79,6 +79,8 @@ class Operator:
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
     - ``rounding``: how often its floats are rounded.
     - ``fills``: some elements of the result are none of the arguments', as zeros beside a triangle are.
+    - ``homogeneous``: the result is scaled, but for rounding, if all arguments that are floats are, by one
+      number above 0.
     - ``may_stop``: a run may end at it, where what it assumes does not hold.
     - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
       numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
@@ -102,6 +104,7 @@ class Operator:
     view: bool = False
     rounding: Rounding = Rounding.MANY
     fills: bool = False
+    homogeneous: bool = False
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
 
@@ -124,6 +127,7 @@ def operator(
     view: bool = False,
     rounding: Rounding = Rounding.MANY,
     fills: bool = False,
+    homogeneous: bool = False,
     may_stop: bool = False,
     evaluated: Callable[..., Attrs] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -165,6 +169,7 @@ def operator(
             view,
             rounding,
             fills,
+            homogeneous,
             may_stop,
             evaluated,
         )
@@ -192,6 +197,13 @@ def is_view(node: object) -> bool:
     return (
         isinstance(node, Call) and isinstance(node.op, str) and is_known(node.op) and OPERATORS[node.op].view
     )
+
+
+def is_homogeneous(node: object) -> bool:
+    """Whether ``node`` is a call of an operator whose result is scaled if its arguments are."""
+    if not isinstance(node, Call) or not isinstance(node.op, str):
+        return False
+    return is_known(node.op) and OPERATORS[node.op].homogeneous
 
 
 def fuse_class(node: object) -> Fuse | None:

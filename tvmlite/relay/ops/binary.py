@@ -42,6 +42,7 @@ def _register(
     rounding: Rounding = Rounding.MANY,
     wanted: Dtypes = NUMBERS,
     is_bool: bool = False,
+    homogeneous: bool = False,
 ) -> None:
     """The operator ``name`` of two tensors of one dtype, which is one of ``wanted``.
 
@@ -59,7 +60,15 @@ def _register(
 
     reference = answer if is_bool else quietly(function)
 
-    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST, doc=doc, rounding=rounding)
+    @operator(
+        name,
+        infer=infer,
+        reference=reference,
+        fuse=Fuse.BROADCAST,
+        doc=doc,
+        rounding=rounding,
+        homogeneous=homogeneous,
+    )
     def apply(call: Call, lhs: Tensor, rhs: Tensor) -> Tensor:
         shape = broadcast_shapes(lhs.shape, rhs.shape, name)
 
@@ -100,6 +109,12 @@ def _integer_power_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 for _name, _row in {
     "add": ("``lhs + rhs``.", lambda a, b: a + b, np.add, Rounding.ONCE),
     "subtract": ("``lhs - rhs``.", lambda a, b: a - b, np.subtract, Rounding.ONCE),
+    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, Rounding.ONCE, ANY),
+    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, Rounding.ONCE, ANY),
+}.items():
+    _register(_name, *_row, homogeneous=True)
+
+for _name, _row in {
     "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply, Rounding.ONCE),
     "divide": (
         "``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
@@ -127,8 +142,6 @@ for _name, _row in {
         _by_kind(_integer_power, lambda a, b: intrinsic("pow", a, b)),
         _by_kind(_integer_power_numpy, np.power),
     ),
-    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, Rounding.ONCE, ANY),
-    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, Rounding.ONCE, ANY),
 }.items():
     _register(_name, *_row)
 
@@ -213,7 +226,7 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
     return np.where(condition != 0, x, y)
 
 
-@broadcast("where", rounding=Rounding.ONCE, infer=_where_type, reference=_where_numpy)
+@broadcast("where", rounding=Rounding.ONCE, infer=_where_type, reference=_where_numpy, homogeneous=True)
 def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
     """``x`` where ``condition`` is true (or not zero), else ``y``, broadcast together."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
@@ -234,6 +247,7 @@ def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     infer=along_axis_type("bias"),
     reference=_bias_numpy,
     attrs={"axis": 1},
+    homogeneous=True,
 )
 def bias_add(call: Call, i: Indices, data: Tensor, bias: Tensor) -> e.Expr:
     """``x + bias[c]``, ``c`` the index along ``axis``."""

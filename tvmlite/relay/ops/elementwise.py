@@ -104,13 +104,21 @@ _register_test("isinf", np.isinf, False, "Whether each element is an infinity.")
 _register_test("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
 
 
-@elemwise("negative", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.negative))
+@elemwise(
+    "negative",
+    rounding=Rounding.ONCE,
+    infer=data_type(NUMBERS),
+    reference=quietly(np.negative),
+    homogeneous=True,
+)
 def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``-x``; the zero's sign changes too."""
     return e.Sub(e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype), data[i])
 
 
-@elemwise("abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs))
+@elemwise(
+    "abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs), homogeneous=True
+)
 def absolute(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The magnitude; the least integer, which has none in its type, stays."""
     return data[i] if dtypes.is_unsigned(data.dtype) else e.Call("abs", (data[i],), data.dtype)
@@ -226,7 +234,13 @@ def _relu_numpy(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, np.zeros((), x.dtype))
 
 
-@elemwise("nn.relu", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(_relu_numpy))
+@elemwise(
+    "nn.relu",
+    rounding=Rounding.ONCE,
+    infer=data_type(NUMBERS),
+    reference=quietly(_relu_numpy),
+    homogeneous=True,
+)
 def relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``max(x, 0)``."""
     return e.Max(data[i], e.const(0, data.dtype))
@@ -243,6 +257,7 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     infer=data_type(FLOAT),
     reference=_leaky_numpy,
     attrs={"alpha": 0.01},
+    homogeneous=True,
 )
 def leaky_relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha * x``."""

@@ -225,4 +225,5 @@ for _rank in (1, 2, 3):
         schedule=anchors.POOL,
         doc=_POOLING.format("mean", _rank) + "With ``count_include_pad`` padding counts as elements of 0.\n",
         open_attrs=("pool_size",),
+        homogeneous=True,
     )(avg_pool_compute(_rank))

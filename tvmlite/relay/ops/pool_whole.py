@@ -60,7 +60,7 @@ def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
 
 
-@_whole("nn.global_avg_pool2d", reference=global_avg_numpy)
+@_whole("nn.global_avg_pool2d", reference=global_avg_numpy, homogeneous=True)
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each plane."""
     total = _planes(data, reducers.sum, "plane_sum")
@@ -146,7 +146,7 @@ def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
 
 
-@_adaptive("nn.adaptive_avg_pool2d", reference=adaptive_numpy(np.mean))
+@_adaptive("nn.adaptive_avg_pool2d", reference=adaptive_numpy(np.mean), homogeneous=True)
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each region."""
     work = sum_dtype(data.dtype) if dtypes.is_float(data.dtype) else "float32"

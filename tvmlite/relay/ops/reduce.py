@@ -115,7 +115,7 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
     return reference
 
 
-@_reduction("sum", infer=_reduced(NUMBERS), reference=_numpy(np.sum, wide=True))
+@_reduction("sum", infer=_reduced(NUMBERS), reference=_numpy(np.sum, wide=True), homogeneous=True)
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
@@ -162,7 +162,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(total / np.float64(count)).astype(data.dtype)
 
 
-@_reduction("mean", infer=_reduced(NUMBERS), reference=_mean_numpy)
+@_reduction("mean", infer=_reduced(NUMBERS), reference=_mean_numpy, homogeneous=True)
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])

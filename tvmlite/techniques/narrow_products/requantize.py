@@ -17,7 +17,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
-from tvmlite.relay.ir.op import Fuse, fuse_class, is_view, make
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_homogeneous, is_view, make
 from tvmlite.relay.ir.types import same_shape
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of
@@ -29,12 +29,6 @@ from tvmlite.techniques.narrow_products.quantized import (
     scaled_sums,
     selects,
 )
-
-HOMOGENEOUS = frozenset(
-    ("add", "subtract", "nn.bias_add", "nn.relu", "nn.leaky_relu", "negative")
-    + ("maximum", "minimum", "mean", "sum")
-)
-"""Operators of floats whose result is scaled if all their arguments are, by one number above 0."""
 
 MOST_DEPTH = 32
 """How many operators deep what is rounded is scaled: in deeper formulas a division is little."""
@@ -176,13 +170,9 @@ def _scaled(value: Expr, step: np.float32, readers: Readers, depth: int = MOST_D
             inner = _scaled(data, step, readers, depth - 1)
             limits = {k: float(np.float32(value[k]) / step) for k in ("a_min", "a_max")}
             return None if inner is None else Call(value.op, (inner,), canonical(limits), value.span)
-    if value.op in HOMOGENEOUS or is_view(value) or selects(value) or _is_average(value):
+    if is_homogeneous(value) or is_view(value) or selects(value):
         made = [_scaled(arg, step, readers, depth - 1) if is_float(arg) else arg for arg in value.args]
         if any(arg is None for arg in made):
             return None
         return Call(value.op, tuple(made), value.attrs, value.span)  # type: ignore[arg-type]
     return None
-
-
-def _is_average(value: Call) -> bool:
-    return str(value.op).startswith("nn.") and "avg_pool" in str(value.op)
