@@ -253,3 +253,30 @@ def test_vectors_of_grouped_outputs_are_multiplied_four_bytes_at_once() -> None:
     target = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"
 
     assert "vpdpbusd" in compile(module(data, made), target=target).source("loops")
+
+
+def test_what_selects_elements_selects_codes() -> None:
+    """A channel shuffle, as a reshape, a transposition and a reshape, and a part of the rows."""
+    data = var("q", (1, 6, 9, 8), "uint8")
+    value = make("reshape", dequantized(data, STEP, 117), newshape=(1, 2, 3, 9, 8))
+    value = make("reshape", make("transpose", value, axes=(0, 2, 1, 3, 4)), newshape=(1, 6, 9, 8))
+    value = make("strided_slice", value, begin=(1,), end=(8,), strides=(1,), axes=(2,))
+    weights = dequantized(constant(WEIGHT), SCALES, np.zeros(len(WEIGHT)), axis=0)
+    after = integer_products(QUADS)(module(data, make("nn.conv2d", value, weights, padding=(1,) * 4)))
+    (made,) = convolutions(after)
+    assert made["out_dtype"] == "int32"
+
+    codes = rng.integers(0, 256, (1, 6, 9, 8)).astype("uint8")
+    shuffled = codes.reshape(1, 2, 3, 9, 8).transpose(0, 2, 1, 3, 4).reshape(1, 6, 9, 8)[:, :, 1:8]
+    expected = exact(shuffled, 117, 1)
+    np.testing.assert_allclose(interpret(after, [codes]), expected, rtol=4 * 2.0**-24)
+    np.testing.assert_allclose(compile(after)(codes), expected, rtol=4 * 2.0**-24)
+
+
+def test_elements_that_are_filled_in_are_no_codes() -> None:
+    data = var("q", (1, 6, 9, 8), "uint8")
+    value = make("trilu", dequantized(data, STEP, 117), k=0)
+    weights = dequantized(constant(WEIGHT), SCALES, np.zeros(len(WEIGHT)), axis=0)
+    before = module(data, make("nn.conv2d", value, weights))
+
+    assert integer_products(QUADS)(before) is before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
-from tvmlite.relay.ir.types import Shape
+from tvmlite.relay.ir.types import Shape, same_shape
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import is_float, through_views
 
@@ -42,15 +43,35 @@ class Quantized:
 
 
 def quantized(value: Expr) -> Quantized | None:
-    """What ``value`` is dequantized of; through views, if that has one scale for all."""
-    match base := through_views(value):
+    """What ``value`` is dequantized of; through views and what selects elements, such as a transposition, if
+    that has one scale for all."""
+    selecting: list[Call] = []
+    base = through_views(value)
+    while selects(base):
+        assert isinstance(base, Call)
+        selecting.append(base)
+        base = through_views(base.args[0])
+    match base:
         case Call("qnn.dequantize", (codes, scale, zero)):
             parts = known(scale), known(zero)
             if parts[0] is None or parts[1] is None:
                 return None
             found = Quantized(codes, parts[0], parts[1], base["axis"])
-            return found if base is value or found.is_uniform else None
+            if base is value:
+                return found
+            return _selected(found, selecting) if found.is_uniform else None
     return None
+
+
+def _selected(found: Quantized, selecting: Sequence[Call]) -> Quantized:
+    """The codes that ``selecting``, the last first, choose of those ``found``."""
+    codes = found.codes
+    for one in reversed(selecting):
+        shape = tensor_type_of(one.args[0]).shape
+        if not same_shape(tensor_type_of(codes).shape, shape):
+            codes = make("reshape", codes, newshape=shape, allowzero=True, span=one.span)
+        codes = Call(one.op, (codes, *one.args[1:]), one.attrs, one.span)
+    return Quantized(codes, found.scale, found.zero, found.axis)
 
 
 def known(value: Expr) -> np.ndarray | None:
