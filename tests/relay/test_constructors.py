@@ -51,7 +51,12 @@ def _operator_examples() -> dict[str, list[dict[str, Any]]]:
     for path in sorted((Path(__file__).parent / "ops").glob("examples_*.py")):
         for name, attrs, inputs, *_ in runpy.run_path(str(path))["EXAMPLES"]:
             names = op.get(name).argument_names
-            variables = [_variable(given, f"x{k}") for k, given in enumerate(inputs)]
+            variables = [
+                [_variable(one, f"x{k}_{place}") for place, one in enumerate(given)]
+                if isinstance(given, list)
+                else _variable(given, f"x{k}")
+                for k, given in enumerate(inputs)
+            ]
             if op.get(name).num_inputs is None:
                 variables = [variables]
             found.setdefault(name, []).append({**dict(zip(names, variables, strict=True)), **attrs})

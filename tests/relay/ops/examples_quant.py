@@ -97,3 +97,29 @@ EXAMPLES += [
     ("qnn.batch_matmul", {}, ["uint8(2, 3, n)", "int8(2, 4, n)", *ZEROS]),
     ("qnn.batch_matmul", {}, ["int8(2, 3, 5)", "int8(2, 4, 5)", *ZEROS]),
 ]
+
+TWO = [
+    ["uint8(2, 3) in 0..255", "uint8(2, n) in 0..255"],
+    ["float32() in 0.02..0.03", "float32(1) in 0.02..0.03"],
+]
+FLOATS = ["float32(2, 3) in -4..4", *VECTOR]
+
+EXAMPLES += [
+    *(
+        (
+            "qnn.concatenate",
+            {"axis": axis},
+            [*TWO, ["int32()", "int32(1)"], "float32() in 0.02..0.03", "int32()"],
+        )
+        for axis in (1, -1)
+    ),
+    *(
+        ("qnn.simulated_quantize", {"out_dtype": kind}, FLOATS)
+        for kind in ("int8", "uint8", "int32", "disable")
+    ),
+    *(("qnn.simulated_dequantize", {"in_dtype": kind}, FLOATS) for kind in ("int8", "uint8", "disable")),
+    *(
+        ("qnn.contrib_dense_pack", {"weight_layout": layout, "units": 13}, [BYTES, weight, *ZEROS])
+        for layout, weight in (("NC8n", "int8(2, 3, 8)"), ("NC16n", "uint8(1, 3, 16)"))
+    ),
+]

@@ -9,7 +9,7 @@ The examples stand in ``examples_*.py`` beside this file, in ``EXAMPLES``: tuple
 - optionally options: ``dims`` (the value of each dimension; 4 unless said), ``tolerance`` (relative to the
   largest magnitude of the result; of floats 1e-5, 1e-12 or 2e-3 by their width unless said).
 
-A variadic operator gets the fields of its tuple as its inputs.
+A variadic operator gets the fields of its tuple as its inputs; a list among the inputs is a tuple.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ MARKED = [pytest.param(row, marks=[pytest.mark.slow] if row[3].get("slow") else 
 
 
 def _name_of(row: tuple[Any, ...]) -> str:
-    inputs = ", ".join(i if isinstance(i, str) else f"{i.dtype}{i.shape}" for i in row[2])
+    spread = [one for i in row[2] for one in (i if isinstance(i, list) else [i])]
+    inputs = ", ".join(i if isinstance(i, str) else f"{i.dtype}{i.shape}" for i in spread)
     return f"{row[0]}[{inputs}]"
 
 
@@ -70,16 +71,26 @@ class Example:
 
     def __init__(self, name: str, attrs: dict[str, Any], inputs: list[Any], options: dict[str, Any]) -> None:
         self.row = op.get(name)
-        self.types = [_type_of(i) for i in inputs]
-        arguments = [ir.Var(f"x{k}", t) for k, t in enumerate(self.types)]
+        self.spread = [one for i in inputs for one in (i if isinstance(i, list) else [i])]
+        self.types = [_type_of(i) for i in self.spread]
+        self.counts = [len(i) if isinstance(i, list) else None for i in inputs]
+        variables = [ir.Var(f"x{k}", t) for k, t in enumerate(self.types)]
+        arguments = [ir.Tuple(i) if isinstance(i, tuple) else i for i in self._grouped(variables)]
         variadic = self.row.num_inputs is None
         self.call = op.make(name, *([ir.Tuple(tuple(arguments))] if variadic else arguments), **attrs)
         dims = dims_of([t.shape for t in self.types]) + dims_of([v for _, v in self.call.attrs])
         given = options.get("dims", {})
         self.binding = {d: given.get(d.name, 4) for d in dict.fromkeys(dims)}
         random = np.random.default_rng(zlib.crc32(name.encode()))
-        self.arrays = [self._array(i, t, random) for i, t in zip(inputs, self.types, strict=True)]
+        self.arrays = [self._array(i, t, random) for i, t in zip(self.spread, self.types, strict=True)]
         self.tolerance = options.get("tolerance")
+
+    def _grouped(self, flat: list[Any]) -> list[Any]:
+        """What there is one of for each tensor, by argument: tuples where the operator takes them."""
+        rest = iter(flat)
+        return [
+            next(rest) if count is None else tuple(next(rest) for _ in range(count)) for count in self.counts
+        ]
 
     def _array(self, given: Any, type_: TensorType, random: np.random.Generator) -> np.ndarray:
         if isinstance(given, np.ndarray):
@@ -97,17 +108,17 @@ class Example:
         return random.integers(low, high, shape).astype(type_.dtype)
 
     def inferred(self) -> list[TensorType]:
-        result = self.row.infer(self.call, *self.types)
+        result = self.row.infer(self.call, *self._grouped(self.types))
         return list(result.fields) if isinstance(result, TupleType) else [result]
 
     def expected(self) -> list[np.ndarray]:
         concrete = ir.Call(self.call.op, self.call.args, evaluate_attrs(self.call.attrs, self.binding))
-        result = self.row.reference(concrete, *self.arrays)
+        result = self.row.reference(concrete, *self._grouped(self.arrays))
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
     def computed(self) -> list[np.ndarray]:
         inputs = [placeholder(t.shape, t.dtype, f"x{k}") for k, t in enumerate(self.types)]
-        made = self.row.compute(self.call, *inputs)
+        made = self.row.compute(self.call, *self._grouped(inputs))
         outputs = list(made) if isinstance(made, (list, tuple)) else [made]
         for tensor, type_ in zip(outputs, self.inferred(), strict=True):
             assert tensor.dtype == type_.dtype

@@ -193,6 +193,36 @@ def test_products_of_matrices(constant: bool) -> None:
     check(body, {x: data, w: weight}, expected.astype(np.int32))
 
 
+@pytest.mark.parametrize(
+    ("layout", "constant"),
+    [("NC16n", True), ("NC16n4c", True), ("NC8n", True), ("NC16n", False), ("NC8n", False)],
+)
+@pytest.mark.parametrize("kernel_zero", [0, 9])
+def test_products_by_packed_weights(layout: str, constant: bool, kernel_zero: int) -> None:
+    source = np.random.default_rng(3)
+    data, weight = whole(source, "uint8", 5, 12), whole(source, "int8", 24, 12)
+    block, together = (8, 1) if layout == "NC8n" else (16, 4 if layout.endswith("c") else 1)
+    blocks = -(-24 // block)
+    filled = np.zeros((blocks * block, 12), "int8")
+    filled[:24] = weight
+    packed = filled.reshape(blocks, block, 12 // together, together).transpose(0, 2, 1, 3)
+    packed = np.ascontiguousarray(packed if together > 1 else packed[..., 0])
+    expected = (data.astype(object) - 7) @ (weight.astype(object) - kernel_zero).T
+    given = {var("x", data): data} | ({} if constant else {var("w", packed): packed})
+    x, *rest = given
+    body = relay.qnn.contrib_dense_pack(
+        x,
+        relay.const(packed) if constant else rest[0],
+        zero(7),
+        zero(kernel_zero),
+        scale(0.1),
+        scale(0.1),
+        weight_layout=layout,
+        units=24,
+    )
+    check(body, given, expected.astype(np.int32))
+
+
 def test_a_transposed_convolution() -> None:
     source = np.random.default_rng(5)
     data, kernel = whole(source, "uint8", 1, 3, 5, 4), whole(source, "int8", 3, 6, 3, 3)
@@ -258,6 +288,71 @@ def test_leaky_relu(dtype: str) -> None:
         return low if v < 10 else moved
 
     check(body, {x: data}, clipped(each(element, data), dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_concatenation_moves_each_to_the_scale_of_the_result(dtype: str) -> None:
+    source = np.random.default_rng(4)
+    parts = [whole(source, dtype, 3, width) for width in (4, 1, 5)]
+    scales, zeros = (0.37, 0.11, 0.05), (3, -4 if dtype == "int8" else 4, 7)
+    expected = np.concatenate(
+        [
+            clipped(each(lambda x, s=s, z=z: requantized(x, s, z, 0.11, 5), one), dtype)
+            for one, s, z in zip(parts, scales, zeros, strict=True)
+        ],
+        axis=1,
+    )
+    given = {relay.var(f"x{n}", shape=one.shape, dtype=dtype): one for n, one in enumerate(parts)}
+    operands = list(given), list(map(scale, scales)), list(map(zero, zeros))
+    check(relay.qnn.concatenate(*operands, scale(0.11), zero(5), axis=1), given, expected)
+
+
+def test_concatenation_takes_scales_that_are_inputs_and_tuples_of_any_origin() -> None:
+    x = np.arange(12, dtype="uint8").reshape(2, 6) * 20
+    data, own = var("x", x), relay.var("scale", shape=(), dtype="float32")
+    halves = relay.split(data, indices_or_sections=2, axis=1)
+    body = relay.qnn.concatenate(halves, [own, scale(0.5)], [zero(0), zero(2)], scale(0.5), zero(2), axis=-1)
+    left = clipped(each(lambda v: requantized(v, 0.25, 0, 0.5, 2), x[:, :3]), "uint8")
+    check(body, {data: x, own: np.float32(0.25)}, np.concatenate([left, x[:, 3:]], 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"scales": [0.1]}, "2 tensors, 1 input_scales and 2 input_zero_points, expected as many of each"),
+        ({"scales": [0.1, -1.0]}, "input_scale 1 is -1.0, expected above 0"),
+        ({"zeros": [0, 300]}, "input_zero_point 1 is 300, which is no uint8: expected 0 to 255"),
+        ({"scales": 0.1}, r"argument 1 is Tensor\[\(\), float32\], expected a tuple of tensors"),
+    ],
+)
+def test_what_is_wrong_with_a_concatenation_is_said(change: dict[str, Any], text: str) -> None:
+    parts = {"scales": [0.1, 0.2], "zeros": [0, 1]} | change
+    scales = (
+        list(map(scale, parts["scales"])) if isinstance(parts["scales"], list) else scale(parts["scales"])
+    )
+    data = [relay.var(name, shape=(2, 3), dtype="uint8") for name in "ab"]
+    body = relay.qnn.concatenate(data, scales, list(map(zero, parts["zeros"])), scale(0.1), zero(0))
+    with pytest.raises(TvmliteError, match=rf"(?s)qnn.concatenate: {text}.*test_qnn.py"):
+        tvmlite.compile(relay.Function(data, body))
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits"),
+    [("int8", (-128, 127)), ("uint8", (0, 255)), ("int32", (-(2.0**31), 2.0**31)), ("disable", None)],
+)
+def test_simulated_quantization_gives_codes_as_floats(kind: str, limits: tuple[float, float] | None) -> None:
+    x = np.array([[-1e12, -3.3, -0.05], [0.05, 0.15, 40]], np.float32)
+    data, scales, zeros = var("x", x), (0.1, 0.1, 0.02), (3, 3, 0)
+    steps = np.rint(x / np.float32(scales)) + np.float32(zeros)  # type: ignore[arg-type]
+    expected = x if limits is None else np.clip(steps, *np.float32(limits))  # type: ignore[call-overload,arg-type]
+    made = relay.qnn.simulated_quantize(data, scale(*scales), zero(*zeros), axis=1, out_dtype=kind)
+    check(made, {data: x}, expected.astype(np.float32))
+
+    codes = np.array([[-9, 3, 7], [255, 0, -128]], np.float32)
+    data = var("x", codes)
+    reals = codes if limits is None else (codes - np.float32(zeros)) * np.float32(scales)  # type: ignore[arg-type]
+    made = relay.qnn.simulated_dequantize(data, scale(*scales), zero(*zeros), axis=1, in_dtype=kind)
+    check(made, {data: codes}, reals.astype(np.float32))
 
 
 def test_softmax_is_near_that_of_reals() -> None:
@@ -331,3 +426,12 @@ def test_what_is_wrong_is_said_with_the_operator(
 ) -> None:
     with pytest.raises(TvmliteError, match=rf"(?s)^qnn\.\w+: .*{message}.*test_qnn.py"):
         relay.type_of(function(*args, **attrs))
+
+
+def test_weights_in_fours_must_be_constant() -> None:
+    x, w = relay.var("x", shape=(2, 8), dtype="uint8"), relay.var("w", shape=(1, 2, 16, 4), dtype="int8")
+    body = relay.qnn.contrib_dense_pack(
+        x, w, zero(0), zero(0), scale(0.1), scale(0.1), weight_layout="NC16n4c", units=16
+    )
+    with pytest.raises(TvmliteError, match="weight_layout is NC16n4c, expected a constant weight"):
+        tvmlite.compile(relay.Function([x, w], body))

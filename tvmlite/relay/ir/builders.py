@@ -91,7 +91,8 @@ def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, A
 
 
 def _argument(row: op.Operator, position: int, value: Any, span: Span) -> Expr:
-    if row.num_inputs is None and isinstance(value, (tuple, list)):
+    takes_tuple = row.num_inputs is None or row.argument_names[position] in row.tuples
+    if takes_tuple and isinstance(value, (tuple, list)):
         return Tuple(tuple(_expr(row, index, field, span) for index, field in enumerate(value)), span)
     return _expr(row, position, value, span)
 

@@ -232,13 +232,25 @@ def _operator_call(node: Call) -> Type:
             raise TypeInferError(f"{row.name}: takes one tuple, given {show_type(types[0])}", _span(node))
         types = types[0].fields
     operators.check_attributes(row, node)
-    for position, type_ in enumerate(types):
-        if not isinstance(type_, TensorType):
-            raise TypeInferError(
-                f"{row.name}: argument {position} is {show_type(type_)}, expected a tensor", _span(node)
-            )
     _check_attributes(node, row)
-    return normal_type(row.infer(node, *types), row.name, node)
+    given = [_given(row, position, type_, node) for position, type_ in enumerate(types)]
+    return normal_type(row.infer(node, *given), row.name, node)
+
+
+def _given(
+    row: operators.Operator, position: int, type_: Type, node: Call
+) -> TensorType | tuple[TensorType, ...]:
+    """What the type relation of ``row`` gets for the type of one argument: tensors, or a tuple of them where
+    the operator takes one."""
+    is_tuple = row.num_inputs is not None and row.argument_names[position] in row.tuples
+    fields = type_.fields if is_tuple and isinstance(type_, TupleType) else (type_,)
+    tensors = tuple(one for one in fields if isinstance(one, TensorType))
+    if is_tuple != isinstance(type_, TupleType) or len(tensors) != len(fields):
+        expected = "a tuple of tensors" if is_tuple else "a tensor"
+        raise TypeInferError(
+            f"{row.name}: argument {position} is {show_type(type_)}, expected {expected}", _span(node)
+        )
+    return tensors if is_tuple else tensors[0]
 
 
 def _check_attributes(node: Call, row: operators.Operator) -> None:

@@ -74,6 +74,8 @@ class Operator:
     - ``open_attrs`` are the attributes in which a number may be a dimension: ``newshape``.
     - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
+    - ``tuples`` are the arguments of another operator that are relay Tuples; its functions get a tuple of
+      types, tensors or arrays for each.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
@@ -107,6 +109,7 @@ class Operator:
     homogeneous: bool = False
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
+    tuples: tuple[str, ...] = ()
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -130,6 +133,7 @@ def operator(
     homogeneous: bool = False,
     may_stop: bool = False,
     evaluated: Callable[..., Attrs] | None = None,
+    tuples: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
@@ -172,6 +176,7 @@ def operator(
             homogeneous,
             may_stop,
             evaluated,
+            tuples,
         )
         return compute
 

@@ -8,25 +8,35 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import op
-from tvmlite.relay.ir.nodes import Call, Constant
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops.common import Dtypes, agree, expect, fault, is_one
 
 BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
 
 
-def check_scale(call: Call, name: str, given: TensorType, extent: Dim = 1) -> None:
-    """Refuse a scale that is not float32, one number or ``extent``; a constant one must be above 0."""
+def check_scale(
+    call: Call, name: str, given: TensorType, extent: Dim = 1, argument: Expr | None = None
+) -> None:
+    """Refuse a scale that is not float32, one number or ``extent``; a constant one must be above 0.
+
+    ``argument`` is the one of that ``name``, which else the call has.
+    """
     _check_shape(call, name, given, extent, "float32")
-    value = known(call, name)
+    value = known(argument or argument_of(call, name))
     if value is not None and not (np.isfinite(value).all() and (value > 0).all()):
         raise fault(call, f"{name} is {value[~(np.isfinite(value) & (value > 0))][0]}, expected above 0")
 
 
-def check_zero_point(call: Call, name: str, given: TensorType, dtype: str, extent: Dim = 1) -> None:
-    """Refuse a zero point that is not int32, one number or ``extent``; a constant one is a ``dtype``."""
+def check_zero_point(
+    call: Call, name: str, given: TensorType, dtype: str, extent: Dim = 1, argument: Expr | None = None
+) -> None:
+    """Refuse a zero point that is not int32, one number or ``extent``; a constant one is a ``dtype``.
+
+    ``argument`` is as that of ``check_scale``.
+    """
     _check_shape(call, name, given, extent, "int32")
-    value, (low, high) = known(call, name), dtypes.limits(dtype)
+    value, (low, high) = known(argument or argument_of(call, name)), dtypes.limits(dtype)
     if value is not None and value.size and (value.min() < low or value.max() > high):
         wrong = value[(value < low) | (value > high)][0]
         raise fault(call, f"{name} is {wrong}, which is no {dtype}: expected {low} to {high}")
@@ -41,10 +51,14 @@ def _check_shape(call: Call, name: str, given: TensorType, extent: Dim, dtype: s
         agree(call, f"the extent of {name}", given.shape[0], extent)
 
 
-def known(call: Call, name: str) -> np.ndarray | None:
-    """The argument ``name`` as a vector, if it is constant."""
+def argument_of(call: Call, name: str) -> Expr | None:
+    """The argument ``name`` of ``call``."""
     names = op.get(str(call.op)).argument_names
-    argument = call.args[names.index(name)] if len(call.args) == len(names) else None
+    return call.args[names.index(name)] if len(call.args) == len(names) else None
+
+
+def known(argument: Expr | None) -> np.ndarray | None:
+    """The elements of ``argument`` as a vector, if it is constant."""
     return argument.data.reshape(-1) if isinstance(argument, Constant) else None
 
 

@@ -14,7 +14,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import conv, conv_transpose, windows
-from tvmlite.relay.ops.common import along_axis, expect
+from tvmlite.relay.ops.common import along_axis, expect, fault
 from tvmlite.relay.ops.qnn_parameters import BYTES, check_scale, check_zero_point
 from tvmlite.relay.ops.qnn_written_out import along, binary, cast, minus, number, reshaped, written_out
 
@@ -230,16 +230,66 @@ def dense(
             "nn.dense", ("units",), 0, call, (data, weight), (input_zero_point, kernel_zero_point)
         )
     values, zeros = known
-    data, zero = _as_uint8(data, input_zero_point)
-    span = call.span
-    made: Expr = make("nn.dense", data, Constant(values, span), out_dtype="int32", units=units, span=span)
+    sums = values.sum(1, dtype=np.int32) - zeros * values.shape[1]
+    return _rows_of_bytes("nn.dense", ("units",), call, (data, input_zero_point), known, sums)
+
+
+def _rows_of_bytes(
+    name: str,
+    attrs: tuple[str, ...],
+    call: Call,
+    rows: tuple[Expr, Expr],
+    weight: tuple[np.ndarray, np.ndarray],
+    sums: np.ndarray,
+) -> Expr:
+    """Rows of uint8 by a constant weight of int8, both with their zero points, which come off the sums;
+    ``sums`` are those of the weight's columns, less their zero points."""
+    span, (values, zeros) = call.span, weight
+    data, zero = _as_uint8(*rows)
+    named = {key: call[key] for key in attrs}
+    made: Expr = make(name, data, Constant(values, span), out_dtype="int32", span=span, **named)
     if not (isinstance(zero, Constant) and not zero.data.any()):
-        sums = values.sum(1, dtype=np.int32) - zeros * values.shape[1]
         made = binary("subtract", made, _times_known(reshaped(zero, (1,)), sums, (-1,), span))
     if zeros.any():
         total = make("sum", cast(data, "int32"), axis=(-1,), keepdims=True, span=span)
         made = binary("subtract", made, _times_known(total, zeros, (-1,), span))
     return made
+
+
+_PACKED = ("units", "weight_layout")
+
+
+@written_out(
+    "qnn.contrib_dense_pack",
+    infer=_product_type("nn.contrib_dense_pack", _PACKED, (-1, -1), ("data", "weight", *WEIGHT_NAMES[2:])),
+    reference=_product_numpy("nn.contrib_dense_pack", _PACKED, 0),
+    attrs={"weight_layout": "NC16n", "units": None, "out_dtype": "int32"},
+)
+def dense_pack(
+    call: Call,
+    data: Expr,
+    weight: Expr,
+    input_zero_point: Expr,
+    kernel_zero_point: Expr,
+    input_scale: Expr,
+    kernel_scale: Expr,
+) -> Expr:
+    """``qnn.dense`` by a weight whose columns are packed in blocks, of one zero point; in fours of rows, as
+    ``NC16n4c``, it must be constant, and its zero point too."""
+    if not (isinstance(weight, Constant) and isinstance(kernel_zero_point, Constant)):
+        if tensor_type_of(weight).ndim > 3:
+            raise fault(call, f"weight_layout is {call['weight_layout']}, expected a constant weight")
+        zeros = input_zero_point, kernel_zero_point
+        return _of_wide("nn.contrib_dense_pack", _PACKED, 0, call, (data, weight), zeros)
+    units = tensor_type_of(call).shape[-1]
+    assert isinstance(units, int)
+    found = _bytes_of(weight, kernel_zero_point, units)
+    assert found is not None
+    values, zeros = found
+    columns = values.sum(1, dtype=np.int32) if values.ndim == 3 else values.sum((1, 3), dtype=np.int32)
+    depth = values[0].size // columns.shape[1]
+    sums = columns.reshape(-1)[:units] - zeros * depth
+    return _rows_of_bytes("nn.contrib_dense_pack", _PACKED, call, (data, input_zero_point), found, sums)
 
 
 _BATCH_NAMES = ("x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale")

@@ -16,10 +16,10 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir import op
-from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Var, constant
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
-from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.te import expr as e
 
 Rule: TypeAlias = Callable[..., Expr]
@@ -35,6 +35,7 @@ def written_out(
     reference: Callable[..., Any],
     attrs: Mapping[str, Any] | None = None,
     parameters: Sequence[str] = (),
+    tuples: tuple[str, ...] = (),
 ) -> Callable[[Rule], Rule]:
     """Register the decorated rule as the operator ``name``."""
 
@@ -46,7 +47,7 @@ def written_out(
         compute.__doc__ = rule.__doc__
         compute.__module__ = rule.__module__
         columns = {"attrs": attrs, "parameters": parameters, "rounding": Rounding.STEPS}
-        operator(name, infer=infer, reference=reference, **columns)(compute)  # type: ignore[arg-type]
+        operator(name, infer=infer, reference=reference, tuples=tuples, **columns)(compute)  # type: ignore[arg-type]
         RULES[name] = rule
         return rule
 
@@ -55,9 +56,16 @@ def written_out(
 
 def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor:
     """The stages of what ``rule`` makes of ``call``."""
-    arguments = [Var(f"x{n}", TensorType(one.shape, one.dtype)) for n, one in enumerate(tensors)]
-    done: dict[Expr, te.Tensor] = dict(zip(arguments, tensors, strict=True))
-    body = rule(call, *arguments)
+    done: dict[Expr, Any] = {}
+
+    def argument(given: te.Tensor | Sequence[te.Tensor]) -> Expr:
+        if not isinstance(given, te.Tensor):
+            return Tuple(tuple(map(argument, given)))
+        made = Var(f"x{len(done)}", TensorType(given.shape, given.dtype))
+        done[made] = given
+        return made
+
+    body = rule(call, *map(argument, tensors))
     for node in postorder(body):
         assert isinstance(node, Expr)
         if node in done:
@@ -65,10 +73,13 @@ def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor
         if isinstance(node, Constant):
             assert node.data.ndim == 0
             done[node] = te.compute((), _scalar(node), name="constant")
+        elif isinstance(node, Tuple):
+            done[node] = [done[one] for one in node.fields]
         else:
             assert isinstance(node, Call)
-            made = op.get(str(node.op)).compute(node, *(done[one] for one in node.args))
-            done[node] = made
+            row = op.get(str(node.op))
+            given = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
+            done[node] = row.compute(node, *given)
     return done[body]
 
 
@@ -101,6 +112,15 @@ def saturated(value: Expr, dtype: str) -> Expr:
     """``value``, of int32, in ``dtype``, the nearest there is."""
     low, high = dtypes.limits(dtype)
     return cast(make("clip", value, a_min=low, a_max=high), dtype)
+
+
+def fields_of(value: Expr) -> tuple[Expr, ...]:
+    """The fields of a tuple."""
+    if isinstance(value, Tuple):
+        return value.fields
+    type_ = type_of(value)
+    assert isinstance(type_, TupleType)
+    return tuple(TupleGetItem(value, index) for index in range(len(type_.fields)))
 
 
 def number(value: float, dtype: str = "int32") -> Constant:

@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
 from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
@@ -41,7 +41,8 @@ def _canonical(node: Expr) -> Expr:
 def _placed(body: Expr, node: Call) -> Expr:
     """``body`` with the span of ``node``, which it replaces, and whose arguments stay; requantizations in it
     in plain operators."""
-    done: dict[Expr, Expr] = {one: one for one in node.args}
+    fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)
+    done: dict[Expr, Expr] = {one: one for one in (*node.args, *fields)}
 
     def finished(inner: Expr) -> Expr:
         if inner not in done:
