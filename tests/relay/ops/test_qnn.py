@@ -435,3 +435,20 @@ def test_weights_in_fours_must_be_constant() -> None:
     )
     with pytest.raises(TvmliteError, match="weight_layout is NC16n4c, expected a constant weight"):
         tvmlite.compile(relay.Function([x, w], body))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"bits": 3}, "bits is 3, expected 4 or 8"),
+        ({"block": 8}, r"scale is \(2, 3\), expected \(2, 2\)"),
+        ({"dtype": "uint8"}, "zero_point is uint8, expected int8, as the data are"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_refused(change: dict[str, Any], text: str) -> None:
+    dtype = change.pop("dtype", "int8")
+    data, points = relay.var("x", shape=(2, 12), dtype="int8"), relay.const(np.zeros((2, 3), dtype))
+    parts = relay.const(np.ones((2, 3), np.float32)), points
+    body = relay.qnn.contrib_dequantize_blocks(data, *parts, **{"axis": 1, "block": 4} | change)
+    with pytest.raises(TvmliteError, match=rf"qnn.contrib_dequantize_blocks: {text}"):
+        tvmlite.compile(relay.Function([data], body))

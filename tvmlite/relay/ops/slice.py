@@ -102,12 +102,11 @@ def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...
 def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
     """Start, stride and count on each axis of ``shape``."""
     axes, begin, end, strides = _given(call)
-    if not len(begin) == len(_several(call["end"])) == len(strides) or (
-        call["axes"] is None and len(begin) > len(shape)
-    ):
+    given = _several(call["end"])
+    if not len(begin) == len(given) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
         raise fault(
             call,
-            f"data is {show_shape(shape)}, begin is {show_shape(begin)}, end is {show_shape(end)}, "
+            f"data is {show_shape(shape)}, begin is {show_shape(begin)}, end is {show_shape(given)}, "
             f"strides are {show_shape(strides)}, expected one of each an axis",
         )
     if 0 in strides:

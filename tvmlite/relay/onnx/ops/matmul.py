@@ -12,6 +12,7 @@ from tvmlite.relay.ir.types import Dim, show_shape
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops.group_weights import group_product
 from tvmlite.relay.onnx.reading.registry import converter
 
 
@@ -51,6 +52,8 @@ def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
     if isinstance(b, Constant):
         weight = Constant(b.data.T, node.span)
         return node.make("nn.dense", a, weight, out_dtype=out_dtype)
+    if (made := group_product(node, a, b, units_first=False)) is not None:
+        return made
     lead, k = node.shape(a)[:-1], node.shape(a)[-1]
     flat = node.reshape(a, (node.product(lead), k))
     made = node.make("nn.matmul", flat, b, out_dtype=out_dtype)
@@ -107,6 +110,8 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
             _check_inner(node, data, weight)
             data = assume_shape(node, data, (node.shape(data)[0], weight.data.shape[1]))
         made = node.make("nn.dense", data, weight)
+    elif (grouped := _grouped_gemm(node, a, b, trans_a, trans_b)) is not None:
+        made = grouped
     else:
         made = node.make("nn.matmul", a, b, transpose_a=trans_a, transpose_b=trans_b)
     if alpha != 1.0:
@@ -116,6 +121,17 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     if beta != 1.0:
         c = node.multiply(c, node.const(_factor(node, beta, dtype), dtype))
     return node.add(made, c)
+
+
+def _grouped_gemm(node: OnnxNode, a: Expr, b: Expr, trans_a: bool, trans_b: bool) -> Expr | None:
+    """The product by a weight of few bits that stays so; None where ``b`` is none such."""
+    data = node.transpose(a, (1, 0)) if trans_a else a
+    depth = node.shape(b)[1 if trans_b else 0]
+    if not dims.equal(node.shape(data)[1], depth):
+        if isinstance(node.shape(data)[1], int):
+            return None
+        data = assume_shape(node, data, (node.shape(data)[0], depth))
+    return group_product(node, data, b, units_first=trans_b)
 
 
 def _factor(node: OnnxNode, value: float, dtype: str) -> float:

@@ -87,11 +87,34 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None
         factor, offset, axis = _parameters(node, data, scale, zero, kind)
         args = data, node.cast(factor, "float32"), node.cast(offset, "int32")
         return node.cast(node.make("qnn.dequantize", *args, axis=axis, out_dtype="float32"), out)
+    if (blocks := _constant_blocks(node, data, scale, zero)) is not None:
+        return node.cast(blocks, out)
     made = node.cast(data, "float32")
     if zero is not None and kind not in _WITHOUT_ZERO_POINT:
         # exact: both are integers of at most 16 bits, or zero is 0
         made = node.subtract(made, _spread(node, node.cast(zero, "float32"), data))
     return node.cast(node.multiply(made, _spread(node, node.cast(scale, "float32"), data)), out)
+
+
+def _constant_blocks(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr | None:
+    """Codes of 4 and 8 bits in blocks, all of them constant, as one operator: what multiplies with them may
+    leave them as they are. None where they are others."""
+    codes = {"int4": ("int8", 4), "uint4": ("uint8", 4), "int8": ("int8", 8), "uint8": ("uint8", 8)}
+    block, held = node.attr("block_size", 0), codes.get(node.dtype(data))
+    given = [data, scale, *([] if zero is None else [zero])]
+    if not block or held is None or not all(isinstance(one, Constant) for one in given):
+        return None
+    dtype, bits = held
+    axis = node.axis(node.attr("axis", 1), node.rank(data))
+    _check_blocks(node, node.shape(scale), node.shape(data), axis, block)
+    values, factors, *points = (one.data for one in given if isinstance(one, Constant))
+    points = points[0].astype(dtype) if points else np.zeros(factors.shape, dtype)
+    if points.shape != factors.shape:
+        node.bad(f"zero points {points.shape}, scales {factors.shape}, expected one shape")
+    if str(factors.dtype) not in ("float32", "float16"):
+        factors = factors.astype(np.float32)
+    args = (Constant(one, node.span) for one in (values.astype(dtype), factors, points))
+    return node.make("qnn.contrib_dequantize_blocks", *args, axis=axis, block=block, bits=bits)
 
 
 def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
@@ -106,17 +129,25 @@ def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
 def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: int) -> Expr:
     """One number a block as one an element of ``wanted``: each repeated ``block`` times along ``axis``."""
     shape = node.shape(value)
-    fits = len(shape) == len(wanted) and all(
-        dims.equal(a, dims.ceil_div(b, block) if k == axis else b)
-        for k, (a, b) in enumerate(zip(shape, wanted, strict=True))
-    )
-    if block < 1 or not fits:
-        node.bad(f"scales {show_shape(shape)} in blocks of {block} along axis {axis} of {show_shape(wanted)}")
+    _check_blocks(node, shape, wanted, axis, block)
     made = node.reshape(value, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
     made = node.broadcast_to(made, (*shape[: axis + 1], block, *shape[axis + 1 :]))
     whole = dims.simplify(shape[axis] * block)
     made = node.reshape(made, (*shape[:axis], whole, *shape[axis + 1 :]))
     return made if dims.equal(whole, wanted[axis]) else node.slice(made, [axis], [0], [wanted[axis]])
+
+
+def _check_blocks(node: OnnxNode, shape: Shape, wanted: Shape, axis: int, block: int) -> None:
+    fits = (
+        block > 0
+        and len(shape) == len(wanted)
+        and all(
+            dims.equal(a, dims.ceil_div(b, block) if k == axis else b)
+            for k, (a, b) in enumerate(zip(shape, wanted, strict=True))
+        )
+    )
+    if not fits:
+        node.bad(f"scales {show_shape(shape)} in blocks of {block} along axis {axis} of {show_shape(wanted)}")
 
 
 @converter("DynamicQuantizeLinear", since=11)
