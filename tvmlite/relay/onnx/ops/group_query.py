@@ -1,7 +1,8 @@
 """com.microsoft's GroupQueryAttention: fewer heads of keys and values than of queries, and a past.
 
-The past's keys and values are followed by the new ones: the outputs are as long as both together, as where
-past and present do not share a buffer.
+The past's keys and values are followed by the new ones. Where a model declares present and past to be of one
+length, they are one buffer, in which a step replaces its own rows (``update_in_place``); else outputs are as
+long as both together.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def group_query_attention(
             node.unsupported(f"a cache of dynamic width {half}")
         flag = "rotary_interleaved"
         q, k = (rotated(node, x, positions, cosines, sines, 2 * half, flag) for x in (q, k))
-    keys = _appended(node, past_key, k, start)
-    values = _appended(node, past_value, v, start)
+    keys = _appended(node, past_key, k, start, _is_one_buffer(node, 3, 1))
+    values = _appended(node, past_value, v, start, _is_one_buffer(node, 4, 2))
     scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
     seen = _seen(node, start, length, node.shape(keys)[2])
     made = _attended(node, node.multiply(q, scale), keys, values, seen, bias)
@@ -99,12 +100,35 @@ def _steps(node: OnnxNode, count: Dim, shape: tuple[Dim, ...]) -> Expr:
     return node.reshape(node.arange(count), shape)
 
 
-def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr:
-    """The past with the new rows after what each batch has seen; what then is over is 0."""
+def _is_one_buffer(node: OnnxNode, past: int, present: int) -> bool:
+    """Whether the model declares its input ``past`` of the node and its output ``present`` to be of one
+    length."""
+    given = (
+        dict(enumerate(node.proto.input)).get(past, ""),
+        dict(enumerate(node.proto.output)).get(present, ""),
+    )
+    graph = node.importer.proto.graph
+    declared = [
+        one.type.tensor_type.shape.dim[2]
+        for name, values in zip(given, (graph.input, graph.output), strict=True)
+        for one in values
+        if one.name == name and len(one.type.tensor_type.shape.dim) == 4
+    ]
+    if len(declared) < 2:
+        return False
+    one, other = ((extent.dim_param, extent.dim_value) for extent in declared)
+    return one == other and one != ("", 0)
+
+
+def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buffer: bool) -> Expr:
+    """The past with the new rows after what each batch has seen: in it, if it is ``one_buffer`` with the
+    result, else in one that is longer by them, where what is over is 0."""
     if past is None:
         return new
-    room = node.full(0, node.shape(new), node.dtype(new))
-    cache = node.many("concatenate", [past, room], axis=2)
+    cache = past
+    if not one_buffer:
+        room = node.full(0, node.shape(new), node.dtype(new))
+        cache = node.many("concatenate", [past, room], axis=2)
     first = node.reshape(start, node.shape(start)[:1])
     return node.make("tensor_scatter", cache, new, first, axis=2, mode="linear")
 
