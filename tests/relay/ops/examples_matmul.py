@@ -45,6 +45,14 @@ EXAMPLES = [
         for x, y in [("5, 3" if a else "3, 5", "4, 5" if b else "5, 4")]
     ),
     ("nn.batch_matmul", {"transpose_b": False}, ["float32(n, m, 3)", "float32(n, 3, m)"]),
+    *(
+        (
+            "nn.batch_matmul",
+            {"transpose_b": False, "out_dtype": "int32"},
+            [f"{left}(2, 3, k) in 0..127", f"{right}(2, k, 5) in 0..127"],
+        )
+        for left, right in (("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8"))
+    ),
     ("nn.batch_matmul", {}, ["float32(1, 2, k)", "float32(n, 3, k)"]),
     ("nn.batch_matmul", {}, ["float16(2, 2, 3)", "float16(1, 3, 3)"]),
 ]

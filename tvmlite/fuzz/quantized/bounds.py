@@ -201,7 +201,10 @@ def _along(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
     return parameter.reshape(-1, *(1,) * (rank - 1 - call["axis"] % rank))
 
 
-PRODUCTS = ("nn.dense", "nn.matmul", "nn.batch_matmul", "nn.conv1d", "nn.conv2d", "nn.conv3d")
+PRODUCTS = (
+    *("nn.dense", "nn.matmul", "nn.batch_matmul"),
+    *("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose"),
+)
 
 RULES: dict[str, Rule] = {
     "add": _added,

@@ -15,6 +15,7 @@ from tvmlite.relay.ir.types import Binding, Dim
 
 MAKERS: dict[str, tuple[int, Callable[[Graph, Expr], Expr | None]]] = {
     "convolution": (6, layers.convolution),
+    "transposed_convolution": (1, layers.transposed_convolution),
     "dense": (3, layers.dense),
     "product_of_two": (2, layers.product_of_two),
     "pooling": (2, layers.pooling),

@@ -73,9 +73,12 @@ class Graph:
         return made
 
     def codes(self, shape: Sequence[int], dtype: str) -> np.ndarray:
-        """Random codes, over the whole range or a part of it."""
+        """Random codes, over the whole range, a part of it, or its two ends, whose products are the largest."""
         low, high = limits_of(dtype)
-        if self.rnd.random() < 0.4:
+        kind = self.rnd.random()
+        if kind < 0.15:
+            return self.random.choice(np.array([low, high], dtype), tuple(shape))
+        if kind < 0.5:
             low, high = (low // 3, high // 3) if low else (high // 3, high // 2)
         return self.random.integers(low, high, tuple(shape), dtype=dtype, endpoint=True)
 
@@ -94,7 +97,8 @@ class Graph:
         return self.call("qnn.dequantize", codes, constant(self.scales(), "float32"), zero)
 
     def weight(self, shape: Sequence[int], axis: int) -> Expr:
-        """A constant, quantized by one scale or by one for each place along ``axis``; rarely of floats."""
+        """A constant, quantized by one scale or by one for each place along ``axis``; rarely of floats, or of
+        codes that are a parameter."""
         if self.rnd.random() < 0.06:
             return constant(np.asarray(self.random.standard_normal(tuple(shape)) / 4, np.float32))
         dtype, by_channel = self.rnd.choice(("int8", "int8", "uint8")), self.rnd.random() < 0.5
@@ -104,21 +108,34 @@ class Graph:
         if self.rnd.random() < 0.2:
             zero = zero + self.random.integers(-4, 5, zero.shape)
         parts = constant(self.scales(count), "float32"), constant(zero, dtype)
-        return self.call("qnn.dequantize", constant(self.codes(shape, dtype), dtype), *parts, axis=axis)
+        is_param = self.rnd.random() < 0.06
+        codes = self.param(shape, dtype) if is_param else constant(self.codes(shape, dtype), dtype)
+        return self.call("qnn.dequantize", codes, *parts, axis=axis)
 
     def rounded(self, value: Expr) -> Expr:
         """``value`` by 256 steps of a scale that fits, or of one that is in the graph already."""
         dtype = self.rnd.choice(BYTES)
         scale, zero = self.steps(value, dtype)
+        if self.rnd.random() < 0.06 and (axes := self.fixed_axes(value)):
+            return self._rounded_by_place(value, self.rnd.choice(axes), dtype)
         if self.rnd.random() < 0.25 and (others := self.dequantized()):
             other = self.rnd.choice(others)
             dtype, (scale, zero) = tensor_type_of(other.args[0]).dtype, other.args[1:]
         codes = self.call("qnn.quantize", value, scale, zero, out_dtype=dtype)
         return self.call("qnn.dequantize", codes, scale, zero)
 
+    def _rounded_by_place(self, value: Expr, axis: int, dtype: str) -> Expr:
+        """``value`` by steps of a scale and zero point for each place along ``axis``."""
+        pairs = [self.steps(value, dtype) for _ in range(self.shape(value)[axis])]
+        scale = constant(np.array([self.sample(one) for one, _ in pairs]), "float32")
+        zero = constant(np.array([self.sample(one) for _, one in pairs]), "int32")
+        codes = self.call("qnn.quantize", value, scale, zero, out_dtype=dtype, axis=axis)
+        return self.call("qnn.dequantize", codes, scale, zero, axis=axis)
+
     def dequantized(self) -> list[Call]:
         """The values that are dequantized by one scale."""
-        return [one for one in self.values if isinstance(one, Call) and one.op == "qnn.dequantize"]
+        found = [one for one in self.values if isinstance(one, Call) and one.op == "qnn.dequantize"]
+        return [one for one in found if self.sample(one.args[1]).size == 1]
 
     def steps(self, value: Expr, dtype: str) -> tuple[Expr, Expr]:
         """A scale and a zero point for ``value``, of its range, of more or of less."""
@@ -155,4 +172,6 @@ def argument(source: np.random.Generator, shape: tuple[int, ...], dtype: str) ->
         return source.integers(0, 2, shape).astype(bool)
     if dtypes.is_float(dtype):
         return np.asarray(source.standard_normal(shape), dtype)
+    if source.random() < 0.2:
+        return source.choice(np.array(limits_of(dtype), dtype), shape)
     return np.asarray(source.integers(*limits_of(dtype), shape, dtype=dtype, endpoint=True))

@@ -35,6 +35,21 @@ def convolution(graph: Graph, value: Expr) -> Expr | None:
     return _with_bias(graph, product, (value, weight), made, 1)
 
 
+def transposed_convolution(graph: Graph, value: Expr) -> Expr | None:
+    """A convolution whose windows are spread apart, along one axis or two."""
+    rnd, shape = graph.rnd, graph.shape(value)
+    rank = len(shape) - 2
+    if rank not in (1, 2) or not _is_image(graph, value) or math.prod(shape) > 4000:
+        return None
+    kernel = tuple(rnd.choice((1, 2, 3)) for _ in range(rank))
+    padding = tuple(1 if n == 3 and rnd.random() < 0.5 else 0 for n in kernel * 2)
+    made = rnd.choice((1, 5, 16))
+    weight = graph.weight((shape[1], made, *kernel), 1)
+    strides = tuple(rnd.choice((1, 2)) for _ in kernel)
+    product = graph.call(f"nn.conv{rank}d_transpose", value, weight, strides=strides, padding=padding)
+    return _with_bias(graph, product, (value, weight), made, 1)
+
+
 def _is_image(graph: Graph, value: Expr) -> bool:
     return set(graph.fixed_axes(value)) >= set(range(1, len(graph.shape(value))))
 
