@@ -73,7 +73,7 @@ class Graph:
         return made
 
     def codes(self, shape: Sequence[int], dtype: str) -> np.ndarray:
-        """Random codes, over the whole range, a part of it, or its two ends, whose products are the largest."""
+        """Random codes: of the whole range, a part of it, or its two ends, whose products are largest."""
         low, high = limits_of(dtype)
         kind = self.rnd.random()
         if kind < 0.15:

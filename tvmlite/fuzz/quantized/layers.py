@@ -72,6 +72,8 @@ def _with_bias(graph: Graph, made: Expr, of: tuple[Expr, Expr], count: int, axis
         return made
     count = 1 if rnd.random() < 0.1 else count
     scales = [_scale(one) for one in of]
+    if scales[0] is not None and scales[0].size > 1:
+        scales[0] = None
     bias: Expr = constant(np.asarray(graph.random.standard_normal(count), np.float32))
     if rnd.random() < 0.7 and all(scale is not None for scale in scales):
         scale = np.float32(scales[0]) * scales[1]  # type: ignore[operator]
