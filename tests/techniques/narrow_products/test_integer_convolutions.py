@@ -280,3 +280,19 @@ def test_elements_that_are_filled_in_are_no_codes() -> None:
     before = module(data, make("nn.conv2d", value, weights))
 
     assert integer_products(QUADS)(before) is before
+
+
+@pytest.mark.parametrize(("groups", "left"), [(8, 2), (32, 32), (2, 2)])
+def test_groups_of_integer_convolutions_are_several_in_one_too(groups: int, left: int) -> None:
+    data = var("q", (1, 32, 7, 6), "uint8")
+    weight = rng.integers(-127, 128, (32, 32 // groups, 3, 3)).astype("int8")
+    before = module(data, make("nn.conv2d", data, constant(weight), groups=groups, out_dtype="int32"))
+    after = integer_products(QUADS)(before)
+    (made,) = convolutions(after)
+    assert made["groups"] == left
+    assert (after is before) == (groups == left)
+
+    codes = rng.integers(0, 256, (1, 32, 7, 6)).astype("uint8")
+    expected = interpret(before, [codes])
+    np.testing.assert_array_equal(interpret(after, [codes]), expected)
+    np.testing.assert_array_equal(compile(after)(codes), expected)

@@ -129,6 +129,8 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
         return node
+    if isinstance(weight, Constant) and weight.data.dtype == np.int8:
+        return _of_wider_groups(node, data, weight, sign, lanes)
     found = _operands(node, data, weight, 0, sign)
     if found is None:
         return node
@@ -154,6 +156,18 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
         attrs["padding"] = (0,) * (2 * rank)
     made = Call(node.op, (codes, Constant(kernel, span)), canonical(attrs), span)
     return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(sums.shape))
+
+
+def _of_wider_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes: int) -> Call:
+    """``node``, perhaps a convolution of bytes, in groups of several of its own where these are too
+    narrow."""
+    groups, kernel = node["groups"], weight.data
+    joined = _groups_together(kernel.shape, groups, lanes)
+    kinds = tensor_type_of(data).dtype, tensor_type_of(node).dtype
+    if joined in (None, 1) or kinds != (sign, "int32"):
+        return node
+    attrs = canonical({**dict(node.attrs), "groups": groups // joined})
+    return Call(node.op, (data, Constant(_with_zeros(kernel, groups, joined), weight.span)), attrs, node.span)
 
 
 def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | None:
