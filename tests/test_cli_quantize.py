@@ -25,7 +25,7 @@ def data(folder: Path) -> np.ndarray:
 def test_a_model_is_quantized_and_the_library_run(tvmlite: Run, folder: Path, data: np.ndarray) -> None:
     np.savez(folder / "in.npz", **{"in/x:0": data[:4]})
 
-    words = ("--calibration", "min_max", "--report", "q.html")
+    words = ("--calibration", "min_max", "--report", "q.html", "--no-measure")
     done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
     run = tvmlite("run", "q.so", "--inputs", "in.npz", "--outputs", "out.npz")
 
@@ -51,6 +51,7 @@ def test_relay_text_and_json_are_written(tvmlite: Run, folder: Path) -> None:
         "--max-drop",
         "0.01",
         "--print-time",
+        "--no-measure",
     )
     done = tvmlite("quantize", "fixed.onnx", *words)
 
@@ -59,6 +60,34 @@ def test_relay_text_and_json_are_written(tvmlite: Run, folder: Path) -> None:
     report = json.loads((folder / "q.json").read_text())
     assert report["metric_before"] - report["metric_after"] <= 0.01
     assert len(report["latency"]) == 2
+
+
+@pytest.mark.usefixtures("data")
+def test_the_same_records_give_the_same_library(tvmlite: Run, folder: Path) -> None:
+    words = ("quantize", "conv.onnx", "--data", "images.npz", "--records", "q.jsonl", "--threads", "1")
+    rng = np.random.default_rng(0)
+    np.savez(folder / "images.npz", x=rng.standard_normal((8, 16, 9, 10)).astype(np.float32))
+
+    first = tvmlite(*words, "-o", "one.so")
+    written = (folder / "q.jsonl").read_text()
+    second = tvmlite(*words, "-o", "two.so")
+
+    assert (first.status, second.status) == (0, 0)
+    assert "int8 time" in first.out
+    assert "a run: " in first.out
+    assert len(written.splitlines()) == 2  # of the model and its layer
+    assert (folder / "q.jsonl").read_text() == written
+    assert first.out.replace("one.so", "two.so") == second.out
+    assert (folder / "one.so").read_bytes() == (folder / "two.so").read_bytes()
+
+
+@pytest.mark.usefixtures("data")
+def test_records_that_are_not_there_are_an_error_where_none_are_made(tvmlite: Run) -> None:
+    words = ("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so")
+    done = tvmlite(*words, "--no-measure", "--records", "q.jsonl")
+
+    assert done.status == 1
+    assert "--records q.jsonl: there is no such file" in done.err
 
 
 def test_dynamic_quantization_takes_no_data(tvmlite: Run) -> None:

@@ -27,6 +27,7 @@ HELP = "quantize an ONNX model to 8 bits"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
+    common.thread_option(parser)
     common.dims_option(parser)
     parser.add_argument(
         "--data", type=Path, help="typical inputs: an .npz of arrays by input name, or a folder of such"
@@ -63,6 +64,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--attention", action="store_true", help="quantize the products of attention, too")
     parser.add_argument("--keep-float", metavar="LAYER", nargs="+", default=[], help="names of layers")
+    parser.add_argument(
+        "--measure",
+        action=argparse.BooleanOptionalAction,
+        help="layers that are faster in float32 stay so, as timed here (default: if it can run the model)",
+    )
+    parser.add_argument(
+        "--records",
+        type=Path,
+        help="decisions, made before or now, and kernels' schedules, as tvmlite tune has them",
+    )
     parser.add_argument("--report", type=Path, help="write the report: quantized.html, or .json")
     parser.add_argument(
         "--print-time", action="store_true", help="time a run before and after, on random inputs"
@@ -81,6 +92,10 @@ def main(options: argparse.Namespace) -> int:
             "--data is missing: ranges are measured on typical inputs",
             hint="numpy.savez('calib.npz', NAME=array, ...) writes some dozen; or --mode dynamic",
         )
+    if options.records is not None and (options.measure is False or options.records.exists()):
+        files.readable(options.records, "--records", files.HOW_RECORDS)
+    files.writable(options.records, "--records")
+    common.set_threads(options)
     module = common.import_model(options)
     made = _quantized(options, module)
     print(made)
@@ -112,9 +127,19 @@ def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
         bias_correction=options.bias_correction,
         attention=options.attention,
         keep_float=options.keep_float,
+        measure=options.measure,
+        records=None if options.mode == "weight_only" else options.records,
+        compile_options={
+            "target": options.target,
+            "opt_level": options.opt_level,
+            "precision": options.precision,
+            "error_bound": options.error_bound,
+        },
         progress=progress,
     )
     progress.close()
+    if options.records is not None and not options.records.exists():
+        options.records = None  # nothing was decided
     if not options.print_time:
         return made
     seconds = _seconds(options, module), _seconds(options, made.module)

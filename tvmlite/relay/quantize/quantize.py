@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.core.provided import provided
 from tvmlite.relay.ir.attributes import describe, is_number, show
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module
 from tvmlite.relay.quantize.adjust.correct_bias import correct_bias
@@ -23,7 +24,16 @@ from tvmlite.relay.quantize.realize import quantize_realize
 from tvmlite.relay.quantize.report.page import page
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
 from tvmlite.relay.quantize.run import Compile, Progress, compiled, silent
-from tvmlite.relay.quantize.select import METRICS, Selection, below_floor, within_drop
+from tvmlite.relay.quantize.select import METRICS, Selection, below_floor, measured_metric, within_drop
+from tvmlite.relay.quantize.speed import (
+    FASTER_LAYERS,
+    Measure,
+    Plan,
+    Speed,
+    key_of,
+    with_conversion_spans,
+    with_spans,
+)
 from tvmlite.relay.quantize.weight_only import GROUP_QUANTIZED, weight_only
 
 MODES = ("static", "dynamic", "weight_only")
@@ -31,10 +41,14 @@ MODES = ("static", "dynamic", "weight_only")
 
 @dataclass(frozen=True)
 class QuantizedModule:
-    """``module``, quantized, to be compiled as any other, and the ``report`` of what was done."""
+    """``module``, quantized, to be compiled as any other, and the ``report`` of what was done.
+
+    ``records`` hold what was decided by measurement: given again, they give the same module.
+    """
 
     module: Module
     report: QuantizationReport
+    records: tuple[Any, ...] = ()
 
     def page(self, title: str = "Quantization") -> str:
         """The report as an HTML page, one file that loads nothing."""
@@ -60,6 +74,9 @@ class _Options:
     attention: bool
     max_drop: float | None
     min_snr: float | None
+    measure: bool | None
+    records: Any
+    compile_options: Mapping[str, Any]
 
     def shown(self) -> dict[str, str]:
         """The settings in words."""
@@ -95,10 +112,13 @@ def quantize(
     operators: Collection[str] = OPERATORS,
     keep_float: Iterable[str] = (),
     min_examples: int = LEAST_EXAMPLES,
-    compile: Compile = compiled,
+    measure: bool | None = None,
+    records: Any = None,
+    compile_options: Mapping[str, Any] | None = None,
+    compile: Compile | None = None,
     progress: Progress = silent,
 ) -> QuantizedModule:
-    """``module`` with its products, and what lies between them, in 8 bits.
+    """``module`` with its products, and what lies between them, in 8 bits where that is faster.
 
     The result is a float module in which tensors are rounded to steps: ``qnn.dequantize(qnn.quantize(x))``
     around unchanged operators. Compiling it makes integer kernels of that. Activations are uint8 with one
@@ -121,7 +141,17 @@ def quantize(
     says how good a model is, where ``run(inputs by name)`` gives its outputs; "top1" and "cosine" compare
     outputs on ``data`` with those in float32. The report names each layer, its precision and why.
 
-    ``compile`` makes of a module what runs it; by default it is compiled for this machine.
+    Layers stay in float32 as well if they are slower in 8 bits, conversions included: the compiled model is
+    timed kernel by kernel, in float32 and in 8 bits, in interleaved runs on the first of ``data``, and again
+    with those layers in float32; a run is never slower than in float32. What was decided is appended to
+    ``records``, a file, as ``tvmlite.tune``'s records are, or is in the result's ``records``. With records of
+    an equal model on the same machine nothing is timed: the same data and records give the same module.
+    ``measure=False`` times nothing, and quantizes all layers; ``measure=True`` makes an InputError of what
+    cannot be timed, which by default the report mentions. ``compile_options`` are those of
+    ``tvmlite.compile`` that the model is to be compiled with.
+
+    ``compile`` makes of a module what runs it; by default it is compiled for this machine. Layers are timed
+    with the default only.
     """
     if isinstance(module, Function):
         module = Module({"main": module})
@@ -130,7 +160,7 @@ def quantize(
     if mode == "weight_only":
         measured = {"max_drop": max_drop, "metric": metric, "min_snr": min_snr, "smooth": smooth}
         measured |= {"equalize": equalize, "bias_correction": bias_correction, "attention": attention}
-        measured |= {"keep_float": keep_float}
+        measured |= {"keep_float": keep_float, "measure": measure, "records": records}
         for name, value in measured.items():
             if value not in (None, False, (), []):
                 raise InputError(
@@ -144,13 +174,19 @@ def quantize(
     options = _checked(
         _Options(
             calibration, percentile, per_channel, mode, frozenset(operators), frozenset(keep_float), smooth,
-            equalize, bias_correction, attention, max_drop, min_snr,
+            equalize, bias_correction, attention, max_drop, min_snr, measure, records, compile_options or {},
         ),
         data, metric,
     )  # fmt: skip
     exact = prepare(module, attention)
     runs = [] if data is None else calibration_runs(exact, data, min_examples)
-    return _Quantization(exact, runs, options, metric, compile, progress).run(module)
+    if compile is not None and measure:
+        raise InputError(
+            "quantize: measure is True and compile is given", hint="what that gives has no kernels"
+        )
+    if compile is not None:
+        options = replace(options, measure=False)
+    return _Quantization(exact, runs, options, metric, compile or compiled, progress).run(module)
 
 
 def _weights_alone(module: Module, data: Any, bits: int, group: int) -> QuantizedModule:
@@ -193,6 +229,12 @@ def _checked(options: _Options, data: Any, metric: Metric | str | None) -> _Opti
             raise InputError(f"quantize: {name} is {show(value)}, expected a number")
     for name in sorted(options.operators - OPERATORS):
         raise InputError(f"quantize: operators has {name!r}; there are {', '.join(sorted(OPERATORS))}")
+    if options.measure not in (None, True, False):
+        raise InputError(f"quantize: measure is {show(options.measure)}, expected True, False or None")
+    if not isinstance(options.compile_options, Mapping):
+        raise InputError(
+            f"quantize: compile_options is {describe(options.compile_options)}, expected options by name"
+        )
     if metric is not None and not callable(metric) and metric not in METRICS:
         expected = ", ".join(map(repr, METRICS))
         raise InputError(f"quantize: metric is {show(metric)}, expected a function, or one of {expected}")
@@ -266,16 +308,21 @@ class _Quantization:
         if selection.kept:
             kept.update(selection.kept)
             marked = self._marked(base, kept, ranges, noise)
-        final = layers_of(marked)
-        if not final:
+        if not layers_of(marked):
             raise InputError(
                 "quantize: every layer stays in float32",
                 hint="give a lower min_snr, a larger max_drop, more data, or another calibration",
             )
+        speed = self._speed(base, kept, ranges, noise)
+        if speed.kept:
+            kept.update(speed.kept)
+            marked = self._marked(base, kept, ranges, noise)
+        final = layers_of(marked)
         made = replace(quantize_realize(marked), output_names=given.output_names, attrs=given.attrs)
+        made = made if final else given
         for name in layers.keys() - final.keys() - kept.keys():
             kept[name] = "nothing around it is in bytes"
-        rows = tuple(_row(name, call, kept, noise, ranges) for name, call in layers.items())
+        rows = tuple(_row(name, call, kept, noise, ranges, speed) for name, call in layers.items())
         report = QuantizationReport(
             rows,
             options.shown(),
@@ -283,9 +330,49 @@ class _Quantization:
             constant_bytes(made),
             self._output_noise(made),
             selection.before,
-            selection.after,
+            self._metric_after(selection, speed, made),
+            speed.latency,
+            speed.unknown,
         )
-        return QuantizedModule(made, report)
+        return QuantizedModule(made, report, speed.records)
+
+    def _speed(
+        self, base: Module, kept: Mapping[str, str], ranges: Mapping[str, Range], noise: Mapping[str, Noise]
+    ) -> Speed:
+        """Which of the layers that are not ``kept`` are faster in float32."""
+        options = self.options
+        if options.measure is False:
+            return Speed()
+        base = with_spans(base)
+        unfilled = quantize_annotate(base, kept.keys(), options.operators, options.per_channel)
+
+        def narrow(more: frozenset[str]) -> Module:
+            marked = self._marked(base, {**kept, **dict.fromkeys(more, "")}, ranges, noise)
+            return quantize_realize(with_conversion_spans(marked))
+
+        plan = Plan(
+            base,
+            tuple(layers_of(unfilled)),
+            "int8",
+            key_of(unfilled, options.mode, sorted(options.compile_options.items())),
+            narrow,
+            next(iter(self.runs), None),
+            self.exact if options.equalize or options.smooth is not None else None,
+        )
+        find: Measure = provided(FASTER_LAYERS)
+        return find(plan, options.records, options.compile_options, self.progress, options.measure is True)
+
+    def _metric_after(self, selection: Selection, speed: Speed, made: Module) -> float | None:
+        """The metric of what was made, which has more layers in float32 than those that were selected for
+        it."""
+        if selection.after is None or not speed.kept:
+            return selection.after
+        return measured_metric(self._metric(), self.compile(made))
+
+    def _metric(self) -> Metric:
+        metric = self.metric
+        assert metric is not None
+        return METRICS[metric](self.compile(self.exact), self.runs) if isinstance(metric, str) else metric
 
     def _marked(
         self, base: Module, kept: Mapping[str, str], ranges: Mapping[str, Range], noise: Mapping[str, Noise]
@@ -301,11 +388,8 @@ class _Quantization:
         options = self.options
         if self.metric is None or not layers_of(marked):
             return Selection({})
-        metric = self.metric
-        if isinstance(metric, str):
-            metric = METRICS[metric](self.compile(self.exact), self.runs)
         limit = float("inf") if options.max_drop is None else options.max_drop
-        return within_drop(marked, self.runs, metric, limit, self.compile, self.progress)
+        return within_drop(marked, self.runs, self._metric(), limit, self.compile, self.progress)
 
     def _output_noise(self, made: Module) -> float | None:
         if not self.runs:
@@ -320,19 +404,23 @@ def _row(
     kept: Mapping[str, str],
     noise: Mapping[str, Noise],
     ranges: Mapping[str, Range],
+    speed: Speed,
 ) -> LayerRow:
     marks = marks_read(call)
     weights = sum(mark.args[0].size for mark in marks if isinstance(mark.args[0], Constant))
     found = [ranges[mark["tensor"]] for mark in marks if mark["tensor"] in ranges]
     widest = max(found, key=lambda one: one.clipped, default=None)
+    time = speed.times.get(name)
     return LayerRow(
         name,
         str(call.op),
         "float32" if name in kept else "int8",
-        kept.get(name, ""),
+        kept.get(name, speed.remarks.get(name, "")),
         noise[name].snr if name in noise else None,
         None if widest is None else widest.clipped,
         None if widest is None else min(widest.low, 0.0),
         None if widest is None else max(widest.high, 0.0),
         weights,
+        None if time is None else time.exact,
+        None if time is None else time.narrow,
     )

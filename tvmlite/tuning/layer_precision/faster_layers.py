@@ -1,0 +1,181 @@
+"""What ``relay.quantize`` asks which layers to leave in float32: recorded decisions, or else measured
+ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.decision_records import DecisionRecord, latest
+from tvmlite.autotune.records.records import Record
+from tvmlite.core import VERSION
+from tvmlite.core.errors import InputError
+from tvmlite.driver import compile
+from tvmlite.machine.target import Target
+from tvmlite.model import example_inputs
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.relay.passes.decisions import Decision
+from tvmlite.relay.quantize.speed import LayerTime, Plan, Speed
+from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.te.codegen import process
+from tvmlite.tuning.layer_precision.search import Build, Search
+from tvmlite.tuning.model_timing import Run, profiled
+
+Given = str | Path | Sequence[Record | DecisionRecord] | None
+"""Records as ``compile`` takes them; a file need not be there."""
+
+FLOAT32 = "float32"
+
+
+def faster_layers(
+    plan: Plan,
+    records: Given,
+    options: Mapping[str, Any],
+    progress: Callable[[str, int, int], object],
+    required: bool,
+    run: Run = profiled,
+) -> Speed:
+    """See ``relay.quantize.speed.Measure``."""
+    target = Target.parse(options.get("target", "native"))
+    stored = _stored(records)
+    known = latest(stored.decisions, target, VERSION, num_threads())
+    again = _Decisions(plan, target).speed(known)
+    forms = _Forms(plan, {**options, "records": [*stored.records, *stored.decisions] or None})
+    if again is not None:
+        return replace(again, options=forms.options(frozenset(again.kept)))
+    try:
+        inputs = _inputs(plan, target, forms)
+    except InputError as error:
+        if required:
+            raise
+        return Speed(unknown=error.message)
+    given = None if plan.given is None else compile(plan.given, **forms.common)
+    search = Search(plan, forms.build, inputs, given, run, progress, forms.together())
+    found = search.fastest()
+    made = _Decisions(plan, target).records(found)
+    if isinstance(records, (str, Path)):
+        rec.append(records, made)
+    return replace(found, records=made, options=forms.options(frozenset(found.kept)))
+
+
+def _stored(records: Given) -> rec.Records:
+    if records is None:
+        return rec.Records(())
+    if isinstance(records, (str, Path)):
+        return rec.load(records) if Path(records).exists() else rec.Records(())
+    return rec.Records.of(records)
+
+
+def _inputs(plan: Plan, target: Target, forms: _Forms) -> list[np.ndarray]:
+    """What the model is run on: a run of the data, or made up."""
+    reason = process.reason_not_to_run(target)
+    if reason:
+        raise InputError(f"quantize: layers cannot be timed: {reason}")
+    lib = forms.build(None)
+    inputs = example_inputs.random_inputs(lib, {}) if plan.inputs is None else plan.inputs
+    return [np.asarray(inputs[name]) for name in lib.input_names]
+
+
+class _Forms:
+    """Compiles forms of the model of ``plan``, in the same way; each once."""
+
+    def __init__(self, plan: Plan, common: Mapping[str, Any]) -> None:
+        self.plan, self.common = plan, dict(common)
+        self._made: dict[frozenset[str] | None, CompiledModule] = {}
+        self.build: Build = self._build
+
+    def _build(self, kept: frozenset[str] | None) -> CompiledModule:
+        if kept not in self._made:
+            if kept is None:
+                self._made[kept] = compile(self.plan.exact, **self.common)
+            elif self.plan.narrow is not None:
+                self._made[kept] = compile(self.plan.narrow(kept), **self.common)
+            else:
+                self._made[kept] = compile(self.plan.exact, **{**self.common, **self.options(kept)})
+        return self._made[kept]
+
+    def options(self, kept: frozenset[str]) -> dict[str, Any]:
+        """What ``compile`` must be given beside ``common`` so that ``kept`` are in float32."""
+        if self.plan.narrow is not None or kept == frozenset(self.plan.layers):
+            return {}
+        chosen = (
+            {one.name: FLOAT32 for one in self._asked() if not kept.isdisjoint(_layers_of(one))}
+            if kept
+            else {}
+        )
+        return {"precision": self.plan.dtype} | ({"decisions": chosen} if chosen else {})
+
+    def _asked(self) -> list[Decision]:
+        """The decisions about the precision of products."""
+        return [one for one in self._build(frozenset()).report.decisions if one.kind == "precision"]
+
+    def together(self) -> dict[str, frozenset[str]]:
+        """The layers of one decision, by the name of each."""
+        if self.plan.narrow is not None:
+            return {}
+        return {name: layers for layers in map(_layers_of, self._asked()) for name in layers}
+
+
+def _layers_of(decision: Decision) -> frozenset[str]:
+    return frozenset(span.node for span in decision.spans)
+
+
+class _Decisions:
+    """How a ``Speed`` is written as records: one a layer, and one of the whole model."""
+
+    def __init__(self, plan: Plan, target: Target) -> None:
+        self._plan, self._target = plan, target
+        self._model = f"{plan.dtype} #{plan.key}"
+
+    def _name(self, layer: str) -> str:
+        return f"{self._model} {layer}"
+
+    def records(self, speed: Speed) -> tuple[DecisionRecord, ...]:
+        """Records of all layers, and of a run of the model."""
+        whole = speed.latency
+        assert whole is not None
+        is_float = len(speed.kept) == len(self._plan.layers)
+        made = [self._record(self._model, is_float, whole, "")]
+        for name in self._plan.layers:
+            time = speed.times[name]
+            note = speed.kept.get(name, speed.remarks.get(name, ""))
+            made.append(self._record(self._name(name), name in speed.kept, (time.exact, time.narrow), note))
+        return tuple(made)
+
+    def _record(self, name: str, is_float: bool, costs: tuple[float, float], note: str) -> DecisionRecord:
+        dtype = self._plan.dtype
+        return DecisionRecord(
+            name,
+            str(self._target),
+            FLOAT32 if is_float else dtype,
+            dtype,
+            {FLOAT32: (costs[0],), dtype: (costs[1],)},
+            note,
+            code=VERSION,
+            time=round(time.time(), 3),
+            threads=num_threads(),
+        )
+
+    def speed(self, known: Mapping[str, DecisionRecord]) -> Speed | None:
+        """What records say of the model and each layer; None if one of them has none."""
+        names = [self._model, *map(self._name, self._plan.layers)]
+        if any(name not in known for name in names):
+            return None
+        whole, *layers = (known[name] for name in names)
+        kept, remarks, times = {}, {}, {}
+        for name, record in zip(self._plan.layers, layers, strict=True):
+            if record.taken == FLOAT32:
+                kept[name] = record.note
+            elif record.note:
+                remarks[name] = record.note
+            times[name] = LayerTime(*self._costs(record))
+        return Speed(kept, remarks, times, self._costs(whole), records=(whole, *layers))
+
+    def _costs(self, record: DecisionRecord) -> tuple[float, float]:
+        return record.cost(FLOAT32), record.cost(self._plan.dtype)
