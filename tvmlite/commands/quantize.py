@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tvmlite import runtime
 from tvmlite.commands import common
@@ -15,7 +18,9 @@ from tvmlite.core.errors import InputError
 from tvmlite.driver import CompiledModule
 from tvmlite.model import export
 from tvmlite.relay.ir.nodes import Module
-from tvmlite.relay.quantize.quantize import MODES, QuantizedModule, quantize
+from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
+from tvmlite.relay.quantize.modes.options import MODES
+from tvmlite.relay.quantize.quantize import QuantizedModule, quantize
 from tvmlite.relay.quantize.ranges import METHODS, PERCENTILE
 from tvmlite.relay.quantize.report.page import page
 from tvmlite.relay.quantize.select import METRICS
@@ -44,7 +49,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--percentile", type=float, default=PERCENTILE, help=f"of elements in a range (default: {PERCENTILE})"
     )
     parser.add_argument(
-        "--mode", choices=MODES, default="static", help="ranges of the data, of each run, or none"
+        "--mode",
+        choices=MODES,
+        default="static",
+        help="8 bits in ranges of the data or of each run, weights alone, or operands of 16 bits",
     )
     parser.add_argument("--bits", type=int, default=8, help="of weights, with --mode weight_only: 4 or 8")
     parser.add_argument("--group", type=int, default=32, help="weights that share a scale, in that mode")
@@ -83,6 +91,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     as_text = options.output.suffix == ".relay"
+    if as_text and options.mode in DTYPES:
+        raise InputError(
+            f"-o {options.output}: --mode {options.mode} is no part of a module's text",
+            hint="give -o model.so, or compile --precision",
+        )
     if not as_text:
         export.check_format(options.output)
     files.writable(options.output, "-o")
@@ -102,7 +115,7 @@ def main(options: argparse.Namespace) -> int:
     if as_text:
         options.output.write_text(made.module.astext(), encoding="utf-8")
     else:
-        _compiled(options, made.module).export(options.output)
+        _compiled(options, made.module, made.compile_options).export(options.output)
     print(f"{options.output}: {common.describe(options.output)}")
     if options.report is not None:
         _report(options, made)
@@ -142,20 +155,20 @@ def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
         options.records = None  # nothing was decided
     if not options.print_time:
         return made
-    seconds = _seconds(options, module), _seconds(options, made.module)
-    return QuantizedModule(made.module, made.report.with_latency(*seconds))
+    seconds = _seconds(options, module, {}), _seconds(options, made.module, made.compile_options)
+    return replace(made, report=made.report.with_latency(*seconds))
 
 
-def _compiled(options: argparse.Namespace, module: Module) -> CompiledModule:
+def _compiled(options: argparse.Namespace, module: Module, more: Mapping[str, Any]) -> CompiledModule:
     progress = common.Progress()
-    lib = common.compile_module(options, module, progress)
+    lib = common.compile_module(options, module, progress, more)
     progress.close()
     return lib
 
 
-def _seconds(options: argparse.Namespace, module: Module) -> float:
+def _seconds(options: argparse.Namespace, module: Module, more: Mapping[str, Any]) -> float:
     """The median time of a run on inputs made up, the same of both modules."""
-    lib = _compiled(options, module)
+    lib = _compiled(options, module, more)
     inputs = common.random_inputs(lib, options)
     return float(lib.time(*(inputs[name] for name in lib.input_names)).median)
 

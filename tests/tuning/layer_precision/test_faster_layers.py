@@ -47,6 +47,12 @@ def chain(count: int = 4) -> Module:
 CHAIN_DATA = [{"x": np.random.default_rng(k).standard_normal((4, 16)).astype(np.float32)} for k in range(8)]
 
 
+def _in_halves(lib: CompiledModule) -> set[str]:
+    """The layers whose operands are rounded to 16 bits."""
+    taken = [one for one in lib.report.decisions if one.kind == "precision" and one.taken != "float32"]
+    return {span.node for one in taken for span in one.spans}
+
+
 def _reads_bytes(group: Function) -> bool:
     types = [type_of(one) for one in postorder(group.body) if isinstance(one, (Var, Call))]
     return any(isinstance(one, TensorType) and one.dtype in ("int8", "uint8") for one in types[:-1])
@@ -63,8 +69,9 @@ def made_up(costs: Costs, conversion: int) -> Callable[[CompiledModule, Sequence
             times = []
             for parts, group in zip(parts_of(lib), groups, strict=True):
                 assert isinstance(group, Function)
-                pairs = [costs[name] for name in parts.operators if name in costs]
-                time = sum(pair[_reads_bytes(group)] for pair in pairs)
+                found = [name for name in parts.operators if name in costs]
+                narrow = _reads_bytes(group)
+                time = sum(costs[name][narrow or name in _in_halves(lib)] for name in found)
                 times.append(time or (1000 if parts.operators else conversion))
             kernels = tuple(zip(lib.signature.kernels, times, strict=True))
             known[lib] = Profile(kernels, sum(times))
@@ -215,10 +222,33 @@ def test_the_report_has_the_times_of_layers(measured: Callable[..., None]) -> No
     assert "slower in int8: 41 µs against 30 µs" in made.page()
 
 
+def test_products_that_are_slower_in_16_bits_stay_in_float(
+    measured: Callable[..., None], nothing_is_timed: Callable[[], None], tmp_path: Path
+) -> None:
+    """The three last layers are equal, and decided as one."""
+    x = var("x", (4, 8))
+    y = relu(make("nn.dense", x, weights(16, 8)))
+    for seed in range(3):
+        y = relu(make("nn.dense", y, weights(16, 16, seed=seed)))
+    module, path = module_of(y, x), tmp_path / "records.jsonl"
+    measured({**FAST, "dense_5": (30_000, 90_000), "dense_7": (30_000, 31_000)})
+    made = tvmlite.quantize(module, mode="bfloat16", records=path)
+
+    expected = {"dense_1": "bfloat16"} | dict.fromkeys(("dense_3", "dense_5", "dense_7"), "float32")
+    assert precisions(made) == expected
+    assert made.report.layers[2].reason == "slower in bfloat16: 90 µs against 30 µs"
+    assert made.report.layers[1].reason == "slower in bfloat16 with what it is next to"
+    report = tvmlite.compile(made.module, **made.compile_options).report
+    assert [(one.taken, one.places) for one in report.decisions] == [("bfloat16", 1), ("float32", 3)]
+    nothing_is_timed()
+    again = tvmlite.quantize(module, mode="bfloat16", records=path)
+    assert (again.compile_options, again.report) == (made.compile_options, made.report)
+
+
 def test_all_time_of_kernels_belongs_to_some_group() -> None:
     module = residual()
     libs = [tvmlite.compile(one) for one in (module, tvmlite.quantize(module, DATA, measure=False).module)]
-    groups = Groups.of(Plan(module, (), "int8", ""), libs)
+    groups = Groups.of(Plan(module, (), "int8", "", lambda kept: (module, {})), libs)
 
     for form, lib in enumerate(libs):
         profiles = [lib.profile(DATA[0]["x"]) for _ in range(2)]

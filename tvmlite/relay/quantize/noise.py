@@ -89,13 +89,44 @@ def measure_noise(
 ) -> dict[str, Noise]:
     """The noise of each layer of a calibrated ``module`` on ``runs``, when what it reads is exact."""
     layers = layers_of(module)
+    exact = _without_marks(module)
+
+    def rounded(call: Call) -> Expr:
+        def quantized(value: Expr) -> Expr:
+            if isinstance(value, Call) and value.op == MARK:
+                return _realized(value, exact[value.args[0]])
+            if isinstance(value, Tuple) or is_view(value):
+                return value.map_children(quantized)
+            return exact[value]
+
+        return call.map_children(quantized)
+
+    return noise_of(module, layers, exact, rounded, runs, compile, progress)
+
+
+def _without_marks(module: Module) -> dict[Expr, Expr]:
+    """What each node is without the marks that it reads."""
     exact: dict[Expr, Expr] = {}
     for node in postorder(module.main.body):
         assert isinstance(node, Expr)
         exact[node] = without_mark(node.map_children(exact.__getitem__))
+    return exact
+
+
+def noise_of(
+    module: Module,
+    layers: Mapping[str, Call],
+    exact: Mapping[Expr, Expr],
+    rounded: Callable[[Call], Expr],
+    runs: Sequence[Run],
+    compile: Compile,
+    progress: Progress,
+) -> dict[str, Noise]:
+    """The noise of ``layers`` of ``module`` on ``runs``: ``exact`` has each without rounding, ``rounded``
+    gives it with its own operands rounded."""
     outputs: list[Expr] = []
     for call in layers.values():
-        outputs += _compared(call, exact)
+        outputs += _compared(call, exact[call], rounded(call))
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, outputs))
     sums: dict[str, list[np.ndarray]] = {}
@@ -112,17 +143,8 @@ def measure_noise(
     return found
 
 
-def _compared(call: Call, exact: Mapping[Expr, Expr]) -> list[Expr]:
+def _compared(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
     """Sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
-
-    def quantized(value: Expr) -> Expr:
-        if isinstance(value, Call) and value.op == MARK:
-            return _realized(value, exact[value.args[0]])
-        if isinstance(value, Tuple) or is_view(value):
-            return value.map_children(quantized)
-        return exact[value]
-
-    signal, rounded = exact[call], call.map_children(quantized)
     rank = tensor_type_of(call).ndim
     axes = tuple(range(rank))
     error = make("subtract", signal, rounded, span=call.span)

@@ -34,19 +34,20 @@ class Plan:
     """A model of which each of ``layers`` is in ``dtype`` or in float32.
 
     ``exact`` is the model in float32, ``narrow(kept)`` that with all layers but those of ``kept`` in
-    ``dtype``, both with spans of ``with_spans``; ``narrow`` is None where ``dtype`` is a precision to compile
-    with. ``inputs`` are those of a run, None if there are no data. ``given`` is the float model as it was,
-    where ``exact`` is an adjusted one. ``key`` is the same for models of equal operators and types that are
-    quantized in the same way.
+    ``dtype``, and the options that it is compiled with; both have spans of ``with_spans``. ``together`` has
+    by the name of a layer those that are decided with it. ``inputs`` are those of a run, None if there are no
+    data. ``given`` is the float model as it was, where ``exact`` is an adjusted one. ``key`` is the same for
+    models of equal operators and types that are made narrow in the same way.
     """
 
     exact: Module
     layers: tuple[str, ...]
     dtype: str
     key: str
-    narrow: Callable[[frozenset[str]], Module] | None = None
+    narrow: Callable[[frozenset[str]], tuple[Module, Mapping[str, Any]]]
     inputs: Mapping[str, np.ndarray] | None = None
     given: Module | None = None
+    together: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ class Speed:
     be.
 
     ``unknown`` says why nothing was measured, else it is empty. ``records`` hold the decisions, and give the
-    same ones again. ``options`` are those of ``compile`` that carry them out, where the module alone does
-    not.
+    same ones again.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -75,7 +75,6 @@ class Speed:
     latency: tuple[float, float] | None = None
     unknown: str = ""
     records: tuple[Any, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Measure(Protocol):

@@ -21,6 +21,9 @@ from tvmlite.relay.quantize.layers import names_of, outer_nodes
 from tvmlite.relay.quantize.speed import CONVERSION, Plan
 from tvmlite.runtime.library.profile import Profile
 
+CAST = "cast"
+"""What changes the precision of a result where that is read, so that its span says nothing of the kernel."""
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -48,9 +51,12 @@ def parts_of(lib: CompiledModule) -> list[Parts]:
 
 def _parts(call: Call) -> Parts:
     assert isinstance(call.op, Function)
-    spans = [one.span for one in postorder(call.op.body) if isinstance(one, Call) and one.span is not None]
-    operators = dict.fromkeys(one.node for one in spans if one.node)
-    conversions = dict.fromkeys(one.note for one in spans if one.source == CONVERSION)
+    calls = [one for one in postorder(call.op.body) if isinstance(one, Call) and one.span is not None]
+    spans = [(one.op, one.span) for one in calls if one.span is not None]
+    operators = dict.fromkeys(span.node for op, span in spans if span.node and op != CAST)
+    conversions = dict.fromkeys(span.note for _, span in spans if span.source == CONVERSION)
+    if not operators:
+        conversions |= dict.fromkeys(span.node for _, span in spans if span.node)
     return Parts(tuple(operators), tuple(conversions))
 
 

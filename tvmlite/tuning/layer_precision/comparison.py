@@ -101,9 +101,11 @@ class Comparison:
         """Seconds of a run."""
         return timing.median(sorted(self.whole[form]))
 
-    def costs(self, form: int, region: Iterable[str]) -> float:
-        """Seconds of all groups of ``region`` in ``form``, and of those next to them."""
-        return sum(timing.median(sorted(self._of(form, group))) for group in self.with_neighbours(region))
+    def costs(self, form: int, region: Iterable[str], without: Collection[str] = ()) -> float:
+        """Seconds of all groups of ``region`` in ``form``, and of those next to them that are not
+        ``without``."""
+        groups = self.with_neighbours(region).difference(without)
+        return sum(timing.median(sorted(self._of(form, group))) for group in groups)
 
     def with_neighbours(self, region: Iterable[str]) -> set[str]:
         """``region`` and the groups next to it."""

@@ -20,7 +20,6 @@ from tvmlite.driver import compile
 from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay.passes.decisions import Decision
 from tvmlite.relay.quantize.speed import LayerTime, Plan, Speed
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.codegen import process
@@ -46,22 +45,23 @@ def faster_layers(
     stored = _stored(records)
     known = latest(stored.decisions, target, VERSION, num_threads())
     again = _Decisions(plan, target).speed(known)
-    forms = _Forms(plan, {**options, "records": [*stored.records, *stored.decisions] or None})
     if again is not None:
-        return replace(again, options=forms.options(frozenset(again.kept)))
+        return again
+    common = {**options, "records": [*stored.records, *stored.decisions] or None}
+    build = _builder(plan, common)
     try:
-        inputs = _inputs(plan, target, forms)
+        inputs = _inputs(plan, target, build)
     except InputError as error:
         if required:
             raise
         return Speed(unknown=error.message)
-    given = None if plan.given is None else compile(plan.given, **forms.common)
-    search = Search(plan, forms.build, inputs, given, run, progress, forms.together())
+    given = None if plan.given is None else compile(plan.given, **common)
+    search = Search(plan, build, inputs, given, run, progress)
     found = search.fastest()
     made = _Decisions(plan, target).records(found)
     if isinstance(records, (str, Path)):
         rec.append(records, made)
-    return replace(found, records=made, options=forms.options(frozenset(found.kept)))
+    return replace(found, records=made)
 
 
 def _stored(records: Given) -> rec.Records:
@@ -72,58 +72,27 @@ def _stored(records: Given) -> rec.Records:
     return rec.Records.of(records)
 
 
-def _inputs(plan: Plan, target: Target, forms: _Forms) -> list[np.ndarray]:
+def _inputs(plan: Plan, target: Target, build: Build) -> list[np.ndarray]:
     """What the model is run on: a run of the data, or made up."""
     reason = process.reason_not_to_run(target)
     if reason:
         raise InputError(f"quantize: layers cannot be timed: {reason}")
-    lib = forms.build(None)
+    lib = build(None)
     inputs = example_inputs.random_inputs(lib, {}) if plan.inputs is None else plan.inputs
     return [np.asarray(inputs[name]) for name in lib.input_names]
 
 
-class _Forms:
-    """Compiles forms of the model of ``plan``, in the same way; each once."""
+def _builder(plan: Plan, common: Mapping[str, Any]) -> Build:
+    """Compiles forms of the model of ``plan`` with the options ``common``, each once."""
+    made: dict[frozenset[str] | None, CompiledModule] = {}
 
-    def __init__(self, plan: Plan, common: Mapping[str, Any]) -> None:
-        self.plan, self.common = plan, dict(common)
-        self._made: dict[frozenset[str] | None, CompiledModule] = {}
-        self.build: Build = self._build
+    def build(kept: frozenset[str] | None) -> CompiledModule:
+        if kept not in made:
+            module, options = (plan.exact, {}) if kept is None else plan.narrow(kept)
+            made[kept] = compile(module, **{**common, **options})
+        return made[kept]
 
-    def _build(self, kept: frozenset[str] | None) -> CompiledModule:
-        if kept not in self._made:
-            if kept is None:
-                self._made[kept] = compile(self.plan.exact, **self.common)
-            elif self.plan.narrow is not None:
-                self._made[kept] = compile(self.plan.narrow(kept), **self.common)
-            else:
-                self._made[kept] = compile(self.plan.exact, **{**self.common, **self.options(kept)})
-        return self._made[kept]
-
-    def options(self, kept: frozenset[str]) -> dict[str, Any]:
-        """What ``compile`` must be given beside ``common`` so that ``kept`` are in float32."""
-        if self.plan.narrow is not None or kept == frozenset(self.plan.layers):
-            return {}
-        chosen = (
-            {one.name: FLOAT32 for one in self._asked() if not kept.isdisjoint(_layers_of(one))}
-            if kept
-            else {}
-        )
-        return {"precision": self.plan.dtype} | ({"decisions": chosen} if chosen else {})
-
-    def _asked(self) -> list[Decision]:
-        """The decisions about the precision of products."""
-        return [one for one in self._build(frozenset()).report.decisions if one.kind == "precision"]
-
-    def together(self) -> dict[str, frozenset[str]]:
-        """The layers of one decision, by the name of each."""
-        if self.plan.narrow is not None:
-            return {}
-        return {name: layers for layers in map(_layers_of, self._asked()) for name in layers}
-
-
-def _layers_of(decision: Decision) -> frozenset[str]:
-    return frozenset(span.node for span in decision.spans)
+    return build
 
 
 class _Decisions:

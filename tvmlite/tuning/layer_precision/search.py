@@ -37,8 +37,6 @@ class Search:
     given: CompiledModule | None = None
     run: Run = profiled
     progress: Callable[[str, int, int], object] = lambda what, done, total: None
-    together: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Layers that are decided as one, by the name of each; one that is not here is decided by itself."""
     _libs: list[CompiledModule] = field(default_factory=list)
     _pinned: set[str] = field(default_factory=set)
     """Layers that are better narrow, slower by themselves, for the conversions that float32 would cost."""
@@ -81,16 +79,16 @@ class Search:
             if compared.costs(NARROW, island) < compared.costs(form, island):
                 made -= island
                 self._pinned.update(name for group in island for name in layers_of[group])
-        for chain in compared.connected(layers_of.keys() - wide):
-            if compared.costs(EXACT, chain) < compared.costs(form, chain):
-                made |= chain
         slow = {one for one in compared.not_faster(form) - wide if self._pinned.isdisjoint(layers_of[one])}
+        for chain in compared.connected(layers_of.keys() - wide - slow):
+            if compared.costs(EXACT, chain, slow) < compared.costs(form, chain, slow):
+                made |= chain
         names = frozenset(name for group in made | slow for name in layers_of[group])
         return self._whole(names)
 
     def _whole(self, names: frozenset[str]) -> frozenset[str]:
         """``names`` and what is decided with them."""
-        return names.union(*(self.together.get(name, ()) for name in names))
+        return names.union(*(self.plan.together.get(name, ()) for name in names))
 
     def _speed(self, kept: frozenset[str]) -> Speed:
         """Measure ``kept`` once more, beside the model as it was given; float32 altogether if that is
