@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,33 @@ def test_records_that_are_not_there_are_an_error_where_none_are_made(tvmlite: Ru
 
     assert done.status == 1
     assert "--records q.jsonl: there is no such file" in done.err
+
+
+@pytest.mark.usefixtures("data")
+def test_a_model_is_compared_with_what_onnxruntime_quantizes(tvmlite: Run) -> None:
+    words = ("--against", "onnxruntime", "--rounds", "1", "--no-measure")
+    done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
+
+    assert done.status == 0
+    assert "quantized by tvmlite; for others by onnxruntime, on the same data" in done.out
+    noise = {one: float(db) for one, db in re.findall(r"(\w+): outputs (\S+) dB signal to noise", done.out)}
+    assert noise.keys() == {"tvmlite", "onnxruntime"}
+    assert all(20 < db < 60 for db in noise.values())
+    times = [line.split()[0] for line in done.out.splitlines()[-3:]]
+    assert times == ["tvmlite", "tvmlite", "onnxruntime"]
+
+
+def test_operands_of_16_bits_are_compiled_and_reported(tvmlite: Run, folder: Path, data: np.ndarray) -> None:
+    words = ("--mode", "bfloat16", "--no-measure", "--report", "q.html")
+    done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
+    np.savez(folder / "in.npz", **{"in/x:0": data[:4]})
+    run = tvmlite("run", "q.so", "--inputs", "in.npz", "--outputs", "out.npz")
+
+    assert (done.status, run.status) == (0, 0)
+    assert "1 of 1 layers in bfloat16" in done.out
+    assert "layers in bfloat16" in (folder / "q.html").read_text()
+    expected = np.maximum(data[:4] @ WEIGHTS, 0)
+    assert 0 < np.abs(np.load(folder / "out.npz")["y"] - expected).max() < 0.02 * expected.max()
 
 
 def test_dynamic_quantization_takes_no_data(tvmlite: Run) -> None:

@@ -12,13 +12,18 @@ from typing import Any
 
 from tvmlite import runtime
 from tvmlite.commands import common
+from tvmlite.commands.bench import show_times, signal_to_noise
 from tvmlite.commands.parsing import files
+from tvmlite.commands.peers.quantizer import MODES as PEER_MODES
+from tvmlite.commands.peers.quantizer import quantized_by_onnxruntime
+from tvmlite.commands.peers.runtimes import PEERS, Run
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
 from tvmlite.driver import CompiledModule
 from tvmlite.model import export
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
+from tvmlite.relay.quantize.data import calibration_runs
 from tvmlite.relay.quantize.modes.options import MODES
 from tvmlite.relay.quantize.quantize import QuantizedModule, quantize
 from tvmlite.relay.quantize.ranges import METHODS, PERCENTILE
@@ -82,6 +87,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="decisions, made before or now, and kernels' schedules, as tvmlite tune has them",
     )
+    parser.add_argument(
+        "--against",
+        choices=PEERS,
+        nargs="+",
+        default=[],
+        help="time the model beside these, which run it as onnxruntime quantizes it on the same data",
+    )
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of each runtime (default: 10)")
     parser.add_argument("--report", type=Path, help="write the report: quantized.html, or .json")
     parser.add_argument(
         "--print-time", action="store_true", help="time a run before and after, on random inputs"
@@ -105,6 +118,12 @@ def main(options: argparse.Namespace) -> int:
             "--data is missing: ranges are measured on typical inputs",
             hint="numpy.savez('calib.npz', NAME=array, ...) writes some dozen; or --mode dynamic",
         )
+    if options.against and options.mode not in PEER_MODES:
+        raise InputError(
+            f"--against: onnxruntime's quantizer has no mode {options.mode}, only {' and '.join(PEER_MODES)}"
+        )
+    if options.rounds < 1:
+        raise InputError(f"--rounds is {options.rounds}, expected at least 1")
     if options.records is not None and (options.measure is False or options.records.exists()):
         files.readable(options.records, "--records", files.HOW_RECORDS)
     files.writable(options.records, "--records")
@@ -119,7 +138,31 @@ def main(options: argparse.Namespace) -> int:
     print(f"{options.output}: {common.describe(options.output)}")
     if options.report is not None:
         _report(options, made)
+    if options.against:
+        _beside_peers(options, module, made)
     return 0
+
+
+def _beside_peers(options: argparse.Namespace, module: Module, made: QuantizedModule) -> None:
+    """Print the times and the noise of our model and of what onnxruntime's quantizer makes, in each
+    runtime."""
+    data = [] if options.data is None else calibration_runs(module, options.data)
+    small = quantized_by_onnxruntime(options.model, data, options.mode)
+    lib, exact = _compiled(options, made.module, made.compile_options), _compiled(options, module, {})
+    inputs = dict(data[0]) if data else common.random_inputs(lib, options)
+    given = [inputs[name] for name in lib.input_names]
+    runs: dict[str, Run] = {
+        "tvmlite": lambda: list(lib.run(inputs).values()),
+        "tvmlite float32": lambda: list(exact.run(inputs).values()),
+    }
+    runs |= {name: PEERS[name](small, runtime.num_threads(), given) for name in options.against}
+    print("quantized by tvmlite; for others by onnxruntime, on the same data; noise beside float32")
+    for name, run in runs.items():
+        if name != "tvmlite float32":
+            print(
+                f"{name}: outputs {signal_to_noise(runs['tvmlite float32'](), run()):.1f} dB signal to noise"
+            )
+    show_times({**runs}, options.rounds)
 
 
 def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:

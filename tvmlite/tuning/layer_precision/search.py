@@ -115,9 +115,7 @@ class Search:
         return Speed(reasons, remarks, times, latency)
 
     def _remark(self, name: str, time: LayerTime) -> str:
-        """Why a layer is narrow that is not significantly faster so."""
-        if time.narrow <= GAIN * time.exact:
-            return f"faster in {self.plan.dtype}, but that may be chance"
+        """Why a layer is narrow that is not faster so."""
         why = "float32 would cost conversions" if name in self._pinned else "the model is faster so"
         return f"{_slower(time, self.plan.dtype)}, but {why}"
 
