@@ -8,16 +8,15 @@ from collections.abc import Collection, Sequence
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, Var
 from tvmlite.relay.ir.op import is_anchor, is_view, make
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
-from tvmlite.relay.passes.patterns import through_views
+from tvmlite.relay.passes.patterns import selects, through_views
 from tvmlite.relay.quantize.layers import (
     ELEMENTWISE,
-    EXACT,
-    MOVING,
     OPERATORS,
     PRODUCTS,
     fuses,
     is_float32,
     is_product,
+    moves,
     names_of,
     outer_nodes,
     same_extents,
@@ -65,7 +64,7 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
         key = made, names[layer], dtype
         if key not in marks:
             source = value
-            while isinstance(source, Call) and source.op in EXACT:
+            while isinstance(source, Call) and selects(source):
                 source = through_views(source.args[0])  # in whose range it is
             marks[key] = _mark(made, layer, names[layer], names.get(source, f"{names[layer]}.data"), dtype)
         return marks[key]
@@ -123,7 +122,7 @@ class _Layers:
         for node in able:
             if is_product(node):
                 self._enter(node, (0, 1))
-        others = {node for node in able if node.op in ELEMENTWISE or node.op in MOVING}
+        others = {node for node in able if node.op in ELEMENTWISE or moves(node)}
         for node in reversed(nodes):
             if not self._becomes_bytes(node):
                 continue
