@@ -17,7 +17,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import VERSION as __version__
-from tvmlite.core.provided import provide
 
 if TYPE_CHECKING:
     from tvmlite import autotune, relay, runtime, te
@@ -85,15 +84,6 @@ __all__ = [
     "visualize",
     "zoo",
 ]
-
-
-def _loaded(name: str) -> Any:
-    module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(module), attribute)
-
-
-provide("compile", lambda: _loaded("tvmlite.driver.compile"))
-provide("faster_layers", lambda: _loaded("tvmlite.tuning.layer_precision.faster_layers.faster_layers"))
 
 
 def __getattr__(name: str) -> Any:

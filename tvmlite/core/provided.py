@@ -1,24 +1,32 @@
-"""What a room needs of rooms to its right: given to it by the package, which knows all rooms.
+"""What a room needs of rooms to its right: these give it, as techniques enter themselves in tables.
 
-The package enters here, when it is imported, how each is made (``provide``); nothing is made, or imported,
-before it is asked for. So the room to the left knows a name and what it is to be called with, and no other
-room.
+The room on the left knows a name and what it is called with. The module that provides it enters it here when
+it is imported (``provide``); if nobody has imported that yet, it is loaded by name, as techniques are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from typing import Any
 
-_MAKERS: dict[str, Callable[[], Any]] = {}
+PROVIDERS = {
+    "compile": "tvmlite.driver",
+    "faster_layers": "tvmlite.tuning.layer_precision.faster_layers",
+}
+"""The module that provides each name."""
+
+_PROVIDED: dict[str, Any] = {}
 
 
-def provide(name: str, make: Callable[[], Any]) -> None:
-    """Let ``make()`` give what is asked for as ``name``."""
-    _MAKERS[name] = make
+def provide(name: str, what: Any) -> None:
+    """Let ``what`` be given to those who ask for ``name``, one of ``PROVIDERS``, in place of what was
+    before."""
+    assert name in PROVIDERS
+    _PROVIDED[name] = what
 
 
 def provided(name: str) -> Any:
     """What was provided as ``name``."""
-    assert name in _MAKERS, f"nothing is provided as {name}"
-    return _MAKERS[name]()
+    if name not in _PROVIDED:
+        importlib.import_module(PROVIDERS[name])
+    return _PROVIDED[name]
