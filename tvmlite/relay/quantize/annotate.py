@@ -15,12 +15,13 @@ from tvmlite.relay.quantize.layers import (
     PRODUCTS,
     fuses,
     is_float32,
+    is_memory_bound,
     is_product,
-    moves,
     names_of,
     outer_nodes,
     same_extents,
 )
+from tvmlite.relay.quantize.recurrent import LANES_AXIS, is_recurrent
 
 MARK = "annotation.quantize"
 
@@ -34,11 +35,12 @@ def quantize_annotate(
     """``module`` with an ``annotation.quantize`` before each tensor that a layer is to read in 8 bits.
 
     Products (convolutions, dense layers, products of batches) read their data as uint8 and their weights as
-    int8, with a scale for each output channel if ``per_channel``. What lies between them (sums, poolings,
-    concatenations, resizes) reads bytes where nothing but bytes becomes of its result, and where its
-    arguments are stored at all: what becomes part of the kernel before it is not rounded. Biases, activation
-    functions, normalizations and softmax stay in float32, and so do branches and loops, whose values no
-    calibration sees, layers whose names are in ``keep_float``, and what is not of ``operators``.
+    int8, with a scale for each output channel if ``per_channel``; recurrent layers have weights in int8. What
+    lies between them (sums, poolings, concatenations, resizes) reads bytes where nothing but bytes becomes of
+    its result, and where its arguments are stored at all: what becomes part of the kernel before it is not
+    rounded. Biases, activation functions, normalizations and softmax stay in float32, and so do branches and
+    loops, whose values no calibration sees, layers whose names are in ``keep_float``, and what is not of
+    ``operators``.
     """
     return _annotate(module, frozenset(keep_float), frozenset(operators), per_channel)
 
@@ -53,7 +55,11 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
     def mark(value: Expr, made: Expr, layer: Call, position: int) -> Expr:
         """``made`` of ``value``, an argument, with a mark behind its views."""
         if isinstance(value, Constant):
-            axis = PRODUCTS[str(layer.op)].channels(layer) if per_channel else None
+            axis = (
+                (LANES_AXIS if is_recurrent(layer) else PRODUCTS[str(layer.op)].channels(layer))
+                if per_channel
+                else None
+            )
             tensor, dtype = f"{names[layer]}.weight", "int8"
             return _mark(made, layer, names[layer], tensor, dtype, axis)
         if is_view(value):
@@ -122,7 +128,10 @@ class _Layers:
         for node in able:
             if is_product(node):
                 self._enter(node, (0, 1))
-        others = {node for node in able if node.op in ELEMENTWISE or moves(node)}
+        for node in nodes:
+            if is_recurrent(node) and node in allowed and isinstance(node, Call) and node.op in wanted:
+                self._enter(node, (1,))
+        others = {node for node in able if node.op in ELEMENTWISE or is_memory_bound(node)}
         for node in reversed(nodes):
             if not self._becomes_bytes(node):
                 continue

@@ -13,6 +13,7 @@ from tvmlite.relay.ir.op import OPERATORS as TABLE
 from tvmlite.relay.ir.op import Fuse, fuse_class, is_selection, is_view
 from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.patterns import selects, through_views
+from tvmlite.relay.quantize.recurrent import RECURRENT
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ MOVING = frozenset(
 """Operators that mostly move data, which is a quarter as much in bytes; they read bytes where bytes become of
 their result."""
 
-OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING))
+OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))
 """All operators that layers can be of."""
 
 
@@ -119,7 +120,7 @@ def is_product(node: Expr) -> bool:
     return isinstance(node.args[1], Constant) or node.op in ("nn.batch_matmul", "nn.matmul")
 
 
-def moves(node: Call) -> bool:
+def is_memory_bound(node: Call) -> bool:
     """Whether ``node`` mostly moves data, more than a view does."""
     return node.op in MOVING and (node.op in AVERAGES or node.op == "concatenate" or selects(node))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import (
     Call,
     Constant,
@@ -17,17 +17,19 @@ from tvmlite.relay.ir.nodes import (
     Function,
     Module,
     Tuple,
+    TupleGetItem,
     Var,
     constant,
 )
 from tvmlite.relay.ir.op import is_view, make
-from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.passes.graph_pass import rebuild
 from tvmlite.relay.quantize.annotate import MARK
 from tvmlite.relay.quantize.calibrate import with_outputs, without_mark
 from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import PRODUCTS, outer_nodes
-from tvmlite.relay.quantize.realize import quantized_data, quantized_weight
+from tvmlite.relay.quantize.realize import quantized_data, quantized_weight, realized_recurrence
+from tvmlite.relay.quantize.recurrent import RECURRENT
 from tvmlite.relay.quantize.run import Compile, Progress, Runner
 
 SWITCHES = "quantized_layers"
@@ -99,7 +101,9 @@ def measure_noise(
                 return value.map_children(quantized)
             return exact[value]
 
-        return call.map_children(quantized)
+        made = call.map_children(quantized)
+        assert isinstance(made, Call)
+        return realized_recurrence(call, made) if call.op in RECURRENT else made
 
     return noise_of(module, layers, exact, rounded, runs, compile, progress)
 
@@ -145,7 +149,9 @@ def noise_of(
 
 def _compared(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
     """Sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
-    rank = tensor_type_of(call).ndim
+    if isinstance(type_of(call), TupleType):  # all states of a recurrent layer come first
+        signal, rounded = TupleGetItem(signal, 0), TupleGetItem(rounded, 0)
+    rank = tensor_type_of(signal).ndim
     axes = tuple(range(rank))
     error = make("subtract", signal, rounded, span=call.span)
     others = tuple(k for k in axes if k != channel_axis(call)) if call.op in PRODUCTS else axes

@@ -12,6 +12,7 @@ from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
 from tvmlite.relay.quantize.layers import OPERATORS, PRODUCTS
 from tvmlite.relay.quantize.noise import Metric
 from tvmlite.relay.quantize.ranges import METHODS
+from tvmlite.relay.quantize.recurrent import RECURRENT
 from tvmlite.relay.quantize.select import METRICS
 
 MODES = ("static", "dynamic", "weight_only", *DTYPES)
@@ -111,5 +112,5 @@ def checked(options: Options, data: Any, metric: Metric | str | None) -> Options
             hint="some dozen typical inputs: ranges of activations are measured on them",
         )
     if options.mode == "dynamic":
-        return replace(options, operators=options.operators & frozenset(PRODUCTS))
-    return options
+        return replace(options, operators=options.operators & frozenset((*PRODUCTS, *RECURRENT)))
+    return replace(options, operators=options.operators - RECURRENT.keys())
