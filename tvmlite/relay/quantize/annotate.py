@@ -171,7 +171,14 @@ class _Layers:
         return tuple(range(count))
 
     def _stored(self, node: Call) -> tuple[int, ...]:
-        """The arguments that the kernel of ``node`` reads from memory, as large as its result."""
+        """The arguments that the kernel of ``node`` reads from memory, as large as its result.
+
+        None of one with a constant of several numbers: those are scales of channels, say, and what is rounded
+        before them is rounded in steps that are none of the result's.
+        """
+        given = map(through_views, node.args)
+        if any(isinstance(one, Constant) and one.size > 1 for one in given):
+            return ()
         stored: list[int] = []
         inside: dict[int, frozenset[Expr]] = {}
         for position, arg in enumerate(node.args):

@@ -49,7 +49,10 @@ class Noise:
 
 
 def decibels(signal: float, noise: float) -> float:
-    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``."""
+    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``; the least where one is not finite:
+    what is rounded is beyond the numbers that there are."""
+    if not np.isfinite(signal) or not np.isfinite(noise):
+        return -WITHOUT_NOISE
     if noise <= 0.0 or signal <= 0.0:
         return WITHOUT_NOISE if noise <= 0.0 else -WITHOUT_NOISE
     return float(min(10 * np.log10(signal / noise), WITHOUT_NOISE))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
+from tvmlite.core import mapped
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.relay.ir.nodes import Call, Constant, Module
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
 from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
@@ -48,6 +53,17 @@ def prepare(module: Module, attention: bool = False) -> Module:
     for one in passes:
         module = one(module)
     return module
+
+
+def check_finite(name: str, call: Call, args: Iterable[Expr]) -> None:
+    """An InputError if a constant among ``args`` of the layer called ``name`` is not finite: no scale holds
+    it."""
+    for one in args:
+        if not isinstance(one, Constant):
+            continue
+        with mapped.reading(one.data) as values:
+            if not np.isfinite(values).all():
+                raise InputError(f"quantize: the weights of {name!r} have NaN or infinity", call.span)
 
 
 def is_quantized(module: Module) -> bool:

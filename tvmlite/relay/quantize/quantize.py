@@ -14,7 +14,7 @@ from tvmlite.relay.quantize.data import LEAST_EXAMPLES, calibration_runs
 from tvmlite.relay.quantize.layers import OPERATORS
 from tvmlite.relay.quantize.modes.halves import Halves
 from tvmlite.relay.quantize.modes.integers import Integers
-from tvmlite.relay.quantize.modes.options import Options, checked, refuse
+from tvmlite.relay.quantize.modes.options import Options, checked, names_in, refuse
 from tvmlite.relay.quantize.modes.result import QuantizedModule
 from tvmlite.relay.quantize.modes.weights import weights_alone
 from tvmlite.relay.quantize.noise import Metric
@@ -93,6 +93,11 @@ def quantize(
         module = Module({"main": module})
     if not isinstance(module, Module):
         raise InputError(f"quantize: module is {describe(module)}, expected a relay module or function")
+    if "main" not in module.functions:
+        raise InputError("quantize: the module has no function main")
+    for name, value in (("compile", compile), ("progress", progress)):
+        if value is not None and not callable(value):
+            raise InputError(f"quantize: {name} is {describe(value)}, expected a function")
     if mode == "weight_only":
         measured = {"max_drop": max_drop, "metric": metric, "min_snr": min_snr, "smooth": smooth}
         measured |= {"equalize": equalize, "bias_correction": bias_correction, "attention": attention}
@@ -111,7 +116,8 @@ def quantize(
         )
     options = checked(
         Options(
-            calibration, percentile, per_channel, mode, frozenset(operators), frozenset(keep_float), smooth,
+            calibration, percentile, per_channel, mode, names_in("operators", operators),
+            names_in("keep_float", keep_float), smooth,
             equalize, bias_correction, attention, max_drop, min_snr, measure, records, compile_options or {},
         ),
         data, metric,

@@ -13,6 +13,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.recurrent_loops import TOGETHER
+from tvmlite.relay.quantize.ranges import usable
 
 RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}
 """Operators whose second argument is a recurrence ``(blocks, size, gates, lanes)``, and the operator that
@@ -42,7 +43,7 @@ def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> C
     with mapped.reading(recurrence.data) as values:
         axes = (1,) if by_column else None
         largest = np.max(np.abs(values), axis=axes, keepdims=True, initial=0.0)
-        scales = np.where(largest > 0, largest / np.float32(LARGEST), 1.0).astype(np.float32)
+        scales = usable(largest / np.float32(LARGEST))
         codes = np.clip(np.rint(values / scales), -LARGEST, LARGEST).astype(np.int8)
     size = _size(call)
     columns = [_columns(np.broadcast_to(scales[:, 0], codes[:, 0].shape), size)]

@@ -17,7 +17,8 @@ from tvmlite.autotune.records.records import Record
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
 from tvmlite.core.provided import provide
-from tvmlite.driver import compile
+from tvmlite.core.span import warn
+from tvmlite.driver import check_compile_options, compile
 from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
@@ -42,8 +43,9 @@ def faster_layers(
     run: Run = profiled,
 ) -> Speed:
     """See ``relay.quantize.speed.Measure``."""
+    _check(options)
     target = Target.parse(options.get("target", "native"))
-    stored = _stored(records)
+    stored = _stored(records, target)
     known = latest(stored.decisions, target, VERSION, num_threads())
     again = _Decisions(plan, target).speed(known)
     if again is not None:
@@ -68,12 +70,30 @@ def faster_layers(
 provide(FASTER_LAYERS, faster_layers)
 
 
-def _stored(records: Given) -> rec.Records:
+def _check(options: Mapping[str, Any]) -> None:
+    """An InputError if one of ``options`` is none of ``compile``, or is given in another way."""
+    for name in ("records", "decisions"):
+        if name in options:
+            raise InputError(f"quantize: compile_options has {name}", hint="give records=")
+    rest = {name: value for name, value in options.items() if name != "target"}
+    check_compile_options("quantize: compile_options", **rest)
+
+
+def _stored(records: Given, target: Target) -> rec.Records:
+    """The records there are; of lines of a file that are none, a warning says so."""
     if records is None:
         return rec.Records(())
-    if isinstance(records, (str, Path)):
-        return rec.load(records) if Path(records).exists() else rec.Records(())
-    return rec.Records.of(records)
+    if not isinstance(records, (str, Path)):
+        return rec.Records.of(records)
+    path = Path(records)
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise InputError(f"quantize: records: there is no folder {path.parent}")
+        return rec.Records(())
+    loaded = rec.load(path)
+    for note in rec.unusable(loaded, target):
+        warn(f"{path}: {note}")
+    return loaded
 
 
 def _inputs(plan: Plan, target: Target, build: Build) -> list[np.ndarray]:

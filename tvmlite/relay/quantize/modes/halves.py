@@ -23,7 +23,8 @@ from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import names_of
 from tvmlite.relay.quantize.modes.options import Options, known_layers
 from tvmlite.relay.quantize.modes.result import QuantizedModule
-from tvmlite.relay.quantize.noise import Noise, noise_of, output_noise
+from tvmlite.relay.quantize.noise import WITHOUT_NOISE, Noise, noise_of, output_noise
+from tvmlite.relay.quantize.prepare import check_finite
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
 from tvmlite.relay.quantize.run import Compile, Progress
 from tvmlite.relay.quantize.select import below_floor
@@ -71,8 +72,13 @@ class Halves:
                 hint=f"products of float32 can: {', '.join(sorted(ALWAYS))}",
             )
         known_layers(options.keep_float, self.layers)
+        for name, call in self.layers.items():
+            check_finite(name, call, call.args)
         kept = dict.fromkeys(options.keep_float, "as asked")
         noise = self._noise()
+        for name, one in noise.items():
+            if one.snr == -WITHOUT_NOISE and name not in kept:
+                kept[name] = f"what it computes is not finite in {options.mode}"
         if options.min_snr is not None:
             kept.update({k: v for k, v in below_floor(noise, options.min_snr).items() if k not in kept})
         for name in self._with_equals(frozenset(kept)) - kept.keys():

@@ -19,6 +19,7 @@ from tvmlite.relay.quantize.layers import PRODUCTS
 from tvmlite.relay.quantize.modes.options import Options, known_layers
 from tvmlite.relay.quantize.modes.result import QuantizedModule
 from tvmlite.relay.quantize.noise import Metric, Noise, layers_of, marks_read, measure_noise, output_noise
+from tvmlite.relay.quantize.prepare import check_finite
 from tvmlite.relay.quantize.realize import quantize_realize
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
 from tvmlite.relay.quantize.run import Compile, Progress
@@ -59,6 +60,8 @@ class Integers:
                 hint=f"products of float32 with constant weights can: {', '.join(PRODUCTS)}",
             )
         known_layers(options.keep_float, layers)
+        for name, call in layers.items():
+            check_finite(name, call, [mark.args[0] for mark in marks_read(call)])
         ranges: dict[str, Range] = {}
         kept = dict.fromkeys(options.keep_float, "as asked")
         noise: dict[str, Noise] = {}

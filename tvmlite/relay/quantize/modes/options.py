@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,9 +71,20 @@ def known_layers(keep_float: Collection[str], layers: Collection[str]) -> None:
         )
 
 
+def names_in(what: str, given: Any) -> frozenset[str]:
+    """The names in an argument ``what``, or an InputError if it is no collection of such."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"quantize: {what} is {describe(given)}, expected a list of names")
+    names = list(given)
+    for one in names:
+        if not isinstance(one, str):
+            raise InputError(f"quantize: {what} has {show(one)}, expected names")
+    return frozenset(names)
+
+
 def checked(options: Options, data: Any, metric: Metric | str | None) -> Options:
     """``options``, or an InputError that names the one at fault."""
-    if options.calibration not in METHODS:
+    if not isinstance(options.calibration, str) or options.calibration not in METHODS:
         raise InputError(
             f"quantize: calibration is {show(options.calibration)}, expected one of {', '.join(METHODS)}"
         )
@@ -80,8 +92,17 @@ def checked(options: Options, data: Any, metric: Metric | str | None) -> Options
         raise InputError(f"quantize: mode is {show(options.mode)}, expected one of {', '.join(MODES)}")
     for name in ("max_drop", "min_snr"):
         value = getattr(options, name)
-        if value is not None and not is_number(value):
+        if value is not None and not (is_number(value) and math.isfinite(value)):
             raise InputError(f"quantize: {name} is {show(value)}, expected a number")
+    if options.max_drop is not None and options.max_drop < 0:
+        raise InputError(f"quantize: max_drop is {show(options.max_drop)}, expected 0 or more")
+    if not is_number(options.percentile):
+        raise InputError(
+            f"quantize: percentile is {show(options.percentile)}, expected above 50, at most 100"
+        )
+    for name in ("per_channel", "equalize", "bias_correction", "attention"):
+        if not isinstance(getattr(options, name), bool):
+            raise InputError(f"quantize: {name} is {show(getattr(options, name))}, expected True or False")
     for name in sorted(options.operators - OPERATORS):
         raise InputError(f"quantize: operators has {name!r}; there are {', '.join(sorted(OPERATORS))}")
     if options.measure not in (None, True, False):

@@ -19,11 +19,11 @@ def weights_alone(module: Module, data: Any, bits: int, group: int) -> Quantized
     made = weight_only(module, bits, group)
     names = names_of(made.main.body)
     rows = tuple(
-        LayerRow(name, str(call.op), f"int{bits}", weights=_stored(call.args[1]) * 8 // bits)
+        LayerRow(name, str(call.op), f"int{call['bits']}", weights=_stored(call.args[1]) * 8 // call["bits"])
         for call, name in names.items()
         if isinstance(call, Call) and call.op == GROUP_QUANTIZED
     )
-    if not rows:
+    if made is module:
         raise InputError(
             "quantize: the module has no layer that can be quantized",
             hint="with mode='weight_only', dense layers of float32 with constant weights can",
