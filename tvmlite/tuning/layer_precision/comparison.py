@@ -18,7 +18,7 @@ from tvmlite.tuning.model_timing import Run, ratios, rounds
 SECONDS = 1.0
 """How long forms are run beside each other."""
 
-FEWEST = 3
+FEWEST = 2
 """Ratios of a comparison of models whose runs are long."""
 
 GAIN = 0.98
@@ -75,9 +75,11 @@ class Comparison:
         )
         return {group for group, seconds in narrow.items() if seconds > GAIN * exact[group]}
 
-    def ratio(self, form: int, exact: int = EXACT) -> float:
-        """The time of a run of ``form`` as a part of that in float32, in the middle."""
-        return timing.median(ratios(self.whole[exact], self.whole[form], len(self.whole)))
+    def is_slower(self, form: int, exact: int) -> bool:
+        """Whether ``form`` takes more time than float32, by its kernels, or significantly as a whole beside
+        ``exact``, a place in ``whole``."""
+        each = ratios(self.whole[exact], self.whole[form], len(self.whole))
+        return self.kernels(form) > self.kernels(EXACT) or timing.interval(each)[0] > 1
 
     def kernels(self, form: int) -> float:
         """The seconds of all kernels, each in the middle of its runs: other processes, which stop whole runs

@@ -45,10 +45,8 @@ class Search:
         """The fastest form, and why."""
         everything = frozenset(self.plan.layers)
         self._libs = [self.build(None), self.build(frozenset())]
-        kept, best = (
-            frozenset[str](),
-            (GAIN, everything),
-        )  # the time, as a part of float32's, and what is kept
+        kept = frozenset[str]()
+        best = GAIN, everything  # the time, as a part of float32's, and what is in float32 then
         tried: set[frozenset[str]] = set()
         while kept not in tried and len(tried) <= MOST_FORMS:
             tried.add(kept)
@@ -95,7 +93,7 @@ class Search:
         faster."""
         compared, form = self._compared(kept, self.given)
         before = EXACT if self.given is None else len(compared.whole) - 1
-        if form != EXACT and compared.ratio(form, before) > 1:
+        if form != EXACT and compared.is_slower(form, before):
             kept, form = frozenset(self.plan.layers), EXACT
         times = compared.times(form, frozenset(self.plan.layers) - kept)
         after = before if form == EXACT else form
