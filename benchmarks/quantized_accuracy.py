@@ -40,6 +40,9 @@ def main() -> int:
     parser.add_argument("--bias-correction", action="store_true")
     parser.add_argument("--min-snr", type=float)
     parser.add_argument("--max-drop", type=float, help="with the task's metric on calibration data")
+    parser.add_argument(
+        "--measure", action="store_true", help="layers that are slower in int8 stay in float32"
+    )
     parser.add_argument("--report", action="store_true", help="print the table of layers")
     options = parser.parse_args()
     failed = 0
@@ -59,6 +62,7 @@ def main() -> int:
                 min_snr=options.min_snr,
                 max_drop=options.max_drop,
                 metric=None if options.max_drop is None else task.metric,
+                measure=options.measure,
             )
             after = task.score(tvmlite.compile(made.module))
             best = max(best, after)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import onnx
 
-from tvmlite.commands.bench import onnxruntime_session
+from tvmlite.commands.peers.runtimes import onnxruntime_session
 from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 
 Run: TypeAlias = Callable[[], list[np.ndarray]]

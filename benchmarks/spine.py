@@ -22,7 +22,7 @@ from exported import Exported
 from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
-from tvmlite.commands.bench import onnxruntime_session
+from tvmlite.commands.peers.runtimes import onnxruntime_session
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.onnx import light_models as zoo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from command_line import HANGS, MODULE, WEIGHTS, Run, process, script, seconds_of_children
 
 from tvmlite import cli, relay
+from tvmlite.commands.peers.quantizer import quantized_by_onnxruntime
 from tvmlite.core import VERSION
 
 ROOT = Path(__file__).parents[1]
@@ -157,6 +159,44 @@ def test_a_model_is_timed_alone_and_against_onnxruntime(tvmlite: Run) -> None:
     assert [line.split()[0] for line in both.out.splitlines()[-2:]] == ["tvmlite", "onnxruntime"]
     assert both.out.splitlines()[-1].endswith(" times ours")
     assert "output 0: largest difference " in both.out
+
+
+def test_a_quantized_model_is_compared_as_it_is(tvmlite: Run, folder: Path) -> None:
+    """Its outputs may differ by steps of rounding, which are no error."""
+    data = [{"x": np.random.default_rng(k).standard_normal((1, 16, 9, 10), np.float32)} for k in range(8)]
+    (folder / "q.onnx").write_bytes(quantized_by_onnxruntime(folder / "conv.onnx", data))
+    small = onnx.load(folder / "q.onnx")
+    assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in small.graph.node}
+
+    alone = tvmlite("bench", "q.onnx", "--against", "onnxruntime", "--rounds", "1")
+    assert tvmlite("compile", "conv.onnx", "-o", "conv.so").status == 0
+    words = ("--against", "onnxruntime", "--quantized-peer", "q.onnx", "--rounds", "1")
+    other = tvmlite("bench", "conv.so", *words)
+
+    assert (alone.status, other.status) == (0, 0)
+    assert "onnxruntime: output 0: largest difference " in alone.out
+    assert "WRONG" not in alone.out
+    assert "onnxruntime: its outputs are " in other.out
+    noise = float(re.search(r"are (\S+) dB signal to noise beside ours", other.out)[1])  # type: ignore[index]
+    assert 20 < noise < 60
+
+
+def test_a_model_is_timed_against_openvino(tvmlite: Run) -> None:
+    pytest.importorskip("openvino")
+    both = tvmlite("bench", "fixed.onnx", "--against", "openvino", "onnxruntime", "--rounds", "1")
+
+    assert both.status == 0
+    assert [line.split()[0] for line in both.out.splitlines()[-3:]] == ["tvmlite", "openvino", "onnxruntime"]
+
+
+@pytest.mark.parametrize("peer", ["openvino", "onnxruntime"])
+def test_a_peer_that_is_missing_is_named(tvmlite: Run, monkeypatch: pytest.MonkeyPatch, peer: str) -> None:
+    monkeypatch.setitem(sys.modules, peer, None)
+    done = tvmlite("bench", "fixed.onnx", "--against", peer, "--rounds", "1")
+
+    assert done.status == 1
+    assert f"{peer} is not installed" in done.err
+    assert f"pip install {peer}" in done.err
 
 
 # show and opt

@@ -80,6 +80,27 @@ pytestmark = pytest.mark.usefixtures("threads")
         ("run fixed.onnx --inputs wrong.npz --dims n=3", 1, "--inputs gives them already"),
         ("run fixed.onnx --threads 0", 1, "InputError: --threads is 0, expected at least 1"),
         ("bench fixed.onnx --against tensorflow", 2, "invalid choice: 'tensorflow'"),
+        ("bench fixed.onnx --quantized-peer fixed.onnx", 1, "--quantized-peer is given without --against"),
+        (
+            "bench fixed.onnx --against onnxruntime --quantized-peer none.onnx",
+            1,
+            "--quantized-peer none.onnx: there is no such file",
+        ),
+        (
+            "bench model.so --against onnxruntime",
+            1,
+            "--against: other runtimes cannot run the library model.so",
+        ),
+        (
+            "quantize fixed.onnx -o q.so --mode weight_only --against onnxruntime",
+            1,
+            "--against: onnxruntime's quantizer has no mode weight_only, only static and dynamic",
+        ),
+        (
+            "quantize fixed.onnx -o q.relay --mode bfloat16",
+            1,
+            "-o q.relay: --mode bfloat16 is no part of a module's text",
+        ),
         ("bench fixed.onnx --rounds 0", 1, "InputError: --rounds is 0, expected at least 1"),
         ("show fixed.onnx --pass fue", 1, "InputError: no pass 'fue' at level 3; there are infer_types"),
         ("show fixed.onnx --kernel zzz", 1, "InputError: no kernel's name contains 'zzz'"),

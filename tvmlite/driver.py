@@ -19,6 +19,7 @@ from tvmlite.core.abi.signature import check_symbol
 from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
+from tvmlite.core.provided import provide
 from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
@@ -133,6 +134,9 @@ def compile(
     if reference is not None and not process.reason_not_to_run(target):
         reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib
+
+
+provide("compile", compile)
 
 
 def _kernels(

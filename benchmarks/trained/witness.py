@@ -21,7 +21,7 @@ def witness(job: Mapping[str, Any]) -> None:
 
     from trained.inputs import made_inputs
     from trained.listing import Hint
-    from tvmlite.commands.bench import onnxruntime_session
+    from tvmlite.commands.peers.runtimes import onnxruntime_session
 
     model = onnx.load(job["path"], load_external_data=False)
     say(job, "model", quantized=is_quantized(model.graph), nodes=len(model.graph.node))
@@ -52,7 +52,7 @@ def _answers(session: Any, sets: Arrays) -> Arrays:
 
 def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:
     """Its answers to nudged inputs, without its optimizations, and with nudged weights."""
-    from tvmlite.commands.bench import onnxruntime_session
+    from tvmlite.commands.peers.runtimes import onnxruntime_session
 
     made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
     if not any(one.external_data for one in model.graph.initializer):

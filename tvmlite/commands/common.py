@@ -136,20 +136,23 @@ def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
     return passes.pipeline(options.opt_level, target, options.precision, options.error_bound)
 
 
-def compile_module(options: argparse.Namespace, module: Module, progress: Progress) -> CompiledModule:
-    """``module`` compiled as ``options`` ask for, named for ``options.model``."""
-    return compile(
-        module,
-        target=options.target,
-        opt_level=options.opt_level,
-        precision=options.precision,
-        error_bound=options.error_bound,
-        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
-        progress=progress,
-        verify=getattr(options, "verify", False),
-        records=getattr(options, "records", None),
-        require_tuned=getattr(options, "require_tuned", False),
-    )
+def compile_module(
+    options: argparse.Namespace, module: Module, progress: Progress, more: Mapping[str, Any] | None = None
+) -> CompiledModule:
+    """``module`` compiled as ``options`` ask for, and ``more`` of ``compile``'s, named for
+    ``options.model``."""
+    given = {
+        "target": options.target,
+        "opt_level": options.opt_level,
+        "precision": options.precision,
+        "error_bound": options.error_bound,
+        "name": symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
+        "progress": progress,
+        "verify": getattr(options, "verify", False),
+        "records": getattr(options, "records", None),
+        "require_tuned": getattr(options, "require_tuned", False),
+    }
+    return compile(module, **{**given, **(more or {})})
 
 
 def compile_model(

@@ -181,12 +181,13 @@ def rounds(
     inputs: Sequence[np.ndarray],
     seconds: float,
     run: Run = profiled,
+    least: int = FEWEST_RATIOS,
 ) -> list[tuple[Profile, ...]]:
-    """Run all ``libs`` on ``inputs`` alternately, for ``seconds``; the runs of each.
+    """Run all ``libs`` on ``inputs`` alternately, for ``seconds``, and at least for ``least`` ratios; the
+    runs of each.
 
-    Each round another one begins, each as often as the others.
-    A run finds in the caches what one of the same library has left there, as it does where a model is used,
-    unless the weights are too large for any cache.
+    Each round another one begins, each as often as the others. A run finds in the caches what one of the same
+    library has left there, as it does where a model is used, unless the weights are too large for any cache.
     """
     for lib in libs:
         run(lib, inputs)
@@ -194,7 +195,7 @@ def rounds(
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
     done = 0
-    while done < FEWEST_RATIOS * len(libs) or (done < MOST and time.monotonic() < end):
+    while done < least * len(libs) or (done < MOST and time.monotonic() < end):
         for first in range(len(libs)):
             for number in (*range(first, len(libs)), *range(first)):
                 if warm:

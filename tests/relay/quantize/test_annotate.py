@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from quantizable_networks import conv, images, module_of, relu, residual, weights
 
 from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder
+from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Loop, Module, Tuple, constant, var
 from tvmlite.relay.ir.op import make
@@ -22,6 +26,28 @@ def marks(module: Module) -> list[tuple[str, str, str]]:
 
 def mark(data: Expr, layer: str, tensor: str, dtype: str = "uint8", channel_axis: int | None = None) -> Call:
     return make(MARK, data, layer=layer, tensor=tensor, dtype=dtype, channel_axis=channel_axis)
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [
+        ("nn.max_pool2d", {"pool_size": (2, 2)}),
+        ("transpose", {"axes": (0, 1, 3, 2)}),
+        ("nn.depth_to_space", {"block_size": 2}),
+        ("reverse", {"axis": 3}),
+        ("max", {"axis": (3,), "keepdims": True}),
+    ],
+)
+def test_what_selects_elements_reads_bytes_in_the_range_of_its_data(op: str, attrs: dict[str, Any]) -> None:
+    x = var("x", (1, 3, 16, 16))
+    first = conv(x, weights(8, 3, 3, 3), padding=(1, 1, 1, 1))
+    moved = make(op, first, **attrs)
+    module = module_of(conv(moved, weights(4, tensor_type_of(moved).shape[1], 1, 1)), x)  # type: ignore[arg-type]
+
+    calls = [one for one in postorder(quantize_annotate(module).main.body) if isinstance(one, Call)]
+    tensors = {one["layer"]: one["tensor"] for one in calls if one.op == MARK and one["dtype"] == "uint8"}
+    assert list(tensors.values()) == ["x", "conv2d_1", "conv2d_1"]
+    assert f"{op.removeprefix('nn.')}_2" in tensors
 
 
 def test_a_product_reads_bytes_and_its_result_does_not_become_some() -> None:

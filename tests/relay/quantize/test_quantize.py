@@ -54,7 +54,7 @@ def test_the_same_data_gives_the_same_module() -> None:
 
 
 def test_a_quantized_module_is_compiled_and_read_back_from_text() -> None:
-    made = relay.quantize(residual(), DATA)
+    made = relay.quantize(residual(), DATA, measure=False)
     again = relay.parse(made.module.astext())
 
     found = tvmlite.compile(again)(DATA[0]["x"])
@@ -194,6 +194,7 @@ def test_smoothed_outliers_compute_the_same_and_lose_less() -> None:
 def test_a_report_is_a_table_json_and_a_page() -> None:
     made = quantize(residual(), DATA, keep_float=["conv2d_5"], compile=interpreted)
     report = made.report.with_latency(2e-3, 1e-3)
+    assert "float32 time" not in str(report)
 
     assert "4 of 5 layers in int8" in str(report)
     assert "a run: 2 ms before, 1 ms after, 2×" in str(report)
@@ -223,6 +224,9 @@ def test_a_report_is_a_table_json_and_a_page() -> None:
         ({"keep_float": ["nothing"]}, "keep_float has 'nothing', which is no layer"),
         ({"smooth": 2}, "smooth is 2, expected a number between 0 and 1"),
         ({"min_snr": 500}, "every layer stays in float32"),
+        ({"measure": "yes"}, "measure is 'yes', expected True, False or None"),
+        ({"measure": True}, "measure is True and compile is given"),
+        ({"compile_options": 3}, "compile_options is a int, expected options by name"),
         ({"operators": []}, "the module has no layer that can be quantized"),
     ],
 )

@@ -197,6 +197,16 @@ def is_known(name: str) -> bool:
     return name in OPERATORS
 
 
+def is_selection(name: object) -> bool:
+    """Whether ``name`` is an operator each of whose results is one of the elements of its first argument,
+    chosen by place or by order: what it does with numbers, it does with codes of them."""
+    if not (isinstance(name, str) and is_known(name)):
+        return False
+    row = OPERATORS[name]
+    is_once = row.rounding is Rounding.ONCE and not row.fills
+    return row.num_inputs is not None and row.fuse > Fuse.BROADCAST and is_once
+
+
 def is_view(node: object) -> bool:
     """Whether ``node`` is a call of an operator whose result is its argument in another shape."""
     return (

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
-from tvmlite.relay.ir.op import is_view
+from tvmlite.relay.ir.op import is_selection, is_view
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 
@@ -235,6 +235,14 @@ def commuted(expr: Expr, op: str) -> Iterator[tuple[Expr, Expr]]:
 def close(value: float | None, expected: float) -> bool:
     """Whether ``value`` is the constant that is meant by ``expected``."""
     return value is not None and abs(value - expected) <= CLOSE * abs(expected)
+
+
+def selects(value: Expr) -> bool:
+    """Whether each element of ``value`` is one of its argument's elements (``is_selection``), which alone are
+    floats."""
+    if not (isinstance(value, Call) and is_selection(value.op)):
+        return False
+    return [arg for arg in value.args if is_float(arg)] == [value.args[0]] and is_float(value)
 
 
 def through_views(expr: Expr) -> Expr:

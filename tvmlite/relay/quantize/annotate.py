@@ -8,20 +8,20 @@ from collections.abc import Collection, Sequence
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, Var
 from tvmlite.relay.ir.op import is_anchor, is_view, make
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
-from tvmlite.relay.passes.patterns import through_views
+from tvmlite.relay.passes.patterns import selects, through_views
 from tvmlite.relay.quantize.layers import (
     ELEMENTWISE,
-    EXACT,
-    MOVING,
     OPERATORS,
     PRODUCTS,
     fuses,
     is_float32,
+    is_memory_bound,
     is_product,
     names_of,
     outer_nodes,
     same_extents,
 )
+from tvmlite.relay.quantize.recurrent import LANES_AXIS, is_recurrent
 
 MARK = "annotation.quantize"
 
@@ -35,11 +35,12 @@ def quantize_annotate(
     """``module`` with an ``annotation.quantize`` before each tensor that a layer is to read in 8 bits.
 
     Products (convolutions, dense layers, products of batches) read their data as uint8 and their weights as
-    int8, with a scale for each output channel if ``per_channel``. What lies between them (sums, poolings,
-    concatenations, resizes) reads bytes where nothing but bytes becomes of its result, and where its
-    arguments are stored at all: what becomes part of the kernel before it is not rounded. Biases, activation
-    functions, normalizations and softmax stay in float32, and so do branches and loops, whose values no
-    calibration sees, layers whose names are in ``keep_float``, and what is not of ``operators``.
+    int8, with a scale for each output channel if ``per_channel``; recurrent layers have weights in int8. What
+    lies between them (sums, poolings, concatenations, resizes) reads bytes where nothing but bytes becomes of
+    its result, and where its arguments are stored at all: what becomes part of the kernel before it is not
+    rounded. Biases, activation functions, normalizations and softmax stay in float32, and so do branches and
+    loops, whose values no calibration sees, layers whose names are in ``keep_float``, and what is not of
+    ``operators``.
     """
     return _annotate(module, frozenset(keep_float), frozenset(operators), per_channel)
 
@@ -54,7 +55,11 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
     def mark(value: Expr, made: Expr, layer: Call, position: int) -> Expr:
         """``made`` of ``value``, an argument, with a mark behind its views."""
         if isinstance(value, Constant):
-            axis = PRODUCTS[str(layer.op)].channels(layer) if per_channel else None
+            axis = (
+                (LANES_AXIS if is_recurrent(layer) else PRODUCTS[str(layer.op)].channels(layer))
+                if per_channel
+                else None
+            )
             tensor, dtype = f"{names[layer]}.weight", "int8"
             return _mark(made, layer, names[layer], tensor, dtype, axis)
         if is_view(value):
@@ -65,7 +70,7 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
         key = made, names[layer], dtype
         if key not in marks:
             source = value
-            while isinstance(source, Call) and source.op in EXACT:
+            while isinstance(source, Call) and selects(source):
                 source = through_views(source.args[0])  # in whose range it is
             marks[key] = _mark(made, layer, names[layer], names.get(source, f"{names[layer]}.data"), dtype)
         return marks[key]
@@ -123,7 +128,10 @@ class _Layers:
         for node in able:
             if is_product(node):
                 self._enter(node, (0, 1))
-        others = {node for node in able if node.op in ELEMENTWISE or node.op in MOVING}
+        for node in nodes:
+            if is_recurrent(node) and node in allowed and isinstance(node, Call) and node.op in wanted:
+                self._enter(node, (1,))
+        others = {node for node in able if node.op in ELEMENTWISE or is_memory_bound(node)}
         for node in reversed(nodes):
             if not self._becomes_bytes(node):
                 continue
@@ -163,7 +171,14 @@ class _Layers:
         return tuple(range(count))
 
     def _stored(self, node: Call) -> tuple[int, ...]:
-        """The arguments that the kernel of ``node`` reads from memory, as large as its result."""
+        """The arguments that the kernel of ``node`` reads from memory, as large as its result.
+
+        None of one with a constant of several numbers: those are scales of channels, say, and what is rounded
+        before them is rounded in steps that are none of the result's.
+        """
+        given = map(through_views, node.args)
+        if any(isinstance(one, Constant) and one.size > 1 for one in given):
+            return ()
         stored: list[int] = []
         inside: dict[int, frozenset[Expr]] = {}
         for position, arg in enumerate(node.args):

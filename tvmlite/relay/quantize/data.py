@@ -11,7 +11,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
-from tvmlite.relay.ir.attributes import describe
+from tvmlite.relay.ir.attributes import describe, show
 from tvmlite.relay.ir.nodes import Module, Var
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
 
@@ -36,6 +36,8 @@ def calibration_runs(module: Module, data: Any, least: int = LEAST_EXAMPLES) -> 
     An InputError names the run and the input: a wrong name, dtype or shape, NaN or infinity, data of one
     value only, or fewer than ``least`` examples.
     """
+    if type(least) is not int or least < 1:
+        raise InputError(f"quantize: min_examples is {show(least)}, expected 1 or more")
     inputs = list(module.main.params)
     runs = [
         run for label, one in _items(data, inputs) for run in _cut(inputs, _named(inputs, one, label), label)

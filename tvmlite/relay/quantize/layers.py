@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tvmlite.core.node import Node
+from tvmlite.relay import ops as _ops  # noqa: F401  (enters the operators in the table)
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
-from tvmlite.relay.ir.op import Fuse, fuse_class, is_view
+from tvmlite.relay.ir.op import OPERATORS as TABLE
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_selection, is_view
 from tvmlite.relay.ir.types import TensorType, same_shape
-from tvmlite.relay.passes.patterns import through_views
+from tvmlite.relay.passes.patterns import selects, through_views
+from tvmlite.relay.quantize.recurrent import RECURRENT
 
 
 @dataclass(frozen=True)
@@ -35,22 +38,19 @@ PRODUCTS: Mapping[str, Product] = {
 ELEMENTWISE = frozenset(("add", "subtract", "multiply", "maximum", "minimum"))
 """Operators of two tensors that read bytes where bytes become of their result."""
 
-EXACT = frozenset(
-    (
-        *("nn.max_pool1d", "nn.max_pool2d", "nn.global_max_pool2d", "nn.adaptive_max_pool2d"),
-        *("transpose", "strided_slice"),
-    )
+AVERAGES = frozenset(
+    ("nn.avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d", "nn.adaptive_avg_pool2d", "mean")
+    + ("image.resize2d",)
 )
-"""Operators whose results are elements of their data, and so have its range."""
+"""Operators of one tensor whose results are in the range of its elements."""
 
-MOVING = EXACT.union(
-    ("concatenate", "nn.avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d", "nn.adaptive_avg_pool2d"),
-    ("image.resize2d", "mean"),
+MOVING = frozenset(
+    ("concatenate", *AVERAGES, *(name for name in TABLE if is_selection(name) and not TABLE[name].view))
 )
 """Operators that mostly move data, which is a quarter as much in bytes; they read bytes where bytes become of
 their result."""
 
-OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING))
+OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))
 """All operators that layers can be of."""
 
 
@@ -118,6 +118,11 @@ def is_product(node: Expr) -> bool:
     if node.op == "nn.matmul" and node["transpose_a"]:
         return False
     return isinstance(node.args[1], Constant) or node.op in ("nn.batch_matmul", "nn.matmul")
+
+
+def is_memory_bound(node: Call) -> bool:
+    """Whether ``node`` mostly moves data, more than a view does."""
+    return node.op in MOVING and (node.op in AVERAGES or node.op == "concatenate" or selects(node))
 
 
 def fuses(node: Expr) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import (
     Call,
     Constant,
@@ -17,17 +17,19 @@ from tvmlite.relay.ir.nodes import (
     Function,
     Module,
     Tuple,
+    TupleGetItem,
     Var,
     constant,
 )
 from tvmlite.relay.ir.op import is_view, make
-from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.passes.graph_pass import rebuild
 from tvmlite.relay.quantize.annotate import MARK
 from tvmlite.relay.quantize.calibrate import with_outputs, without_mark
 from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import PRODUCTS, outer_nodes
-from tvmlite.relay.quantize.realize import quantized_data, quantized_weight
+from tvmlite.relay.quantize.realize import quantized_data, quantized_weight, realized_recurrence
+from tvmlite.relay.quantize.recurrent import RECURRENT
 from tvmlite.relay.quantize.run import Compile, Progress, Runner
 
 SWITCHES = "quantized_layers"
@@ -47,7 +49,10 @@ class Noise:
 
 
 def decibels(signal: float, noise: float) -> float:
-    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``."""
+    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``; the least where one is not finite:
+    what is rounded is beyond the numbers that there are."""
+    if not np.isfinite(signal) or not np.isfinite(noise):
+        return -WITHOUT_NOISE
     if noise <= 0.0 or signal <= 0.0:
         return WITHOUT_NOISE if noise <= 0.0 else -WITHOUT_NOISE
     return float(min(10 * np.log10(signal / noise), WITHOUT_NOISE))
@@ -89,13 +94,46 @@ def measure_noise(
 ) -> dict[str, Noise]:
     """The noise of each layer of a calibrated ``module`` on ``runs``, when what it reads is exact."""
     layers = layers_of(module)
+    exact = _without_marks(module)
+
+    def rounded(call: Call) -> Expr:
+        def quantized(value: Expr) -> Expr:
+            if isinstance(value, Call) and value.op == MARK:
+                return _realized(value, exact[value.args[0]])
+            if isinstance(value, Tuple) or is_view(value):
+                return value.map_children(quantized)
+            return exact[value]
+
+        made = call.map_children(quantized)
+        assert isinstance(made, Call)
+        return realized_recurrence(call, made) if call.op in RECURRENT else made
+
+    return noise_of(module, layers, exact, rounded, runs, compile, progress)
+
+
+def _without_marks(module: Module) -> dict[Expr, Expr]:
+    """What each node is without the marks that it reads."""
     exact: dict[Expr, Expr] = {}
     for node in postorder(module.main.body):
         assert isinstance(node, Expr)
         exact[node] = without_mark(node.map_children(exact.__getitem__))
+    return exact
+
+
+def noise_of(
+    module: Module,
+    layers: Mapping[str, Call],
+    exact: Mapping[Expr, Expr],
+    rounded: Callable[[Call], Expr],
+    runs: Sequence[Run],
+    compile: Compile,
+    progress: Progress,
+) -> dict[str, Noise]:
+    """The noise of ``layers`` of ``module`` on ``runs``: ``exact`` has each without rounding, ``rounded``
+    gives it with its own operands rounded."""
     outputs: list[Expr] = []
     for call in layers.values():
-        outputs += _compared(call, exact)
+        outputs += _compared(call, exact[call], rounded(call))
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, outputs))
     sums: dict[str, list[np.ndarray]] = {}
@@ -112,18 +150,11 @@ def measure_noise(
     return found
 
 
-def _compared(call: Call, exact: Mapping[Expr, Expr]) -> list[Expr]:
+def _compared(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
     """Sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
-
-    def quantized(value: Expr) -> Expr:
-        if isinstance(value, Call) and value.op == MARK:
-            return _realized(value, exact[value.args[0]])
-        if isinstance(value, Tuple) or is_view(value):
-            return value.map_children(quantized)
-        return exact[value]
-
-    signal, rounded = exact[call], call.map_children(quantized)
-    rank = tensor_type_of(call).ndim
+    if isinstance(type_of(call), TupleType):  # all states of a recurrent layer come first
+        signal, rounded = TupleGetItem(signal, 0), TupleGetItem(rounded, 0)
+    rank = tensor_type_of(signal).ndim
     axes = tuple(range(rank))
     error = make("subtract", signal, rounded, span=call.span)
     others = tuple(k for k in axes if k != channel_axis(call)) if call.op in PRODUCTS else axes

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
+from tvmlite.core import mapped
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.relay.ir.nodes import Call, Constant, Module
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
 from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
@@ -22,8 +27,8 @@ from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
 
-ALREADY = ("qnn.quantize", "qnn.dequantize")
-"""What only quantized modules have."""
+NAMESPACE = "qnn."
+"""Of the operators that only quantized modules have."""
 
 
 def prepare(module: Module, attention: bool = False) -> Module:
@@ -32,14 +37,13 @@ def prepare(module: Module, attention: bool = False) -> Module:
     Attention becomes one operator, whose products stay in float32, unless they are to be quantized
     (``attention``). An InputError if ``module`` is quantized already.
     """
-    for function in module.functions.values():
-        for node in postorder(function.body):
-            if isinstance(node, Call) and _is_quantized(node):
-                raise InputError(
-                    f"quantize: the module is quantized already: it has {node.op}",
-                    node.span,
-                    hint="give the float module; tvmlite.compile takes quantized ones as they are",
-                )
+    node = _quantized_node(module)
+    if node is not None:
+        raise InputError(
+            f"quantize: the module is quantized already: it has {node.op}",
+            node.span,
+            hint="give the float module; tvmlite.compile takes quantized ones as they are",
+        )
     passes = [infer_types, dead_code, simplify_inference, fold_constant, canonicalize_ops, simplify_expr]
     passes += [eliminate_common_subexpr, join_pieces]
     passes += [recognize_norms, recognize_softmax, recognize_activations]
@@ -51,8 +55,31 @@ def prepare(module: Module, attention: bool = False) -> Module:
     return module
 
 
-def _is_quantized(node: Call) -> bool:
-    if node.op in ALREADY:
+def check_finite(name: str, call: Call, args: Iterable[Expr]) -> None:
+    """An InputError if a constant among ``args`` of the layer called ``name`` is not finite: no scale holds
+    it."""
+    for one in args:
+        if not isinstance(one, Constant):
+            continue
+        with mapped.reading(one.data) as values:
+            if not np.isfinite(values).all():
+                raise InputError(f"quantize: the weights of {name!r} have NaN or infinity", call.span)
+
+
+def is_quantized(module: Module) -> bool:
+    """Whether ``module`` computes anything of quantized numbers."""
+    return _quantized_node(module) is not None
+
+
+def _quantized_node(module: Module) -> Call | None:
+    """The first operator of ``module`` on quantized numbers."""
+    bodies = (function.body for function in module.functions.values())
+    calls = (node for body in bodies for node in postorder(body) if isinstance(node, Call))
+    return next((node for node in calls if _is_of_quantized(node)), None)
+
+
+def _is_of_quantized(node: Call) -> bool:
+    if str(node.op).startswith(NAMESPACE):
         return True
     integers = [arg for arg in node.args if isinstance(arg, Constant) and arg.dtype.kind in "iu"]
     return str(node.op).startswith(("nn.conv", "nn.dense", "nn.matmul")) and bool(integers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ LEVELS = 255
 
 CANDIDATES = 128
 """Places at which each end of a range may be cut, evenly from 0 to the outermost element."""
+
+LARGE = 1e30
+"""Elements beyond which float32 does not do for a histogram."""
 
 PERCENTILE = 99.99
 """The percentage of elements that a range of ``percentile`` holds, on either side."""
@@ -45,6 +49,8 @@ class Histogram:
         flat = values.reshape(-1)
         self.zeros += flat.size - int(np.count_nonzero(flat))
         self.total += flat.size
+        if max(-self.least, self.most) > LARGE:
+            flat = flat.astype(np.float64)  # in which differences of the largest floats are finite
         if self.most > self.least:
             self.counts += np.histogram(flat, BINS, (self.least, self.most))[0]
         else:
@@ -178,6 +184,11 @@ def _divergence(given: np.ndarray, coarse: np.ndarray) -> float:
     floor = 1e-9
     where = p > 0
     return float(np.sum(p[where] * np.log(p[where] / np.maximum(q[where], floor))))
+
+
+def usable(scales: Any) -> Any:
+    """``scales``, float32, those replaced by 1 that are 0, or subnormal: processors may take these for 0."""
+    return np.where(scales >= np.finfo(np.float32).tiny, scales, np.float32(1))[()]
 
 
 METHODS: Mapping[str, Callable[[Histogram, bool, float], tuple[float, float]]] = {

@@ -8,12 +8,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core import mapped
-from tvmlite.core.node import rewrite
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.quantize.annotate import MARK
+from tvmlite.relay.quantize.ranges import usable
+from tvmlite.relay.quantize.recurrent import RECURRENT, with_int8_recurrence
 
 LARGEST_WEIGHT = 127
 """Weights are -127 to 127: symmetric, so that their zero point is 0."""
@@ -26,12 +27,15 @@ def quantize_realize(body: Expr) -> Expr:
     A mark without a range, as before calibration, becomes that of the range that ``x`` has in each run:
     dynamic quantization. A marked constant becomes ``qnn.dequantize`` of int8 numbers, -127 to 127, with
     scales along its ``channel_axis`` that reach its largest elements. What several layers read in one range
-    is quantized once.
+    is quantized once. A recurrent layer of a marked recurrence becomes one of int8.
     """
     made: dict[tuple[Expr, str, float, float], Expr] = {}
     weights: dict[tuple[Expr, int | None], Expr] = {}
 
-    def realize(node: Expr) -> Expr:
+    def realize(given: Expr, node: Expr) -> Expr:
+        if isinstance(given, Call) and given.op in RECURRENT:
+            assert isinstance(node, Call)
+            return realized_recurrence(given, node)
         if not (isinstance(node, Call) and node.op == MARK):
             return node
         (data,) = node.args
@@ -45,17 +49,28 @@ def quantize_realize(body: Expr) -> Expr:
             made[key] = quantized_data(node, data)
         return made[key]
 
-    return rewrite(body, realize)
+    return rebuild(body, realize)
+
+
+def realized_recurrence(given: Call, made: Call) -> Call:
+    """``made`` of the realized arguments of a recurrent layer ``given``: of int8 if its recurrence is
+    marked."""
+    mark = given.args[1]
+    if not (isinstance(mark, Call) and mark.op == MARK):
+        return made
+    (recurrence,) = mark.args
+    assert isinstance(recurrence, Constant)
+    return with_int8_recurrence(made, recurrence, mark["channel_axis"] is not None)
 
 
 def scale_and_zero(low: float, high: float, dtype: str) -> tuple[np.float32, int]:
     """What maps ``low`` to ``high``, widened to hold 0, to all of uint8, or its larger magnitude to 127 of
-    int8. A range of nothing but 0 has the scale 1."""
+    int8. A range of nothing but 0, or so small that its scale is subnormal, has the scale 1."""
     low, high = min(low, 0.0), max(high, 0.0)
     if dtype == "int8":
-        return np.float32(max(-low, high) / LARGEST_WEIGHT or 1.0), 0
+        return np.float32(usable(np.float32(max(-low, high) / LARGEST_WEIGHT))), 0
     least, most = dtypes.limits(dtype)
-    scale = np.float32((high - low) / (most - least) or 1.0)
+    scale = usable(np.float32((high - low) / (most - least)))
     return scale, int(np.clip(np.rint(least - low / scale), least, most))
 
 
@@ -111,10 +126,10 @@ def quantized_weight(mark: Call, weight: Constant) -> Expr:
 
 def weight_scales(values: np.ndarray, axis: int | None) -> np.ndarray:
     """The scales, float32, with which each place along ``axis`` fills -127 to 127; one of rank 0 if it is
-    None. Zeros have the scale 1."""
+    None. Zeros, and numbers so small that their scale would be subnormal, have the scale 1."""
     others = tuple(k for k in range(values.ndim) if axis is None or k != axis % values.ndim)
     largest = np.max(np.abs(values), axis=others, initial=0.0).astype(np.float32)
-    return np.asarray(np.where(largest > 0, largest / np.float32(LARGEST_WEIGHT), 1.0), np.float32)
+    return np.asarray(usable(largest / np.float32(LARGEST_WEIGHT)), np.float32)
 
 
 def spread(scales: np.ndarray, axis: int | None, rank: int) -> np.ndarray:

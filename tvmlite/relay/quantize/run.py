@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from tvmlite.core.provided import provided
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Module
 
@@ -19,6 +19,10 @@ Compile: TypeAlias = Callable[[Module], Runner]
 
 Progress: TypeAlias = Callable[[str, int, int], object]
 """``progress(what, done, total)`` is called as work goes on."""
+
+
+COMPILER = "compile"
+"""What the compiler is provided as (``core.provided``)."""
 
 
 def interpreted(module: Module) -> Runner:
@@ -36,11 +40,8 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 def compiled(module: Module) -> Runner:
-    """``module`` compiled for this machine, by the driver.
-
-    The driver lies to the right of this room and is therefore loaded by name, as techniques are.
-    """
-    lib = importlib.import_module("tvmlite.driver").compile(module)
+    """``module`` compiled for this machine, by the compiler that the package provides."""
+    lib = provided(COMPILER)(module)
 
     def run(inputs: Mapping[str, np.ndarray]) -> Sequence[np.ndarray]:
         result = lib(*(inputs[name] for name in lib.input_names))

@@ -57,10 +57,7 @@ def within_drop(
     run = compile(module)
 
     def measured(kept: frozenset[str]) -> float:
-        value = metric(chosen(run, layers, kept))
-        if not isinstance(value, (int, float, np.floating)) or not np.isfinite(value):
-            raise InputError(f"quantize: metric gave {show(value)}, expected a finite number")
-        return float(value)
+        return measured_metric(metric, chosen(run, layers, kept))
 
     before, after = measured(frozenset(layers)), measured(frozenset())
     if before - after <= max_drop:
@@ -80,6 +77,14 @@ def within_drop(
     reason = f"without, the metric falls from {before:.4g} to {values[too_few]:.4g}"
     kept = {name: f"{effects[name]:.1f} dB in the outputs by itself; {reason}" for name in loudest[:enough]}
     return Selection(kept, before, values.get(enough, before))
+
+
+def measured_metric(metric: Metric, run: Runner) -> float:
+    """The ``metric`` of what runs a model; an InputError if it gives no finite number."""
+    value = metric(run)
+    if not isinstance(value, (int, float, np.floating)) or not np.isfinite(value):
+        raise InputError(f"quantize: metric gave {show(value)}, expected a finite number")
+    return float(value)
 
 
 def _effects(run: Runner, layers: Sequence[str], runs: Sequence[Run], progress: Progress) -> dict[str, float]:

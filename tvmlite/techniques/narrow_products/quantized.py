@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
-from tvmlite.relay.ir.op import Fuse, Rounding, is_view, make
+from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Shape, same_shape
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
-from tvmlite.relay.passes.patterns import is_float, through_views
+from tvmlite.relay.passes.patterns import selects as selects
+from tvmlite.relay.passes.patterns import through_views
 
 HALF = 128
 """What int8 and uint8 of the same bits, but for the highest, differ by."""
@@ -151,15 +151,3 @@ def _is_whole(value: Expr) -> bool:
             kinds = tensor_type_of(data).dtype, tensor_type_of(value).dtype
             return kinds in (("uint8", "float32"), ("int8", "float32"))
     return False
-
-
-def selects(value: Expr) -> bool:
-    """Whether each element of ``value`` is one of its argument's elements, chosen by place or by order: what
-    such an operator does with numbers, it does with their codes."""
-    if not isinstance(value, Call) or not isinstance(value.op, str) or not operators.is_known(value.op):
-        return False
-    row = operators.get(value.op)
-    if row.num_inputs is None or row.fuse <= Fuse.BROADCAST or row.rounding is not Rounding.ONCE or row.fills:
-        return False
-    floats = [arg for arg in value.args if is_float(arg)]
-    return floats == [value.args[0]] and is_float(value)

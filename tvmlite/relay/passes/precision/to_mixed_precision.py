@@ -137,9 +137,7 @@ class _Mixed:
     def _operands(self, node: Expr) -> set[Expr]:
         """What an ``ALWAYS`` operator reads in 16 bits."""
         assert isinstance(node, Call)
-        names = operators.get(str(node.op), node.span).argument_names
-        wide = {arg for name, arg in zip(names, node.args, strict=False) if name in WIDE_OPERANDS}
-        return _floats(node) - wide
+        return rounded_operands(node)
 
     def _make(self, node: Expr) -> None:
         """``node`` of rewritten children, in the precision that it is computed in."""
@@ -206,6 +204,13 @@ class _Mixed:
             case Call("cast", (source,)) if _dtypes(source) == {dtype} == {self.dtype}:
                 return source
         return make("cast", value, dtype=dtype, span=getattr(value, "span", None))
+
+
+def rounded_operands(call: Call) -> set[Expr]:
+    """What a product of ``ALWAYS`` reads in 16 bits."""
+    names = operators.get(str(call.op), call.span).argument_names
+    wide = {arg for name, arg in zip(names, call.args, strict=False) if name in WIDE_OPERANDS}
+    return _floats(call) - wide
 
 
 def _floats(node: Expr) -> set[Expr]:

@@ -29,8 +29,8 @@ def page(
 
 
 def _tiles(report: QuantizationReport) -> str:
-    whole = sum(row.precision == "int8" for row in report.layers)
-    tiles = [(f"{whole} of {len(report.layers)}", "layers in int8")]
+    whole = sum(row.precision != "float32" for row in report.layers)
+    tiles = [(f"{whole} of {len(report.layers)}", f"layers in {report.narrow}")]
     before, after = (text.amount(size, "B") for size in (report.bytes_before, report.bytes_after))
     tiles.append((after, f"of weights, {before} before"))
     if report.metric_before is not None and report.metric_after is not None:
@@ -53,12 +53,12 @@ def _options(facts: Mapping[str, str]) -> str:
 
 
 def _layers(report: QuantizationReport) -> str:
-    heading = ["layer", "operator", "precision", "SNR", "clipped", "range", "weights", "why"]
-    rows = []
-    for row, cells in zip(report.layers, report.rows()[1:], strict=True):
-        precision, snr, clipped, span, weights, op, _ = cells
-        rows.append((row.name, op, precision, snr, clipped, span, weights, row.reason))
-    return html.table(heading, rows)
+    heads, *rows = report.rows()
+    heading = ["layer", "operator", *heads[:-2], "why"]
+    cells = (
+        (row.name, cells[-2], *cells[:-2], row.reason) for row, cells in zip(report.layers, rows, strict=True)
+    )
+    return html.table(heading, list(cells))
 
 
 def _chart(rows: list[LayerRow]) -> str:
@@ -76,13 +76,13 @@ def _chart(rows: list[LayerRow]) -> str:
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{grid}</text>')
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
         tall = high * min(value, most) / most
-        kind = "whole" if row.precision == "int8" else "kept"
+        kind = "kept" if row.precision == "float32" else "whole"
         name = escape(f"{row.name}: {row.snr:.1f} dB, {row.precision}")
         parts.append(
             f'<rect class="{kind}" x="{_LEFT + place * width:.1f}" y="{_TOP + high - tall:.1f}" '
             f'width="{max(width - 1, 0.5):.1f}" height="{tall:.1f}"><title>{name}</title></rect>'
         )
-    caption = "Signal to noise of each layer, in dB: int8 (blue) and kept in float32 (grey)"
+    caption = "Signal to noise of each layer, in dB: in few bits (blue) and kept in float32 (grey)"
     label = f'<text x="{_LEFT}" y="{_HEIGHT - 3}">{caption}</text>'
     drawn = "".join(parts) + label
     return f'<figure><svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{drawn}</svg></figure>'

@@ -21,6 +21,8 @@ class LayerRow:
     ``snr`` is the signal-to-noise ratio, in dB, of its result when its own operands alone are quantized (None
     without data), ``clipped`` the largest share, 0 to 1, of one of its data's elements outside of the range,
     ``low`` and ``high`` that range, ``weights`` how many elements its constant operands have.
+    ``float_seconds`` and ``narrow_seconds`` are what it takes in a run in float32 and in few bits,
+    conversions included, None where that was not measured.
     """
 
     name: str
@@ -32,15 +34,18 @@ class LayerRow:
     low: float | None = None
     high: float | None = None
     weights: int = 0
+    float_seconds: float | None = None
+    narrow_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class QuantizationReport:
     """A row for each layer, in the order of the model; options; bytes of all constants before and after.
 
-    ``metric_before`` and ``metric_after`` are the metric of the float model and of the quantized one, None if
-    none was given. ``output_snr`` is that of all outputs, in dB. ``latency`` are seconds of a run before and
-    after, where the caller measured them (``with_latency``).
+    ``narrow`` is the element type of layers that are not in float32. ``untimed`` says why layers were not
+    timed, where they were to be. ``metric_before`` and ``metric_after`` are the metric of the float model and
+    of the quantized one, None if none was given. ``output_snr`` is that of all outputs, in dB. ``latency``
+    are seconds of a run before and after, where the caller measured them (``with_latency``).
     """
 
     layers: tuple[LayerRow, ...]
@@ -51,6 +56,8 @@ class QuantizationReport:
     metric_before: float | None = None
     metric_after: float | None = None
     latency: tuple[float, float] | None = None
+    untimed: str = ""
+    narrow: str = "int8"
 
     def with_latency(self, before: float, after: float) -> QuantizationReport:
         """This report with the seconds of a run of the float model and of the quantized one."""
@@ -63,7 +70,7 @@ class QuantizationReport:
     def summary(self) -> list[str]:
         """What holds for the whole model, a line each."""
         narrow = [row.precision for row in self.layers if row.precision != "float32"]
-        kinds = " and ".join(sorted(set(narrow))) or "int8"
+        kinds = " and ".join(sorted(set(narrow))) or self.narrow
         lines = [f"{len(narrow)} of {len(self.layers)} layers in {kinds}"]
         sizes = text.amount(self.bytes_before, "B"), text.amount(self.bytes_after, "B")
         lines.append(f"weights: {sizes[0]} before, {sizes[1]} after")
@@ -75,24 +82,30 @@ class QuantizationReport:
             before, after = self.latency
             times = f"{text.seconds(before)} before, {text.seconds(after)} after"
             lines.append(f"a run: {times}, {text.gain(before / after)}")
+        if self.untimed:
+            lines.append(f"layers were not timed: {self.untimed}")
         return lines
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table of layers as texts, its heading first."""
-        heading = ("precision", "SNR", "clipped", "range", "weights", "operator", "layer")
-        return [heading, *map(_cells, self.layers)]
+        """The table of layers as texts, its heading first; with times if layers were timed."""
+        is_timed = any(row.float_seconds is not None for row in self.layers)
+        times = ("float32 time", f"{self.narrow} time") if is_timed else ()
+        heading = ("precision", "SNR", "clipped", "range", "weights", *times, "operator", "layer")
+        return [heading, *(_cells(row, is_timed) for row in self.layers)]
 
     def __str__(self) -> str:
         return "\n".join([*text.table(self.rows()), "", *self.summary()])
 
 
-def _cells(row: LayerRow) -> tuple[str, ...]:
+def _cells(row: LayerRow, is_timed: bool) -> tuple[str, ...]:
     snr = "" if row.snr is None else f"{row.snr:5.1f} dB"
     clipped = "" if row.clipped is None else text.percent(row.clipped)
     span = "" if row.low is None or row.high is None else f"{row.low:.3g} to {row.high:.3g}"
     weights = text.amount(row.weights, "") if row.weights else ""
     name = f"{row.name} ({row.reason})" if row.reason else row.name
-    return row.precision, snr, clipped, span, weights.strip(), row.op.removeprefix("nn."), name
+    given = (row.float_seconds, row.narrow_seconds) if is_timed else ()
+    times = ("" if one is None else text.seconds(one) for one in given)
+    return row.precision, snr, clipped, span, weights.strip(), *times, row.op.removeprefix("nn."), name
 
 
 def constant_bytes(module: Module) -> int:

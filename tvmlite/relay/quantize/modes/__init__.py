@@ -1,0 +1,1 @@
+"""What ``quantize`` does, mode by mode, and what it gives."""

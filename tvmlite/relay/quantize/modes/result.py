@@ -1,0 +1,33 @@
+"""What ``quantize`` gives: a module, what was decided, and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.quantize.report.page import page
+from tvmlite.relay.quantize.report.report import QuantizationReport
+
+
+@dataclass(frozen=True)
+class QuantizedModule:
+    """``module``, quantized, to be compiled as any other, and the ``report`` of what was done.
+
+    ``records`` hold what was decided by measurement: given again, they give the same module.
+    ``compile_options`` are what ``tvmlite.compile`` must be given beside the module; there are none but with
+    16 bits.
+    """
+
+    module: Module
+    report: QuantizationReport
+    records: tuple[Any, ...] = ()
+    compile_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def page(self, title: str = "Quantization") -> str:
+        """The report as an HTML page, one file that loads nothing."""
+        return page(self.report, title)
+
+    def __str__(self) -> str:
+        return str(self.report)

@@ -1,0 +1,68 @@
+"""Recurrent layers of int8 weights, whose states are rounded in each step, as onnxruntime's
+DynamicQuantizeLSTM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import mapped
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.recurrent_loops import TOGETHER
+from tvmlite.relay.quantize.ranges import usable
+
+RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}
+"""Operators whose second argument is a recurrence ``(blocks, size, gates, lanes)``, and the operator that
+takes it in int8, with a scale, zero point and sum of each column behind the third argument."""
+
+LANES_AXIS = 3
+"""The axis of a recurrence that says, where its mark has it, that each column has a scale of its own."""
+
+LARGEST = 127
+"""Of the codes of weights, which are symmetric, so that zero points are 0."""
+
+
+def is_recurrent(node: Expr) -> bool:
+    """Whether ``node`` is a recurrent layer of float32 whose recurrence can be of int8: it is constant."""
+    if not (isinstance(node, Call) and node.op in RECURRENT and isinstance(node.args[1], Constant)):
+        return False
+    return str(node.args[1].dtype) == "float32" and isinstance(_size(node), int)
+
+
+def _size(call: Call) -> Any:
+    return tensor_type_of(call.args[3]).shape[-1]
+
+
+def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> Call:
+    """``call``, a recurrent layer, of the ``recurrence`` in int8, with a scale for each column or one for
+    all."""
+    with mapped.reading(recurrence.data) as values:
+        axes = (1,) if by_column else None
+        largest = np.max(np.abs(values), axis=axes, keepdims=True, initial=0.0)
+        scales = usable(largest / np.float32(LARGEST))
+        codes = np.clip(np.rint(values / scales), -LARGEST, LARGEST).astype(np.int8)
+    size = _size(call)
+    columns = [_columns(np.broadcast_to(scales[:, 0], codes[:, 0].shape), size)]
+    columns += [np.zeros_like(columns[0], np.int32), _columns(codes.sum(axis=1, dtype=np.int32), size)]
+    first, _, third, *rest = call.args
+    given = Constant(_interleaved(codes), recurrence.span), third, *map(constant, columns)
+    return make(RECURRENT[str(call.op)], first, *given, *rest, span=call.span, **dict(call.attrs))
+
+
+def _columns(values: np.ndarray, size: int) -> np.ndarray:
+    """``(blocks, gates, lanes)`` as a vector of the units of each gate."""
+    gates = values.shape[1]
+    return np.ascontiguousarray(values.transpose(1, 0, 2).reshape(gates, -1)[:, :size].reshape(-1))
+
+
+def _interleaved(codes: np.ndarray) -> np.ndarray:
+    """``(blocks, size, gates, lanes)`` as ``recurrent_loops.interleaved`` has it."""
+    blocks, size, gates, lanes = codes.shape
+    groups = -(-size // TOGETHER)
+    padded = np.pad(codes, ((0, 0), (0, groups * TOGETHER - size), (0, 0), (0, 0)))
+    parts = padded.reshape(blocks, groups, TOGETHER, gates, lanes).transpose(0, 1, 3, 4, 2)
+    return np.ascontiguousarray(parts.reshape(blocks, groups, gates, lanes * TOGETHER))

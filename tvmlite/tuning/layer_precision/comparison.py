@@ -1,0 +1,132 @@
+"""Forms of a model in which some layers are narrow, beside float32: what each layer takes, and what to
+change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.relay.quantize.speed import LayerTime, Plan
+from tvmlite.runtime import timing
+from tvmlite.tuning.layer_precision.attribution import Groups
+from tvmlite.tuning.model_timing import Run, ratios, rounds
+
+SECONDS = 1.0
+"""How long forms are run beside each other."""
+
+FEWEST = 2
+"""Ratios of a comparison of models whose runs are long."""
+
+GAIN = 0.98
+"""The part of its time in float32 that a narrow layer may take: less of a difference is not worth rounding
+for."""
+
+EXACT, NARROW = 0, 1
+"""The places of the forms with no layer narrow, and with all of them."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Interleaved runs of the forms of a model: all in float32, all narrow, and perhaps others.
+
+    ``seconds`` are those of each group in each run, ``whole`` of the runs, form by form.
+    """
+
+    groups: Groups
+    seconds: tuple[Mapping[str, Sequence[float]], ...]
+    whole: tuple[tuple[float, ...], ...]
+
+    @staticmethod
+    def of(
+        plan: Plan,
+        libs: Sequence[CompiledModule],
+        inputs: Sequence[np.ndarray],
+        run: Run,
+        given: CompiledModule | None = None,
+    ) -> Comparison:
+        """Run the forms ``libs`` on ``inputs``; and ``given``, the last of ``whole``, whose layers are
+        others."""
+        groups = Groups.of(plan, libs)
+        profiles = rounds([*libs, *([] if given is None else [given])], inputs, SECONDS, run, FEWEST)
+        seconds = tuple(groups.seconds(form, one) for form, one in enumerate(profiles[: len(libs)]))
+        whole = tuple(tuple(run.nanoseconds * 1e-9 for run in one) for one in profiles)
+        return Comparison(groups, seconds, whole)
+
+    def of_layers(self, form: int) -> dict[str, list[float]]:
+        """Seconds of each group of layers in a form; what other groups take more for its sake than in float32
+        is among them."""
+        found = {group: list(self._of(form, group)) for group in self.groups.layers_of}
+        for group, owner in self.groups.owners.items():
+            more = zip(self._of(form, group), self._of(EXACT, group), strict=True)
+            found[owner] = [old + new - exact for old, (new, exact) in zip(found[owner], more, strict=True)]
+        return {group: [max(one, 1e-9) for one in own] for group, own in found.items()}
+
+    def _of(self, form: int, group: str) -> Sequence[float]:
+        return self.seconds[form].get(group, (0.0,) * len(self.whole[form]))
+
+    def not_faster(self, form: int) -> set[str]:
+        """The groups of layers that are not faster in ``form`` than in float32, in the middle of all runs."""
+        exact, narrow = (
+            {k: timing.median(sorted(v)) for k, v in self.of_layers(n).items()} for n in (EXACT, form)
+        )
+        return {group for group, seconds in narrow.items() if seconds > GAIN * exact[group]}
+
+    def is_slower(self, form: int, exact: int) -> bool:
+        """Whether ``form`` takes more time than float32, by its kernels, or significantly as a whole beside
+        ``exact``, a place in ``whole``."""
+        each = ratios(self.whole[exact], self.whole[form], len(self.whole))
+        return self.kernels(form) > self.kernels(EXACT) or timing.interval(each)[0] > 1
+
+    def kernels(self, form: int) -> float:
+        """The seconds of all kernels, each in the middle of its runs: other processes, which stop whole runs
+        more often than single kernels, are in it less."""
+        return sum(timing.median(sorted(one)) for one in self.seconds[form].values())
+
+    def times(self, form: int, narrow: frozenset[str]) -> dict[str, LayerTime]:
+        """The times of all layers: those in ``narrow`` in ``form``, others with all layers narrow."""
+        exact, here, there = (self.of_layers(one) for one in (EXACT, form, NARROW))
+        found = {}
+        for group, layers in self.groups.layers_of.items():
+            own = there if narrow.isdisjoint(layers) else here
+            pair = (timing.median(sorted(one[group])) for one in (exact, own))
+            found.update(dict.fromkeys(layers, LayerTime(*pair)))
+        return found
+
+    def median(self, form: int) -> float:
+        """Seconds of a run."""
+        return timing.median(sorted(self.whole[form]))
+
+    def costs(self, form: int, region: Iterable[str], without: Collection[str] = ()) -> float:
+        """Seconds of all groups of ``region`` in ``form``, and of those next to them that are not
+        ``without``."""
+        groups = self.with_neighbours(region).difference(without)
+        return sum(timing.median(sorted(self._of(form, group))) for group in groups)
+
+    def with_neighbours(self, region: Iterable[str]) -> set[str]:
+        """``region`` and the groups next to it."""
+        inside = set(region)
+        return inside.union(*(self.groups.neighbours[group] for group in inside))
+
+    def connected(self, chosen: Collection[str]) -> list[set[str]]:
+        """``chosen`` groups in sets of such as are next to each other."""
+        left, found = set(chosen), []
+        for start in self._in_order:
+            if start not in left:
+                continue
+            left.discard(start)
+            one, stack = {start}, [start]
+            while stack:
+                near = self.groups.neighbours[stack.pop()] & left
+                left -= near
+                one |= near
+                stack += near
+            found.append(one)
+        return found
+
+    @cached_property
+    def _in_order(self) -> list[str]:
+        return list(self.groups.layers_of)
