@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import amx
-from tvmlite.machine.target import family, llvm_triple
+from tvmlite.machine.target import family
 
 _INSTRUCTION_SETS = {
     "x86": (
@@ -28,6 +28,18 @@ _INSTRUCTION_SETS = {
     "riscv": "m a f d c v zfh zvfh zba zbb".split(),
     "wasm": "simd128 relaxed-simd".split(),
 }
+
+
+_SYSTEMS = ("linux", "windows", "darwin", "wasi", "none", "freestanding")
+
+
+def llvm_triple(triple: str) -> str:
+    """``triple`` with a vendor, as LLVM wants it: it takes the second part for one, whatever it says, and the
+    third for the system, so that ``arm-linux-musleabihf`` would be of an unknown one."""
+    architecture, *others = triple.split("-")
+    if others and others[0].startswith(_SYSTEMS):
+        others.insert(0, "unknown")
+    return "-".join([architecture, *others])
 
 
 @cache

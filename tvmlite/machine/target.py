@@ -36,18 +36,6 @@ def family(triple: str) -> str:
     return architecture
 
 
-_SYSTEMS = ("linux", "windows", "darwin", "wasi", "none", "freestanding")
-
-
-def llvm_triple(triple: str) -> str:
-    """``triple`` with a vendor, as LLVM wants it: it takes the second part for one, whatever it says, and the
-    third for the system, so that ``arm-linux-musleabihf`` would be of an unknown one."""
-    architecture, *others = triple.split("-")
-    if others and others[0].startswith(_SYSTEMS):
-        others.insert(0, "unknown")
-    return "-".join([architecture, *others])
-
-
 @dataclass(frozen=True)
 class Target:
     """A machine to compile for.
@@ -85,8 +73,7 @@ class Target:
         - ``"native"``, or ``"llvm"`` alone: this machine (or what ``TVMLITE_TARGET`` says);
         - ``"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod"``: another one; without
           ``-mtriple`` this machine's, without ``-mcpu`` the plainest of its architecture;
-        - ``"wasm"``: WebAssembly with vectors of 128 bits;
-        - ``"c"``, ``"c -vector-bits=512"``: C source;
+        - ``"wasm"``: WebAssembly; ``"c"``, ``"c -vector-bits=512"``: C source;
         - ``"llvm -mcpu=znver4 -num-cores=32"``: for a machine of 32 cores; without ``-num-cores`` as many as
           this process may use.
 
