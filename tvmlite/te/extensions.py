@@ -24,6 +24,7 @@ MODULES = {
             "index_vectors",
             "intrinsics",
             "masks",
+            "packed_stores",
             "pointers",
             "statements",
             "tiles",

@@ -342,7 +342,7 @@ class Foreign(Expr):
       Gives an int32: 0, or another number if the function failed.
     - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
     - ``"tile"``: an instruction on AMX's tile registers (``techniques.common.amx``), for its effect; ``form``
-      says how the registers are configured. LLVM targets only.
+      says how the registers are configured; ``"packed_bytes"``: of ``llvm.packed_stores``. LLVM only.
     """
 
     kind: str

@@ -54,6 +54,7 @@ _EXTENSIONS: dict[object, str] = {
     **dict.fromkeys(("address_of", *ir.PREFETCHES), "llvm.pointers"),
     **dict.fromkeys(("llvm", "c", "packed", "bits"), "llvm.extern_calls"),
     "tile": "llvm.tiles",
+    "packed_bytes": "llvm.packed_stores",
     **dict.fromkeys((ir.While, ir.Assert, ir.CallKernel), "llvm.statements"),
 }
 """The extension that enters the emitter; that of other intrinsics is ``llvm.intrinsics``."""

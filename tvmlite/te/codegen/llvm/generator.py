@@ -30,6 +30,8 @@ def generate(function: ir.Function, target: Target) -> str:
         function = extension("math").expand_intrinsics(function, target)
     elif any(isinstance(node, (e.ContractedAdd, e.ContractedSub)) for node in nodes):
         function = with_multiply_adds(function)
+    if any(isinstance(node, e.Cast) and node.dtype in ("int8", "uint8") for node in nodes):
+        function = extension("llvm.packed_stores").combine(function, target)
     tiles = any(isinstance(node, e.Foreign) and node.kind == "tile" for node in nodes)
     body_class = extension("llvm.tiles").TileBody if tiles else Body
     module = Module(target, is_explicit(function, target))

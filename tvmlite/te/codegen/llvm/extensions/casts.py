@@ -8,34 +8,25 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm.emitters import emits
 from tvmlite.te.codegen.llvm.expr import Expressions
+from tvmlite.te.codegen.llvm.extensions.packed_stores import rounded
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
 from tvmlite.te.extensions import extension
 
 
 def _rounded(values: Expressions, node: e.Cast) -> tuple[e.Expr, int] | None:
-    """``(x, c)`` if ``node`` is ``round(x) + c`` of float32 as a narrow int, for a whole number ``c``, where
-    the conversion can round."""
-    if not dtypes.is_int(node.dtype) or dtypes.bits(node.dtype) > 16 or node.value.dtype != "float32":
-        return None
-    if values.w.module.family != "x86":
-        return None
-    match node.value:
-        case e.Call("round", (x,)):
-            return x, 0
-        case e.Add(e.Call("round", (x,)), e.Const(c)) if float(c).is_integer() and abs(c) < 2**16:
-            return x, int(c)
-    return None
+    """What ``node`` rounds and by how much it is moved, where the conversion can round."""
+    return rounded(node) if values.w.module.family == "x86" else None
 
 
 def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
-    rounded = _rounded(values, node)
-    return (node.value if rounded is None else rounded[0],)
+    found = _rounded(values, node)
+    return (node.value if found is None else found[0],)
 
 
 @emits(e.Cast, operands=_operands)
 def _cast(values: Expressions, node: e.Cast) -> str:
-    if (rounded := _rounded(values, node)) is not None:
-        x, moved = rounded
+    if (found := _rounded(values, node)) is not None:
+        x, moved = found
         return _nearest(values.w, values.known[x], moved, node.dtype, node.lanes)
     return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
