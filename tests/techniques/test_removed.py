@@ -96,6 +96,19 @@ def integers() -> Module:
     return Module.from_expr(relay.Function([x], y))
 
 
+def bytes_by_channel() -> Module:
+    """A depthwise convolution of bytes between two of 1x1."""
+    source = np.random.default_rng(0)
+    y = x = relay.var("x", shape=(1, 32, 14, 14), dtype="uint8")
+    for inputs, groups, window, dtype in ((32, 1, 1, "int32"), (1, 32, 3, "float32"), (32, 1, 1, "int32")):
+        weight = relay.const(source.integers(-100, 100, (32, inputs, window, window)).astype("int8"))
+        padding = (window // 2,) * 2
+        y = relay.nn.conv2d(y, weight, padding=padding, groups=groups, out_dtype=dtype)
+        y = relay.multiply(relay.cast(y, "float32"), relay.const(np.float32(1e-3)))
+        y = relay.qnn.quantize(y, relay.const(np.float32(1)), relay.const(np.int32(3)), out_dtype="uint8")
+    return Module.from_expr(relay.Function([x], y))
+
+
 def sums() -> Module:
     """Sums along rows and columns of a large matrix."""
     x = relay.var("x", shape=(400, 1000))
@@ -117,6 +130,7 @@ MODELS = {
     "text": text,
     "rows": rows,
     "integers": integers,
+    "bytes by channel": bytes_by_channel,
 }
 
 

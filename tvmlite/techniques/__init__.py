@@ -9,6 +9,7 @@ from tvmlite.techniques import narrow_products
 from tvmlite.techniques import amx
 from tvmlite.techniques import winograd
 from tvmlite.techniques import inner_product
+from tvmlite.techniques import depthwise_bytes
 from tvmlite.techniques import depthwise
 from tvmlite.techniques import packed_matmul
 from tvmlite.techniques import blocked_conv
@@ -25,6 +26,7 @@ __all__ = [
     "attention",
     "blocked_conv",
     "depthwise",
+    "depthwise_bytes",
     "elementwise",
     "group_weights",
     "inner_product",
