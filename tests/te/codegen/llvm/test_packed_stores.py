@@ -77,10 +77,15 @@ PLACE = e.Var("p", e.INDEX)
 
 
 def stored(
-    at: Any, source: ir.Buffer = GIVEN, moved: float = 3.0, predicate: e.Expr | None = None
+    at: Any,
+    source: ir.Buffer = GIVEN,
+    moved: float = 3.0,
+    predicate: e.Expr | None = None,
+    read_at: Any = None,
 ) -> ir.Store:
     """16 rounded bytes at ``at``."""
-    read = e.cast("float32", ir.Load(source, (e.Ramp(e.convert(at), e.const(1, e.INDEX), 16),)))
+    place = e.convert(at if read_at is None else read_at)
+    read = e.cast("float32", ir.Load(source, (e.Ramp(place, e.const(1, e.INDEX), 16),)))
     value = e.Cast("uint8", e.Add(e.Call("round", (read,), "float32"), e.Const(moved, "float32", 16)))
     return ir.Store(OUT, (e.Ramp(e.convert(at), e.const(1, e.INDEX), 16),), value, predicate)
 
@@ -98,6 +103,7 @@ def lanes_of(stores: list[ir.Stmt], target: Target = AVX512) -> list[int]:
 
 def test_each_right_behind_the_one_before() -> None:
     assert lanes_of([stored(PLACE + 16 * n) for n in range(7)]) == [64, 48]
+    assert lanes_of([stored(PLACE, OUT), stored(PLACE + 16, OUT)]) == [32]  # each over what it read
     assert lanes_of([stored(PLACE), stored(PLACE + 16), stored(PLACE + 256), stored(PLACE + 272)]) == [32, 32]
 
 
@@ -109,7 +115,7 @@ def test_each_right_behind_the_one_before() -> None:
         [stored(PLACE + 16), stored(PLACE)],
         [stored(PLACE), stored(PLACE + 16, moved=4.0)],
         [stored(PLACE, moved=300.0), stored(PLACE + 16, moved=300.0)],
-        [stored(PLACE, OUT), stored(PLACE + 16, OUT)],
+        [stored(PLACE), stored(PLACE + 16, OUT, read_at=PLACE)],
         [stored(PLACE), ir.Evaluate(e.const(0)), stored(PLACE + 16)],
         [stored(PLACE), stored(PLACE + 16, predicate=e.Const(True, "bool", 16))],
     ],

@@ -103,15 +103,26 @@ def _combined(node: ir.Seq, target: Target) -> ir.Seq:
 
 
 def _part(node: ir.Stmt, target: Target) -> _Part | None:
-    """``node`` if it is such a store, and does not depend on what others store there."""
+    """``node`` if it is such a store, and of its array reads at most the bytes that it replaces: so it does
+    not depend on what others store there."""
     match node:
         case ir.Store(buffer, (e.Ramp(base, e.Const(1), lanes),), value, None) if value.dtype in _PACKS:
             found, how = rounded(value), _INSTRUCTIONS.get(lanes)
-            if found is None or how is None or not target.has(how.needs):
+            if found is None or how is None or not target.has(how.needs) or abs(found[1]) > MOST_MOVED:
                 return None
-            if abs(found[1]) <= MOST_MOVED and all(load.buffer is not buffer for load in loads(value)):
+            read = [load.indices[0] for load in loads(value) if load.buffer is buffer]
+            if all(_is_at(index, base, lanes) for index in read):
                 return _Part(node, base, lanes, *found)
     return None
+
+
+def _is_at(index: e.Expr, base: e.Expr, lanes: int) -> bool:
+    """Whether ``index`` is of the ``lanes`` elements from ``base`` on."""
+    match index:
+        case e.Ramp(first, e.Const(1), count):
+            return count == lanes and arith.equal(first, base)
+        case _:
+            return False
 
 
 def _is_next(part: _Part, before: _Part) -> bool:
