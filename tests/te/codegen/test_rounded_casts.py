@@ -50,3 +50,23 @@ def test_numbers_are_rounded_to_even_and_saturate(target: str, dtype: str, moved
     whole = np.rint(given.astype("float64")) + moved
     wanted = np.where(np.isnan(whole), 0, np.clip(np.nan_to_num(whole), limits.min, limits.max)).astype(dtype)
     np.testing.assert_array_equal(made, wanted)
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64", "c"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_codes_that_are_widened_at_once_are_saturated_too(target: str, dtype: str, lanes: int) -> None:
+    limits = np.iinfo(dtype)
+    random = np.random.default_rng(0).uniform(2.0 * limits.min - 300, 2.0 * limits.max, 96)
+    given = np.concatenate([SPECIAL, random]).astype("float32")
+    x = te.placeholder(given.shape, "float32", "x")
+    y = te.compute(x.shape, lambda i: (rint(x[i]) + 100.0).astype(dtype).astype("int32") - 100, name="y")
+    schedule = te.create_schedule(y.op)
+    if lanes > 1:
+        schedule[y].vectorize(schedule[y].split(y.op.axis[0], factor=lanes)[1])
+
+    made = build(schedule, [x, y], target=target)(given)
+
+    whole = np.rint(given.astype("float64")) + 100
+    wanted = np.where(np.isnan(whole), 0, np.clip(np.nan_to_num(whole), limits.min, limits.max)) - 100
+    np.testing.assert_array_equal(made, wanted.astype("int32"))

@@ -13,9 +13,12 @@ from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, regis
 from tvmlite.te.extensions import extension
 
 
-def _rounded(values: Expressions, node: e.Cast) -> tuple[e.Expr, int] | None:
-    """What ``node`` rounds and by how much it is moved, where the conversion can round."""
-    return rounded(node) if values.w.module.family == "x86" else None
+def _rounded(values: Expressions, node: e.Cast) -> tuple[e.Expr, int, str] | None:
+    """What ``node`` rounds, by how much it is moved, and to which narrow int, where the conversion can round.
+    ``node`` may also be the int32 of such a number, which then need not be narrow in between."""
+    inner = node.value if node.dtype == "int32" and isinstance(node.value, e.Cast) else node
+    found = rounded(inner) if values.w.module.family == "x86" else None
+    return None if found is None else (*found, inner.dtype)
 
 
 def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
@@ -26,8 +29,9 @@ def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
 @emits(e.Cast, operands=_operands)
 def _cast(values: Expressions, node: e.Cast) -> str:
     if (found := _rounded(values, node)) is not None:
-        x, moved = found
-        return _nearest(values.w, values.known[x], moved, node.dtype, node.lanes)
+        x, moved, narrow = found
+        made = _nearest(values.w, values.known[x], moved, narrow, node.lanes)
+        return convert(values.w, made, "int32", node.dtype, node.lanes)
     return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
 
@@ -69,9 +73,9 @@ def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
 
 
 def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
-    """``round(value) + moved`` as a narrow int: limits that are whole numbers may be taken before rounding,
-    which is then the conversion's own."""
-    floats, ints, wanted = (register_type(kind, lanes) for kind in ("float32", "int32", to))
+    """``round(value) + moved``, saturated to the narrow ``to``, as int32: whole numbers as limits may be
+    taken before rounding, which is then the conversion's own."""
+    floats, ints = (register_type(kind, lanes) for kind in ("float32", "int32"))
     low, high = (float(limit - moved) for limit in dtypes.limits(to))
     limited = _limited(w, value, "float32", (low, high), lanes)
     if low + moved != 0:  # NaN is the lower limit by now
@@ -80,9 +84,7 @@ def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
         limited = w.emit(f"select {vector('i1', lanes)} {ordered}, {floats} {limited}, {floats} {zero}")
     name = f"llvm.lrint.{mangled(ints)}.{mangled(floats)}"
     made = w.call(name, ints, [(floats, limited)])
-    if moved:
-        made = w.emit(f"add {ints} {made}, {literal(moved, 'int32', lanes)}")
-    return w.emit(f"trunc {ints} {made} to {wanted}")
+    return w.emit(f"add {ints} {made}, {literal(moved, 'int32', lanes)}") if moved else made
 
 
 def _limited(w: Writer, value: str, source: str, limits: tuple[float, float], lanes: int) -> str:
