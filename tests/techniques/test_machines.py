@@ -119,6 +119,23 @@ def test_what_streams_by_itself_is_not_asked_for(cpu: str, ahead: str) -> None:
     assert str(task(ONE_ROW, AMD.replace("znver5", cpu)).default["ahead"]) == ahead
 
 
+@pytest.mark.parametrize(
+    ("data", "weight", "out", "ahead"),
+    [("uint8", "int8", "int32", "panel"), ("bfloat16", "bfloat16", "", "0")],
+)
+def test_a_panel_of_bytes_is_asked_for_while_the_one_before_is_used(
+    data: str, weight: str, out: str, ahead: str
+) -> None:
+    together = 4 if data == "uint8" else 2
+    text = f"""fn (%x: Tensor[(1, 32, 7, 7, 16), {data}],
+        %w: Tensor[(32, {512 // together}, 3, 3, 16, {together}), {weight}]) {{
+      nn.relu(nn.contrib_conv2d_NCHWc(%x, %w, channels=512, kernel_size=[3, 3], padding=[1, 1],
+        data_layout="NCHW16c", out_layout="NCHW16c", kernel_layout="OIHW16o{together}i", out_dtype="{out}"))
+    }}"""
+
+    assert str(task(text, AMD).default["ahead"]) == ahead
+
+
 def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0

@@ -27,7 +27,7 @@ from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
 from tvmlite.techniques.blocked_conv.thread_partition import by_rows, pad_by_rows
-from tvmlite.techniques.common.dot import is_paired, pair_product
+from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_TURNS,
@@ -180,7 +180,7 @@ def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether it fetches the next panel while it uses one. Of an image of open size it is not known what
     share of that to ask for in one tile, and to compute that there takes longer than what it saves."""
     known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
-    fetches = known and not is_paired(anchor) and not skips_rows(anchor)
+    fetches = known and not tile_by_tile(anchor) and not skips_rows(anchor)
     return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
