@@ -53,7 +53,8 @@ def _arrange(group: Group, anchor: ComputeOp) -> None:
     Knobs: ``tile`` (rows, outputs of a row), ``chunk``, the rows of a chunk.
     """
     result = anchor.output(0)
-    host, pads = group.host(result), group.tagged("pad")
+    host = group.host(result)
+    pads = [pad for pad in group.tagged("pad") if pad.output(0) in anchor.inputs]
     group.inline_all_but({host.op, *pads})
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
