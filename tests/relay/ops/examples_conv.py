@@ -133,6 +133,23 @@ EXAMPLES = [
         ["float32(2, 1, 6, 17, 16)", "float32(1, 1, 5, 3, 1, 16)"],
     ),
     (
+        "nn.contrib_depthwise_conv2d_taps",
+        {"kernel_size": (3, 4), "padding": (1, 1, 1, 2)},
+        ["uint8(1, 2, h, w, 16) in 0..256", "int8(2, 1, 3, 1, 16, 4) in -128..128"],
+    ),
+    (
+        "nn.contrib_depthwise_conv2d_taps",
+        {
+            "data_layout": "NCHW8c",
+            "kernel_layout": "OIHW8o4w",
+            "kernel_size": (2, 8),
+            "dilation": (2, 1),
+            "strides": (1, 2),
+            "out_dtype": "float32",
+        },
+        ["uint8(2, 1, 5, 11, 8) in 0..256", "int8(1, 1, 2, 2, 8, 4) in -128..128"],
+    ),
+    (
         "nn.contrib_conv1d_NCWc",
         {"data_layout": "NCW4c", "kernel_layout": "OIW4o", "strides": 2},
         ["float32(1, 1, n, 4)", "float32(1, 3, 2, 4)"],
