@@ -124,7 +124,7 @@ def compile(
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
-        entry, constants = build_entry(fused, name, interfaces)
+        entry, constants = build_entry(fused, name, interfaces, target.alignment)
     with times.step("link"):
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
@@ -166,7 +166,9 @@ def rescheduled(
     tasks, task_of = kernel_tasks(lib.module, lib.target, choose)
     new = [task for task in tasks if task.key not in compiled]
     compiled.update(compile_kernels(new, lib.target, object_cache()))
-    entry, constants = build_entry(lib.module, lib.entry.name, interfaces_of(task_of, compiled))
+    entry, constants = build_entry(
+        lib.module, lib.entry.name, interfaces_of(task_of, compiled), lib.target.alignment
+    )
     assert constants.offsets == lib.constants.offsets, "the graph is the same, so the constants are"
     kernels = [compiled[task.key] for task in tasks]
     made = CompiledModule.link(lib.module, lib.target, entry, lib.constants, kernels, lib.report)

@@ -28,6 +28,9 @@ def _no_override(monkeypatch: pytest.MonkeyPatch) -> None:
         "c -vector-bits=512",
         "llvm -mcpu=znver4 -num-cores=32",
         "c -vector-bits=256 -num-cores=1",
+        "c -mcpu=cortex-m4",
+        "c -system=none",
+        "c -system=none -vector-bits=512",
     ],
 )
 def test_the_string_of_a_target_parses_back_to_it(text: str) -> None:
@@ -54,6 +57,9 @@ def test_a_target_is_returned_as_it_is() -> None:
         ("llvm -mtriple=armv7-linux-gnueabihf", 128, 16),
         ("c", 128, 16),
         ("c -vector-bits=512", 512, 32),
+        ("c -mcpu=cortex-m4", 32, 16),
+        ("c -system=none", 32, 16),
+        ("c -system=none -vector-bits=512", 512, 32),
     ],
 )
 def test_vectors_follow_from_the_instruction_sets(text: str, bits: int, registers: int) -> None:
@@ -125,7 +131,10 @@ def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: 
         ("llvm -device=arm", "cannot use '-device=arm'"),
         ("llvm -mcpu", "cannot use '-mcpu'"),
         ("llvm -mcpu=haswell -mcpu=haswell", "cannot use '-mcpu=haswell'"),
-        ("c -mcpu=haswell", "cannot use '-mcpu=haswell'"),
+        ("c -mcpu=haswell", "-mcpu is 'haswell'; processors without a system are cortex-m0, "),
+        ("c -system=linux", "-system is 'linux', expected none"),
+        ("c -mcpu=cortex-m4 -num-cores=2", "-num-cores needs threads"),
+        ("llvm -system=none", "cannot use '-system=none'"),
         ("c -vector-bits=100", "-vector-bits is '100'"),
         ("c -num-cores=0", "-num-cores is '0', expected a whole number from 1 to 4096"),
         ("llvm -num-cores=many", "-num-cores is 'many'"),

@@ -153,7 +153,8 @@ def with_all(target: str, precision: str, error_bound: float) -> str:
 
 
 ZEN, TILES = (f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in ("znver4", "sapphirerapids"))
-CASES = ((ZEN, "float32", 0.0), (ZEN, "float32", 1e-4), (TILES, "bfloat16", 0.0))
+SCALAR = "c -mcpu=cortex-m4"
+CASES = ((ZEN, "float32", 0.0), (ZEN, "float32", 1e-4), (TILES, "bfloat16", 0.0), (SCALAR, "float32", 0.0))
 """Targets that have use for every technique between them."""
 
 

@@ -10,7 +10,7 @@ from tvmlite.commands import common
 from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
 from tvmlite.machine.target import Target
-from tvmlite.model import export
+from tvmlite.model import export, standalone
 
 NAME = "compile"
 HELP = "compile an ONNX model into a library"
@@ -34,6 +34,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
     parser.add_argument("--times", action="store_true", help="print the time of each step and graph pass")
     parser.add_argument(
+        "--standalone",
+        action="store_true",
+        help="C for a machine without an operating system (default of --target then: c -system=none)",
+    )
+    parser.add_argument(
+        "--weights",
+        choices=(standalone.IN_SOURCE, standalone.IN_FILE),
+        default=standalone.IN_SOURCE,
+        help="where standalone C has them: in the source, or in a file of their own (default: source)",
+    )
+    parser.add_argument(
         "--verify",
         action="store_true",
         help="run the interpreter beside every pass, and the library beside it, on random input",
@@ -44,6 +55,7 @@ def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     if options.require_tuned and options.records is None:
         raise InputError("--require-tuned needs --records: without them nothing is tuned")
+    _check_standalone(options)
     common.set_threads(options)
     export.check_format(options.output)
     if options.output.suffix == ".wasm" and options.target == options.parser.get_default("target"):
@@ -54,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
     lib = common.compile_model(
         options, lambda module: export.check_format(options.output, export.weights_of(module))
     )
-    lib.export(options.output)
+    lib.export(options.output, options.weights)
     seconds = time.perf_counter() - start
     if options.report:
         print(lib.report)
@@ -63,3 +75,17 @@ def main(options: argparse.Namespace) -> int:
     size, count = common.describe(options.output), len(lib.report.rows)
     print(f"{options.output}: {count} kernels, {size}, {seconds:.1f} s, for {lib.target}")
     return 0
+
+
+def _check_standalone(options: argparse.Namespace) -> None:
+    """Set the target that ``--standalone`` means; an InputError if options do not go together."""
+    if options.standalone and options.target == options.parser.get_default("target"):
+        options.target = "c -system=none"
+    target = Target.parse(options.target)
+    if options.standalone and not target.standalone:
+        raise InputError(
+            f"--standalone: target {options.target!r} is for a machine with an operating system",
+            hint='such as --target "c -system=none", or leave --target out',
+        )
+    if options.weights == standalone.IN_FILE and not target.standalone:
+        raise InputError(f"--weights {options.weights} needs --standalone: elsewhere libraries hold them")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import arguments, config
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import symbols
 from tvmlite.core.errors import TargetError
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 _MODULES = {"strings": "tvmlite.machine.target_string", "table": "tvmlite.machine.table"}
 """What is loaded when a target is first written as a string, or its processor asked for."""
+
+
+_LARGEST_ELEMENT = 8
+"""Bytes of a float64 or int64."""
 
 
 def _module(name: str) -> Any:
@@ -40,11 +45,12 @@ def family(triple: str) -> str:
 class Target:
     """A machine to compile for.
 
-    ``kind`` is ``"llvm"`` (LLVM IR) or ``"c"`` (C99 source, for any machine: no triple, no cpu).
+    ``kind`` is ``"llvm"`` (LLVM IR) or ``"c"`` (C99 source, for any machine: no triple).
     ``features`` are what differs from the processor's own, such as ``"+avx512f"`` or ``"-sve"``, and
     ``instructions`` the instruction sets there are in the end. ``vector_bits`` is the width of the vectors to
     use and ``vector_registers`` how many of them there are. ``num_cores`` is the number of cores that kernels
-    are divided among, by default as many as this process may use.
+    are divided among, by default as many as this process may use. ``standalone``: C for a machine without an
+    operating system, in one file that needs no thread pool and no allocation.
     """
 
     kind: str
@@ -55,6 +61,7 @@ class Target:
     vector_registers: int = 16
     instructions: frozenset[str] = frozenset()
     num_cores: int = field(default_factory=config.processors)
+    standalone: bool = False
 
     def __post_init__(self) -> None:
         for name in ("kind", "triple", "cpu"):
@@ -74,6 +81,7 @@ class Target:
         - ``"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod"``: another one; without
           ``-mtriple`` this machine's, without ``-mcpu`` the plainest of its architecture;
         - ``"wasm"``: WebAssembly; ``"c"``, ``"c -vector-bits=512"``: C source;
+        - ``"c -mcpu=cortex-m4"``, ``"c -system=none"``: C source for a machine without an operating system;
         - ``"llvm -mcpu=znver4 -num-cores=32"``: for a machine of 32 cores; without ``-num-cores`` as many as
           this process may use.
 
@@ -84,6 +92,17 @@ class Target:
     def lanes(self, dtype: str) -> int:
         """How many elements of ``dtype`` one vector holds."""
         return max(1, self.vector_bits // dtypes.bits(dtype))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether no vectors are to be used: each holds one float."""
+        return self.lanes("float32") == 1
+
+    @property
+    def alignment(self) -> int:
+        """Of how many bytes the addresses of intermediate arrays are multiples: of a line of cache, or of the
+        largest element where there are no vectors, and memory is small."""
+        return symbols.WORKSPACE_ALIGNMENT if not (self.standalone and self.scalar) else _LARGEST_ELEMENT
 
     def has(self, instruction_set: str) -> bool:
         """Whether the machine has ``instruction_set``, by LLVM's name for it (``"avx512f"``)."""

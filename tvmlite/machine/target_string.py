@@ -7,15 +7,18 @@ from functools import cache
 from tvmlite.core import config
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import processor
+from tvmlite.machine.microcontrollers import MICROCONTROLLERS
 from tvmlite.machine.target import Target, family
 
 _KEYS = {
     "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
-    "c": ("-vector-bits", "-num-cores"),
+    "c": ("-mcpu", "-system", "-vector-bits", "-num-cores"),
 }
 _SHORT = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"}
 """Short names of targets: WebAssembly with its vectors, on one thread, as every browser runs it."""
 
+_NO_VECTORS = 32
+"""The vector bits of a machine without vectors: those of one float."""
 _VECTOR_BITS = (128, 256, 512)
 _LONGEST = 10_000
 """Letters of a target; all features of a processor are some 2,000."""
@@ -38,12 +41,14 @@ def parse(text: str) -> Target:
 
 def written(target: Target) -> str:
     """``target`` as a string that ``parse`` reads back in a process that may use as many cores."""
-    return _words(target) if target.num_cores == config.processors() else written_with_cores(target)
+    own = config.processors()
+    return _words(target) if target.standalone or target.num_cores == own else written_with_cores(target)
 
 
 def written_with_cores(target: Target) -> str:
     """``target`` as a string that every process reads alike."""
-    return f"{_words(target)} -num-cores={target.num_cores}"
+    words = _words(target)
+    return words if target.standalone else f"{words} -num-cores={target.num_cores}"
 
 
 def _words(target: Target) -> str:
@@ -53,9 +58,12 @@ def _words(target: Target) -> str:
         words.append(f"-mtriple={target.triple}")
     if target.cpu:
         words.append(f"-mcpu={target.cpu}")
+    elif target.standalone:
+        words.append("-system=none")
     if target.features:
         words.append(f"-mattr={','.join(target.features)}")
-    if target.vector_bits != _vectors(target.triple, target.instructions)[0]:
+    usual = _NO_VECTORS if target.standalone else _vectors(target.triple, target.instructions)[0]
+    if target.vector_bits != usual:
         words.append(f"-vector-bits={target.vector_bits}")
     return " ".join(words)
 
@@ -94,12 +102,31 @@ def _parse(text: str, cores: int) -> Target:
         features = _features(text, given.get("-mattr", ""))
         instructions = processor.describe(triple, cpu, features)
     width, _ = _vectors(triple, instructions)
+    standalone = kind == "c" and ("-mcpu" in given or "-system" in given)
+    if standalone:
+        cpu, cores, width = _microcontroller(text, given), 1, _NO_VECTORS
     if "-vector-bits" in given:
         width = _width(text, given["-vector-bits"])
     if "-num-cores" in given:
         cores = _cores(text, given["-num-cores"])
     registers = _registers(triple, instructions, width)
-    return Target(kind, triple, cpu, features, width, registers, instructions, cores)
+    return Target(kind, triple, cpu, features, width, registers, instructions, cores, standalone)
+
+
+def _microcontroller(text: str, given: dict[str, str]) -> str:
+    """The processor of a machine without an operating system; empty for any."""
+    if given.get("-system", "none") != "none":
+        raise TargetError(f"target {text!r}: -system is {given['-system']!r}, expected none")
+    if "-num-cores" in given:
+        raise TargetError(f"target {text!r}: -num-cores needs threads, and there is no system that has them")
+    cpu = given.get("-mcpu", "")
+    if cpu and cpu not in MICROCONTROLLERS:
+        known = ", ".join(MICROCONTROLLERS)
+        raise TargetError(
+            f"target {text!r}: -mcpu is {cpu!r}; processors without a system are {known}",
+            hint="for any other, write -system=none",
+        )
+    return cpu
 
 
 def _features(text: str, value: str) -> tuple[str, ...]:

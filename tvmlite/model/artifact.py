@@ -186,13 +186,18 @@ class CompiledModule(Library):
         params = module.main.params
         return self.origin.again(Module({"main": Function(params, value)}, tuple(names)))
 
-    def export(self, path: str | Path) -> None:
+    def export(self, path: str | Path, weights: str = "source") -> None:
         """Write the model to ``path``; another ending than these is an InputError.
 
         ``.so`` is a complete library, also for ``runtime.load``; ``.a`` a static library, ``.o`` one object,
         ``.h`` the header of each, ``.tar`` an archive of all that; ``.wasm`` a WebAssembly module, with
-        ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and what else it needs."""
-        export.export(self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError)))
+        ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and what else it needs. For a
+        machine without a system that is nothing, and ``weights`` may be "file": then they are in a ``.bin``
+        whose contents the program passes.
+        """
+        arguments.text("export: weights", weights, InputError)
+        place = Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
+        export.export(self, place, weights)
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

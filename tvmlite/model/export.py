@@ -13,7 +13,7 @@ from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target, family
-from tvmlite.model import archive
+from tvmlite.model import archive, standalone
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.model.report import Report
 from tvmlite.relay.entry.buffer_placement import Constants
@@ -55,6 +55,11 @@ class Model(Protocol):
     @property
     def kernels(self) -> Sequence[CompiledKernel]:
         """The compiled kernels that the entry calls, in order of first use."""
+        ...
+
+    @property
+    def module(self) -> Module:
+        """The graph after all passes."""
         ...
 
     @property
@@ -111,22 +116,32 @@ class Function(Protocol):
         ...
 
 
-def export(lib: Model, path: Path) -> None:
+def export(lib: Model, path: Path, weights: str = standalone.IN_SOURCE) -> None:
     """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all.
+
+    ``weights`` is for C for a machine without a system: see ``standalone.write``.
 
     An unknown ending is an InputError, a file that cannot be written a LibraryError.
     """
     try:
-        _export(lib, path)
+        _export(lib, path, weights)
     except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
         if isinstance(error, TvmliteError):
             raise
         raise LibraryError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _export(lib: Model, path: Path) -> None:
+def _export(lib: Model, path: Path, weights: str) -> None:
     check_format(path, lib.constants.size)
     check_target(path, lib.target)
+    if weights != standalone.IN_SOURCE and not lib.target.standalone:
+        raise InputError(
+            f"export: weights={weights!r} is for a target without a system, not {str(lib.target)!r}",
+            hint='such as "c -system=none"; a .so holds weights of any size',
+        )
+    if lib.target.standalone and path.suffix in (".c", ".h"):
+        standalone.write(lib, path, weights, _write)
+        return
     match path.suffix:
         case ".so" | ".wasm" | ".a" | ".o":
             constants = (f"{lib.entry.name}_constants", lib.constants.blob()) if lib.constants.size else None
@@ -215,10 +230,13 @@ def _sources(lib: Model, path: Path) -> None:
     _write(path, c_source(lib))
 
 
-def _write(path: Path, text: str | Iterable[str]) -> None:
+def _write(path: Path, text: str | bytes | Iterable[str]) -> None:
     """Write ``text``, whole or in pieces, which are made as they are written."""
 
     def write(temporary: Path) -> None:
+        if isinstance(text, bytes):
+            temporary.write_bytes(text)
+            return
         with temporary.open("w", encoding="utf-8") as file:
             file.writelines([text] if isinstance(text, str) else text)
 

@@ -5,6 +5,7 @@ are imported before the more general.
 """
 
 # ruff: noqa: I001
+from tvmlite.techniques import scalar_loops
 from tvmlite.techniques import narrow_products
 from tvmlite.techniques import amx
 from tvmlite.techniques import winograd
@@ -35,6 +36,7 @@ __all__ = [
     "packed_matmul",
     "reduction",
     "rows",
+    "scalar_loops",
     "sketch",
     "winograd",
 ]

@@ -90,7 +90,9 @@ class BufferPlacement:
     after it; who makes the loop gives them.
     """
 
-    def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
+    def __init__(
+        self, main: Function, root: Block, names: Sequence[str], alignment: int = symbols.WORKSPACE_ALIGNMENT
+    ) -> None:
         self.constants = Constants()
         unique = symbols.unique_names({p: p.name for p in main.params})
         self.inputs = [buffer_of(unique[p], p.type, "param") for p in main.params]
@@ -103,7 +105,7 @@ class BufferPlacement:
         }
         self._homes: dict[Slot, Home] = {}
         self.outputs = self._place_outputs(main, root, names)
-        self.plan = memory.plan(root, self._homes)
+        self.plan = memory.plan(root, self._homes, alignment)
 
     def _place_outputs(self, main: Function, root: Block, names: Sequence[str]) -> list[loop.Buffer]:
         """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""

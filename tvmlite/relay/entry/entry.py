@@ -53,18 +53,22 @@ class KernelInterface:
 
 
 def build_entry(
-    module: Module, name: str, kernels: Mapping[Function, KernelInterface]
+    module: Module,
+    name: str,
+    kernels: Mapping[Function, KernelInterface],
+    alignment: int = symbols.WORKSPACE_ALIGNMENT,
 ) -> tuple[loop.Function, Constants]:
     """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
 
     ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
     then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
-    from data are no parameters: the entry leaves them in the workspace and reports where.
+    from data are no parameters: the entry leaves them in the workspace and reports where. Places in the
+    workspace are multiples of ``alignment``.
     """
     main = module.main
     root = order(main)
     sizes = _bound_sizes(main, root)
-    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))))
+    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), alignment)
     attrs = _in_place(module, root, places)
     statements = _Statements(places, kernels, root)
     body = statements.body()

@@ -85,8 +85,10 @@ class Lifetime:
     last: int
 
 
-def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
+def plan(root: Block, homes: Container[Slot] = (), alignment: int = WORKSPACE_ALIGNMENT) -> MemoryPlan:
     """The plan of the function whose steps are those of ``root``; values in ``homes`` live elsewhere.
+
+    Offsets are multiples of ``alignment``, at most ``WORKSPACE_ALIGNMENT``, where sizes are numbers.
 
     Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
     themselves; those of different symbolic parts, which nothing orders, do not.
@@ -101,13 +103,13 @@ def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
             mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
             grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
     offsets: dict[Slot, Dim] = {}
-    size = _plan_frame(grouped[None], 0, offsets)
+    size = _plan_frame(grouped[None], 0, offsets, alignment)
     frames: dict[Bind, Frame] = {}
     for bind, around in lives.binds.items():
         base = te.Var(f"frame{len(frames)}", te.INDEX)
         outer = frames[around] if around is not None else None
         start = size if outer is None else normal_dim(outer.base + outer.size)
-        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets))
+        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets, alignment))
     for slot, place in lives.in_place.items():
         assert slot not in homes, "a result that lives elsewhere takes no argument's place"
         offsets[slot] = offsets[place]
@@ -128,7 +130,7 @@ def last_uses(root: Block) -> dict[Call, list[int]]:
     return _Lives(root).last_uses
 
 
-def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) -> Dim:
+def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], alignment: int) -> Dim:
     """Places from ``base`` on for values that lie together, put in ``offsets``; their size in all."""
     families: dict[tuple[str, bool], _Family] = {}
     for lifetime in lives:
@@ -138,7 +140,9 @@ def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) 
         key = " * ".join(map(show_dim, symbolic)), small
         family = families.setdefault(key, _Family(_unit(symbolic, small)))
         family.members.append(lifetime)
-        family.sizes.append(number if small else align(number))
+        family.sizes.append(
+            number if small else align(number, WORKSPACE_ALIGNMENT if symbolic else alignment)
+        )
     total: Dim = 0
     for key in sorted(families):
         family = families[key]

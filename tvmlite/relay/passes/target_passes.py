@@ -49,6 +49,7 @@ class TargetPass:
     - ``of`` gives the pass for the options of a pipeline; None where it has nothing to do.
     - ``alone`` gives the pass as it runs by itself, for a target, which is None if the caller names none;
       None if it cannot do without.
+    - ``for_vectors``: what it does serves vectors, and it is left out for targets that have none.
     """
 
     technique: str
@@ -56,6 +57,7 @@ class TargetPass:
     stage: Stage
     of: Callable[[Options], Pass | None]
     alone: Callable[[Target | None], Pass | None]
+    for_vectors: bool = False
 
 
 TARGET_PASSES: dict[str, TargetPass] = {}
@@ -71,7 +73,8 @@ def register(row: TargetPass) -> None:
 def passes_of(options: Options, *stages: Stage) -> list[Pass]:
     """The passes of ``stages`` for ``options``, in the order of the stages."""
     techniques.load()
-    rows = [row for stage in stages for row in TARGET_PASSES.values() if row.stage == stage]
+    known = [row for row in TARGET_PASSES.values() if not (row.for_vectors and options.target.scalar)]
+    rows = [row for stage in stages for row in known if row.stage == stage]
     return [one for row in rows if (one := row.of(options)) is not None]
 
 

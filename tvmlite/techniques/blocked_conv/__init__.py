@@ -23,5 +23,6 @@ register(
         Stage.CHANNELS,
         lambda options: alter_op_layout(options.target, options.decisions),
         lambda target: target and alter_op_layout(target),
+        for_vectors=True,
     )
 )

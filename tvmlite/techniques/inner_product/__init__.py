@@ -20,5 +20,6 @@ register(
         Stage.DENSE_ALGORITHMS,
         _within,
         lambda target: target and apply_winograd_dense(target),
+        for_vectors=True,
     )
 )

@@ -15,5 +15,6 @@ register(
             options.target, options.precision, options.error_bound, options.decisions
         ),
         lambda target: target and pack_weights(target),
+        for_vectors=True,
     )
 )

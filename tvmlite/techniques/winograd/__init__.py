@@ -22,5 +22,6 @@ register(
         Stage.CONVOLUTION_ALGORITHMS,
         _within,
         lambda target: target and apply_winograd(),
+        for_vectors=True,
     )
 )

@@ -66,6 +66,11 @@ class Names(Protocol):
         """Whether it is known to be at least 0."""
         ...
 
+    @property
+    def index_type(self) -> str:
+        """The C type of arithmetic with those."""
+        ...
+
     def temporary(self) -> str:
         """A fresh name."""
         ...
@@ -108,6 +113,10 @@ class Writer:
     def is_natural(self, written: e.Expr) -> bool:
         """Whether ``written`` is known to be at least 0."""
         return self._naturals.get(written, False)
+
+    def is_counter(self, written: e.Expr) -> bool:
+        """Whether ``written`` is arithmetic with loop variables, sizes and constants."""
+        return self._counters.get(written, False)
 
     # -- order
 
@@ -158,7 +167,9 @@ class Writer:
 
     def _declare(self, node: e.Expr, text: str) -> str:
         name = self.names.temporary()
-        self.lines.append(f"const {work_type(node.dtype)} {name} = {strip(text)};")
+        counter = self._counters.get(node, False) and node.dtype == e.INDEX
+        kind = self.names.index_type if counter else work_type(node.dtype)
+        self.lines.append(f"const {kind} {name} = {strip(text)};")
         return name
 
     def _learn(self, node: e.Expr) -> None:
@@ -242,7 +253,7 @@ class Writer:
         if kind in (e.Min, e.Max):
             if node.dtype == "bool":
                 return f"({a} {'&&' if kind is e.Min else '||'} {b})"
-            dtype = "float32" if node.dtype in HALVES else node.dtype
+            dtype = "float32" if node.dtype in HALVES else self._index_dtype(node)
             return f"{self.helpers.name(kind.__name__.lower(), dtype)}({strip(a)}, {strip(b)})"
         both = isinstance(node.a, e.Const) and isinstance(node.b, e.Const)
         return self._arith(ARITH[kind], node.dtype, a, b, self._counters[node] and not both)
@@ -266,7 +277,12 @@ class Writer:
         if isinstance(divisor, e.Const) and divisor.value > 0 and self._naturals.get(node.a):
             symbol = "/" if isinstance(node, (e.FloorDiv, e.TruncDiv)) else "%"
             return self._narrow(f"({a} {symbol} {b})", node.dtype)
-        return f"{self.helpers.name(_DIVIDE[type(node)], node.dtype)}({strip(a)}, {strip(b)})"
+        return f"{self.helpers.name(_DIVIDE[type(node)], self._index_dtype(node))}({strip(a)}, {strip(b)})"
+
+    def _index_dtype(self, node: e.Expr) -> str:
+        """The dtype of ``node`` at work: arithmetic with loop variables has their type."""
+        narrow = self._counters.get(node, False) and self.names.index_type == "int32_t"
+        return "int32" if narrow and node.dtype == e.INDEX else node.dtype
 
     def _narrow(self, text: str, dtype: str) -> str:
         """``text``, which C computes in int, in a narrower type again."""

@@ -9,7 +9,7 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.expr import Writer, strip
-from tvmlite.te.codegen.c.names import Module, parameter_keys, reads_elsewhere, unique_names
+from tvmlite.te.codegen.c.names import WEIGHTS, Module, parameter_keys, reads_elsewhere, unique_names
 from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
 from tvmlite.te.codegen.c.vector import CONDITION, VectorWriter, can_write, is_dense
 from tvmlite.te.codegen.c.versions import merged
@@ -44,13 +44,19 @@ class FunctionWriter:
         self.statement(self.function.body)
         signature = self.module.signatures[self.function.name]
         keys = parameter_keys(self.function)
-        parameters = []
+        own = self.module.standalone
+        parameters, passed = [], []
         for key, parameter in zip(keys, signature.passed, strict=True):
+            if parameter.kind == "threads" and own is not None:
+                continue
             restrict = "restrict " if parameter.kind in ("input", "output") else ""
             parameters.append(f"{parameter.c_type}{restrict}{self.names[key]}")
-        unused = [f"    (void){self.names[key]};" for key in keys if key not in self._read]
-        head = f"int32_t {self.function.name}({', '.join(parameters) or 'void'}) {{"
-        self.module.definitions.append("\n".join([head, *unused, *merged(self.lines), "    return 0;", "}"]))
+            passed.append(key)
+        unused = [f"    (void){self.names[key]};" for key in passed if key not in self._read]
+        head = self.module.head(self.function.name, parameters)
+        end = ["    return 0;"] if self.module.returns(self.function.name) else []
+        note = [] if own is None else own.comments.get(self.function.name, "").splitlines()
+        self.module.definitions.append("\n".join([*note, head, *unused, *merged(self.lines), *end, "}"]))
 
     # -- names, for expressions
 
@@ -58,6 +64,8 @@ class FunctionWriter:
         """A variable as C: a 16-bit float parameter is widened, a bool parameter compared with 0."""
         if var is ir.THREAD:
             return "0" if self._bound is None else "thread"
+        if var is ir.THREADS and self.module.standalone is not None:
+            return "1"
         name = self._name(ir.THREADS if var is ir.THREADS else var)
         if var in self.function.params and var.dtype in HALVES:
             return f"{self.helpers.name('load', var.dtype)}({name})"
@@ -78,6 +86,11 @@ class FunctionWriter:
     def is_natural(self, var: e.Var) -> bool:
         """Whether ``var`` is never negative, so that C's ``/`` and ``%`` need no correction."""
         return var in self._naturals or isinstance(var, e.SizeVar)
+
+    @property
+    def index_type(self) -> str:
+        """The C type of what ``is_counter``."""
+        return self.module.index_type
 
     def temporary(self) -> str:
         """A name that nothing in the function has."""
@@ -161,17 +174,34 @@ class FunctionWriter:
             for extent in stmt.buffer.shape:
                 assert isinstance(extent, e.Const), "a legal allocation has a constant size"
                 count *= int(extent.value)
-            self.module.used.add("TL_ALIGNED")
-            self._emit(f"{kind} TL_ALIGNED {name}[{max(count, 1)}];")
+            own = self.module.standalone
+            aligned = "TL_ALIGNED " if own is None or own.aligned else ""
+            self.module.used.update(aligned.split())
+            self._emit(f"{kind} {aligned}{name}[{max(count, 1)}];")
             return
         (offset,) = self._written(stmt.offset)
-        if stmt.buffer.scope == "constant":
+        if stmt.buffer.scope == "constant" and self.module.standalone is not None:
+            self._own_constant(stmt, name, offset)
+        elif stmt.buffer.scope == "constant":
             blob = f"{self.function.name}_constants"
             self.module.declarations[f"extern const unsigned char {blob}[];"] = None
             self._emit(f"const {kind} *const {name} = (const {kind} *)(const void *)({blob} + ({offset}));")
         else:
             base = f"(unsigned char *){self._name('workspace')}"
             self._emit(f"{kind} *const {name} = ({kind} *)(void *)({base} + ({offset}));")
+
+    def _own_constant(self, view: ir.View, name: str, offset: str) -> None:
+        """The rows of a constant by their own name; or where it lies in the block that the caller passes."""
+        own = self.module.standalone
+        assert own is not None, "only a standalone source has arrays of its own"
+        assert isinstance(view.offset, e.Const), "constants lie at fixed places"
+        self._read.add(view.buffer)
+        kind = memory_type(view.buffer.dtype)
+        if not own.passes_weights:
+            self.names[view.buffer] = f"(const {kind} *){own.weights[int(view.offset.value)]}"
+            return
+        block = f"(const unsigned char *){WEIGHTS}"
+        self._emit(f"const {kind} *const {name} = (const {kind} *)(const void *)({block} + ({offset}));")
 
     def _let(self, let: ir.Let) -> None:
         kind = work_type(let.var.dtype)
@@ -181,6 +211,9 @@ class FunctionWriter:
             self._emit(*writer.lines)
             if writer.is_natural(let.value):
                 self._naturals.add(let.var)
+            if writer.is_counter(let.value) and let.var.dtype == e.INDEX:
+                self._counters.add(let.var)
+                kind = self.index_type
             self._emit(f"const {kind} {self._bind(let.var)} = {strip(text)};")
             return
         name = self._bind(let.var)
@@ -276,7 +309,7 @@ class FunctionWriter:
         texts = [inner.write(x) for x in (value, *extra)]
         self._emit(*outer.lines)
         lane = inner.lane
-        self._emit(f"for (int64_t {lane} = 0; {lane} < {value.lanes}; ++{lane}) {{")
+        self._emit(f"for ({self.index_type} {lane} = 0; {lane} < {value.lanes}; ++{lane}) {{")
         self.depth += 1
         self._emit(*inner.lines)
         self._emit(line(inner, *texts))
@@ -286,9 +319,9 @@ class FunctionWriter:
     def _counted(self, loop: ir.For, begin: str, end: str) -> None:
         """The loop; over ``begin .. end - 1`` (added to its min) if given."""
         writer = Writer(self)
-        least = writer.write_short(loop.min)
+        least, stop = writer.write_short(loop.min), e.fold(e.Add, loop.min, loop.extent)
         if not begin:
-            begin, end = least, writer.write_short(e.fold(e.Add, loop.min, loop.extent))
+            begin, end = least, writer.write_short(stop)
         elif not e.is_const(loop.min, 0):
             begin, end = f"{least} + {begin}", f"{least} + {end}"
         natural = writer.is_natural(loop.min)
@@ -297,9 +330,15 @@ class FunctionWriter:
         self._counters.add(loop.var)
         if natural:
             self._naturals.add(loop.var)
-        self._emit(f"for (int64_t {name} = {begin}; {name} < {end}; ++{name}) {{")
+        if self.module.standalone is not None:
+            begin, end = (self._narrowed(writer, one, text) for one, text in ((loop.min, begin), (stop, end)))
+        self._emit(f"for ({self.index_type} {name} = {begin}; {name} < {end}; ++{name}) {{")
         self._indented(loop.body)
         self._emit("}")
+
+    def _narrowed(self, writer: Writer, bound: e.Expr, text: str) -> str:
+        """A bound of a loop in the type of its variable: extents that come from data are 64 bits wide."""
+        return text if writer.is_counter(bound) else f"({self.index_type})({text})"
 
     def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
         self._emit("for (;;) {")
@@ -388,10 +427,16 @@ class FunctionWriter:
 
     def _call(self, call: ir.CallKernel) -> None:
         given = call.sizes if call.workspace is None else (*call.sizes, call.workspace)
+        own = self.module.standalone
+        if own is not None and call.profile_slot < len(own.calls):
+            self._emit(own.calls[call.profile_slot])
         args = [self.buffer(b) for b in call.buffers] + self._written(*given)
         if call.workspace is not None:
             args[-1] = f"(unsigned char *){self._name('workspace')} + ({args[-1]})"
-            args.append(self.variable(ir.THREADS))
+            args += [] if own is not None else [self.variable(ir.THREADS)]
+        if not self.module.returns(call.symbol):
+            self._emit(f"{call.symbol}({', '.join(args)});")
+            return
         if call.symbol not in self.module.signatures:
             self.module.declarations[self._declaration(call)] = None
         offset_code = f" + {call.messages_from}" if call.messages_from else ""

@@ -16,7 +16,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
-from tvmlite.te.codegen.c.names import BUILT_IN, Module
+from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
 from tvmlite.te.codegen.c.parts import in_parts
 from tvmlite.te.codegen.c.vector import CONDITION
 from tvmlite.te.codegen.math.expand import expand_intrinsics
@@ -83,7 +83,12 @@ _HELPER = """#if defined(__GNUC__)
 """Which of them are used depends on the version of the statements; Clang warns of those that are not."""
 
 
-def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> str:
+def generate(
+    functions: Sequence[ir.Function],
+    target: Target | str = "c",
+    standalone: Standalone | None = None,
+    data: Sequence[str] = (),
+) -> str:
     """One self-contained C99 source with all ``functions``, in legal loop IR.
 
     It calls ``tvmlite_parallel_for`` for parallel loops and ``tvmlite_now`` for profiles (see
@@ -91,19 +96,24 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     ``functions`` are declared, as is ``NAME_constants``. Raises UnsupportedError for an intrinsic that
     has no form in C, and for a function whose name is C's own, as ``main`` or ``exp``. The source is the
     same for every target: lanes were chosen when the IR was made.
+
+    With ``standalone``, it is one for a machine without a system: it includes the entry's header, and all
+    functions but the entry, the last of them, are static. ``data`` are definitions that stand before all.
     """
     for function in functions:
         if function.name in BUILT_IN or symbols.unique_names({"": function.name})[""] != function.name:
             raise UnsupportedError(
                 f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
             )
-    module = Module({f.name: signature_of(f) for f in functions})
+    module = Module({f.name: signature_of(f) for f in functions}, standalone=standalone)
     for function in functions:
         expanded = in_parts(expand_intrinsics(function, either=x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
     parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []
-    parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
+    own = [] if standalone is None else [f'#include "{standalone.header}"\n']
+    includes = ["<math.h>", "<stdint.h>"] if own or module.helpers.libm else ["<stdint.h>"]
+    parts.append("\n".join([*own, *(f"#include {one}" for one in includes)]))
     parts += [text for name, text in _MACROS.items() if name in module.used]
     if module.typedefs:
         types = "\n".join(module.typedefs)
@@ -114,10 +124,10 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     prototypes = [text for name, text in _PROTOTYPES.items() if name in module.used]
     declarations = [text for text in module.declarations if text not in prototypes]
     parts += [*prototypes, "\n".join(declarations)] if declarations else prototypes
-    if functions:
+    if functions and standalone is None:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
-    return "\n\n".join([*parts, *module.definitions]) + "\n"
+    return "\n\n".join([*parts, *data, *module.definitions]) + "\n"
 
 
 def _adds_small_numbers(function: ir.Function) -> bool:
@@ -134,22 +144,22 @@ def header(signature: Signature) -> str:
     parts = [
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif',
-        _comment(_description(signature)) + f"\n{signature.c_prototype()};",
+        comment(_description(signature)) + f"\n{signature.c_prototype()};",
     ]
     if not signature.is_static:
         extents = (
             "Writes the extents of all inputs and outputs to out, in order, and then the bytes of workspace."
         )
         parts.append(
-            _comment([extents, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
+            comment([extents, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
         )
     if signature.constants:
         parts.append(
-            _comment([f"The {signature.constants} bytes of constants, aligned to 64 bytes."])
+            comment([f"The {signature.constants} bytes of constants, aligned to 64 bytes."])
             + f"\nextern const unsigned char {name}_constants[];"
         )
     parts.append(
-        _comment(["How many threads parallel loops may use; 0: as many as the process has processors."])
+        comment(["How many threads parallel loops may use; 0: as many as the process has processors."])
         + "\nvoid tvmlite_set_num_threads(int32_t threads);\nint32_t tvmlite_get_num_threads(void);"
     )
     parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
@@ -158,7 +168,7 @@ def header(signature: Signature) -> str:
 
 def _description(signature: Signature) -> list[str]:
     lines = [f"{signature.name}: returns 0, or a positive code.", ""]
-    lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters]
+    lines += [f"{p.name}: {meaning(p, signature)}" for p in signature.parameters]
     lines += [""] if signature.messages else []
     lines += [f"{code}: {message}" for code, message in enumerate(signature.messages, 1)]
     lines += [
@@ -168,7 +178,8 @@ def _description(signature: Signature) -> list[str]:
     return lines
 
 
-def _meaning(parameter: Parameter, signature: Signature) -> str:
+def meaning(parameter: Parameter, signature: Signature) -> str:
+    """What a caller gives as ``parameter``."""
     match parameter.kind:
         case "input" | "output":
             dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
@@ -210,8 +221,15 @@ def _where_stored(parameter: Parameter, signature: Signature) -> str:
     return f"no parameter but an output, {parameter.dtype}{dims}, at byte {name}[{place}] of the workspace"
 
 
-def _comment(lines: Sequence[str]) -> str:
-    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+def comment(lines: Sequence[str]) -> str:
+    """``lines`` as a comment."""
+    safe = [_printable(line) for line in lines]
     if len(safe) == 1:
         return f"/* {safe[0]} */"
     return "/* " + "\n".join(f" * {line}".rstrip() for line in safe)[3:] + " */"
+
+
+def _printable(line: str) -> str:
+    """``line`` without what ends a comment, goes on with the next line, or stands in no C source."""
+    plain = "".join(c if " " <= c <= "~" and c != "\\" else "?" for c in line)
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tvmlite.core.abi import symbols
@@ -32,6 +32,31 @@ BUILT_IN = frozenset(
 """Names that a function of ours may not have: C compilers know them already."""
 
 
+WEIGHTS = "weights"
+"""The parameter by which a caller passes the constants of a model, where they are in a file of their own."""
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """What a source for a machine without a system has of its own: functions are static, but for the entry.
+
+    - ``header``: the name of the file that declares the entry;
+    - ``weights``: the name of each array of constants, by its first byte in the blob; none if
+      ``passes_weights``: the caller passes the blob;
+    - ``comments``: what stands before a function, by its name;
+    - ``calls``: what stands before the entry's calls, in order;
+    - ``aligned``: local arrays are aligned for vectors.
+    """
+
+    entry: str
+    header: str
+    weights: Mapping[int, str] = field(default_factory=dict)
+    passes_weights: bool = False
+    comments: Mapping[str, str] = field(default_factory=dict)
+    calls: Sequence[str] = ()
+    aligned: bool = True
+
+
 @dataclass
 class Module:
     """One C source in the making: ``signatures`` of its functions, and what they turn out to need."""
@@ -43,6 +68,26 @@ class Module:
     intrinsics: dict[str, None] = field(default_factory=dict)
     declarations: dict[str, None] = field(default_factory=dict)
     definitions: list[str] = field(default_factory=list)
+    standalone: Standalone | None = None
+
+    @property
+    def index_type(self) -> str:
+        """The type of loop variables and of arithmetic with them: small processors are slow with 64 bits."""
+        return "int64_t" if self.standalone is None else "int32_t"
+
+    def head(self, name: str, parameters: Sequence[str]) -> str:
+        """The first line of a definition."""
+        own = self.standalone
+        if own is not None and name == own.entry and own.passes_weights:
+            parameters = [*parameters, f"const void *{WEIGHTS}"]
+        kind = "int32_t" if self.returns(name) else "void"
+        inner = "" if own is None or name == own.entry else "static "
+        return f"{inner}{kind} {name}({', '.join(parameters) or 'void'}) {{"
+
+    def returns(self, name: str) -> bool:
+        """Whether the function ``name`` gives a code: of a source of its own, only where it can fail."""
+        one = self.standalone
+        return one is None or name == one.entry or bool(self.signatures[name].messages)
 
 
 def parameter_keys(function: ir.Function) -> list[object]:

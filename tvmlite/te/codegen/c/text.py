@@ -113,7 +113,7 @@ class Helpers:
             case "min" | "max":
                 better = f"a {'<' if kind == 'min' else '>'} b ? a : b"
                 if not dtypes.is_float(dtype):
-                    return work, pair, f"    return {better};"
+                    return work, pair, f"    return {_narrowed(better, dtype)};"
                 text = f"    {work} number = {better};\n    return a != a ? a : number;"
                 return work, pair, text
             case "floordiv" | "floormod" | "truncdiv" | "truncmod":
@@ -190,6 +190,11 @@ def _multiply_add(dtype: str) -> str:
     return f"#if {FUSES}\n{once}\n#else\n    return a * b + c;\n#endif"
 
 
+def _narrowed(text: str, dtype: str) -> str:
+    """``text``, which C computes in int, in a narrower type again."""
+    return f"({work_type(dtype)})({text})" if dtypes.bits(dtype) < 32 else text
+
+
 def _pun(source: str, to: str) -> str:
     fields = f"        {source} given;\n        {to} wanted;\n"
     return f"    union {{\n{fields}    }} pun;\n    pun.given = a;\n    return pun.wanted;"
@@ -205,7 +210,8 @@ def _saturate(dtype: str, to: str) -> str:
     return (
         f"    if (!(a >= 1.0{suffix} || a <= -1.0{suffix})) {{\n        return 0;\n    }}\n"
         f"    if (a <= {below!r}{suffix}) {{\n        return {least};\n    }}\n"
-        f"    return a >= {above!r}{suffix} ? {greatest} : ({wanted})a;"
+        f"    if (a >= {above!r}{suffix}) {{\n        return {greatest};\n    }}\n"
+        f"    return ({wanted})a;"
     )
 
 

@@ -13,9 +13,10 @@ from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
+from tvmlite.te.loop.passes.rolled import rolled
 from tvmlite.te.loop.passes.select_version import select_version
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
-from tvmlite.te.loop.passes.storage import storage
+from tvmlite.te.loop.passes.storage import SMALL_STACK_BYTES, storage
 from tvmlite.te.loop.passes.unfuse import unfuse
 from tvmlite.te.loop.passes.unroll import unroll
 from tvmlite.te.loop.passes.vectorize import vectorize
@@ -30,7 +31,8 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     first of the rest, while they are scalars: only as a whole do the quotients and remainders of fused loops
     cancel; where some are left, the loops come apart. Guards leave the loops before vectors are made, so that
     full tiles have no masks. Storage is decided before loops are unrolled, so that this is done once a loop
-    and not once an iteration; the last simplification folds what unrolling made constant.
+    and not once an iteration; the last simplification folds what unrolling made constant. Where a target has
+    no vectors, loops stay loops (``rolled``), and large buffers are never on the stack.
     """
     target = Target.parse(target)
     lanes = target.lanes("float32")
@@ -42,9 +44,16 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     in_parts = update_wrapper(
         partial(partition, whole_lanes=1 if target.kind == "c" else WHOLE_LANES), partition
     )
+    serial, stored = parallel, storage
+    if target.standalone:
+        serial = update_wrapper(partial(rolled, kinds=(ir.PARALLEL,)), rolled)
+    if target.scalar:
+        in_lanes = written_out = rolled
+        places = partial(storage, alignment=target.alignment, stack=SMALL_STACK_BYTES)
+        stored = update_wrapper(places, storage)
     passes = (
-        *(narrow, chosen, simplify_once, flatten, unfuse, in_parts, simplify, in_lanes, parallel),
-        *(storage, written_out, simplify, permit, asserts),
+        *(narrow, chosen, simplify_once, flatten, unfuse, in_parts, simplify, in_lanes, serial),
+        *(stored, written_out, simplify, permit, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
     if config.verify_between_passes():

@@ -18,19 +18,27 @@ from tvmlite.te.loop.walk import Walker, loads
 STACK_BYTES = 16 << 10
 """The largest buffer on the stack of the calling thread."""
 
+SMALL_STACK_BYTES = 64
+"""The largest buffer on the stack of a machine without a system, which may have two kilobytes of it."""
+
 THREAD_STACK_BYTES = 64 << 10
 """The largest buffer on the stack inside a parallel loop, where it is each thread's own."""
 
 
-def storage(function: ir.Function) -> ir.Function:
+def storage(
+    function: ir.Function, alignment: int = WORKSPACE_ALIGNMENT, stack: int = STACK_BYTES
+) -> ir.Function:
     """Every Allocate that is too large for the stack, or not of constant size, becomes a View.
 
     The function's ``workspace`` grows by what is needed. Buffers inside a parallel loop get one place a
     thread. The size of a buffer may depend on sizes and scalars, and on loop variables only as far as a
     greatest value over them can be found: else a ScheduleError names the buffer. A function that asks for the
     number of threads has a workspace, if of no bytes: the number is passed with it.
+
+    Places in the workspace are multiples of ``alignment``. A buffer of more than ``stack`` bytes is too large
+    for the stack, or ``THREAD_STACK_BYTES`` in a parallel loop.
     """
-    body, planner = function.body, _Storage(function)
+    body, planner = function.body, _Storage(function, alignment, stack)
     if any(isinstance(node, ir.Allocate) for node in reachable(body)):
         planner.analyzer = analyzer_of_function(threads=True)
         body = planner.stmt(body)
@@ -44,8 +52,8 @@ def storage(function: ir.Function) -> ir.Function:
 class _Storage(Walker):
     analyzer: Analyzer
 
-    def __init__(self, function: ir.Function) -> None:
-        self.function = function
+    def __init__(self, function: ir.Function, alignment: int, stack: int) -> None:
+        self.function, self.alignment, self.stack = function, alignment, stack
         self.workspace = function.workspace
         self.loops: list[e.Var] = []
         self.parallel = False
@@ -58,7 +66,7 @@ class _Storage(Walker):
         if not isinstance(head, ir.Allocate):
             return super().enter(head)
         size = self.bytes(head.buffer)
-        limit = THREAD_STACK_BYTES if self.parallel else STACK_BYTES
+        limit = THREAD_STACK_BYTES if self.parallel else self.stack
         if isinstance(size, e.Const) and int(size.value) <= limit:
             self.renamed.pop(head.buffer, None)
             return [head]
@@ -87,7 +95,7 @@ class _Storage(Walker):
 
     def place(self, size: e.Expr) -> e.Expr:
         """Reserve ``size`` bytes, for each thread inside a parallel loop; the offset of ours."""
-        align = WORKSPACE_ALIGNMENT
+        align = self.alignment
         slot = self.analyzer.simplify((size + (align - 1)) // align * align)
         begin = self.workspace if self.workspace is not None else e.const(0, e.INDEX)
         begin = self.analyzer.simplify((begin + (align - 1)) // align * align)

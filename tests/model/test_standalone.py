@@ -1,0 +1,347 @@
+"""C for machines without a system: what it computes, what it needs, and what is refused."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.relay.ir.nodes import Module
+
+TARGET = "c -mcpu=cortex-m4"
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow", "-Wconversion"]
+MATHEMATICS = {
+    "nearbyintf",
+    "expf",
+    "logf",
+    "sqrtf",
+    "floorf",
+    "ceilf",
+    "truncf",
+    "fabsf",
+    "powf",
+    "tanhf",
+    "erff",
+}
+ALLOWED = {"<math.h>", "<stdint.h>", "<stddef.h>", "<string.h>", '"net.h"'}
+
+random = np.random.default_rng(0)
+
+
+def weight(*shape: int) -> relay.Constant:
+    return relay.const((random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype("float32"))
+
+
+def images() -> Module:
+    """Convolutions: padded, strided, of one pixel, in groups, depthwise; a pooling; a softmax."""
+    x = relay.var("x", shape=(1, 4, 12, 10))
+    y = relay.nn.relu(relay.nn.conv2d(x, weight(8, 4, 3, 3), padding=(1, 1)))
+    y = relay.nn.conv2d(y, weight(8, 4, 3, 3), padding=(1, 1), strides=(2, 2), groups=2)
+    y = relay.nn.relu(relay.nn.conv2d(y, weight(8, 1, 3, 3), padding=(1, 1), groups=8))
+    y = relay.nn.conv2d(y, weight(12, 8, 1, 1))
+    y = relay.nn.max_pool2d(relay.add(y, weight(12, 1, 1)), (2, 2), (2, 2))  # of 6 x 5 pixels: 3 x 2
+    y = relay.nn.dense(relay.reshape(y, (1, 72)), weight(5, 12 * 3 * 2))
+    return Module.from_expr(relay.Function([x], relay.nn.softmax(y)))
+
+
+def text() -> Module:
+    """Rows: dense layers, a product of two inputs, a normalisation, a sum; two outputs."""
+    x, z = relay.var("x", shape=(6, 8)), relay.var("z", shape=(6, 8))
+    y = relay.nn.layer_norm(relay.nn.dense(x, weight(8, 8)), relay.const(np.ones(8, "float32")), weight(8))
+    scores = relay.nn.batch_matmul(relay.reshape(y, (1, 6, 8)), relay.reshape(z, (1, 6, 8)))
+    outputs = relay.Tuple((relay.nn.softmax(scores), relay.sum(relay.nn.gelu(y), axis=1)))
+    return Module.from_expr(relay.Function([x, z], outputs))
+
+
+def bytes_() -> Module:
+    """A quantized dense layer and convolution: sums of products of bytes."""
+    scale, zero = relay.const(np.float32(0.05)), relay.const(np.int32(3))
+
+    def quantized(value: relay.Expr) -> relay.Expr:
+        codes = relay.qnn.quantize(value, scale, zero, out_dtype="int8")
+        return relay.qnn.dequantize(codes, scale, zero)
+
+    def codes(*shape: int) -> relay.Expr:
+        stored = relay.const(random.integers(-127, 128, shape).astype("int8"))
+        return relay.qnn.dequantize(stored, relay.const(np.float32(0.01)), relay.const(np.int32(0)))
+
+    x = relay.var("x", shape=(1, 3, 8, 8))
+    y = quantized(relay.nn.relu(relay.nn.conv2d(quantized(x), codes(6, 3, 3, 3), padding=(1, 1))))
+    y = relay.nn.dense(relay.reshape(y, (1, 384)), codes(4, 6 * 64))
+    return Module.from_expr(relay.Function([x], relay.qnn.quantize(y, scale, zero, out_dtype="int8")))
+
+
+MODELS = {"images": images, "text": text, "bytes": bytes_}
+
+
+@pytest.fixture(autouse=True)
+def _needs_gcc() -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Module, Path]:
+    """A model, and the folder with its C."""
+    module, folder = MODELS[request.param](), tmp_path_factory.mktemp(request.param)
+    tvmlite.compile(module, TARGET, name="net").export(folder / "net.c")
+    return module, folder
+
+
+def gcc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["gcc", *STRICT, f"-I{folder}", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def inputs_of(module: Module, seed: int = 5) -> list[np.ndarray]:
+    made = np.random.default_rng(seed)
+    return [made.standard_normal(p.type.shape).astype("float32") for p in module.main.params]
+
+
+def native(module: Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What the library compiled for this machine computes."""
+    made = tvmlite.compile(module)(*inputs)
+    return list(made) if isinstance(made, tuple) else [made]
+
+
+def call(folder: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """Run the C, its arena full of ones and not a byte larger than the header says."""
+    done = gcc(folder, "-O1", "-shared", "-fPIC", "net.c", "-o", "net.so", "-lm")
+    assert done.returncode == 0, done.stderr
+    size, guard = arena_bytes(folder), 64
+    room = np.full(size + 2 * guard, 0xFF, np.uint8)
+    begin = room[guard + -(room.ctypes.data + guard) % 8 :]
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (*inputs, *outputs)]
+    pointers += [begin.ctypes.data_as(ctypes.c_void_p)] if size else []
+    assert ctypes.CDLL(str(folder / "net.so")).net(*pointers) == 0
+    assert (begin[size : size + 32] == 0xFF).all()
+
+
+def arena_bytes(folder: Path) -> int:
+    found = re.search(r"#define NET_ARENA_BYTES (\d+)", (folder / "net.h").read_text())
+    assert found
+    return int(found.group(1))
+
+
+def test_it_computes_what_the_compiled_library_does(exported: tuple[Module, Path]) -> None:
+    module, folder = exported
+    inputs = inputs_of(module)
+    expected = native(module, inputs)
+    outputs = [np.zeros_like(one) for one in expected]
+
+    call(folder, inputs, outputs)
+
+    for got, wanted in zip(outputs, expected, strict=True):
+        if wanted.dtype == np.int8:
+            np.testing.assert_array_equal(got, wanted)
+        else:
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_compilers_have_nothing_to_complain_about(exported: tuple[Module, Path]) -> None:
+    _, folder = exported
+    alone = "-Wno-unused-function"  # of a header that nothing includes
+
+    for words in (["-O2", "-c", "net.c", "-o", "net.o"], ["-c", "-x", "c", "net.h", alone, "-o", "net.h.o"]):
+        done = gcc(folder, *words)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_it_needs_no_system_and_changes_nothing_but_its_arena(exported: tuple[Module, Path]) -> None:
+    _, folder = exported
+    if shutil.which("nm") is None:
+        pytest.skip("no nm")
+    assert gcc(folder, "-O2", "-c", "net.c", "-o", "net.o").returncode == 0
+
+    listed = subprocess.run(["nm", "net.o"], cwd=folder, capture_output=True, text=True, check=True)
+
+    kinds = [line.split()[-2:] for line in listed.stdout.splitlines()]
+    assert {name for kind, name in kinds if kind == "U"} <= MATHEMATICS | {"_GLOBAL_OFFSET_TABLE_"}
+    assert [name for kind, name in kinds if kind == "T"] == ["net"]
+    assert not [name for kind, name in kinds if kind in "bBdDcC"]
+
+
+def test_it_includes_no_more_than_is_everywhere(exported: tuple[Module, Path]) -> None:
+    _, folder = exported
+
+    text = (folder / "net.c").read_text() + (folder / "net.h").read_text()
+
+    assert set(re.findall(r"^\s*#\s*include\s+(\S+)", text, re.MULTILINE)) <= ALLOWED
+
+
+def test_kernels_say_what_they_compute(exported: tuple[Module, Path]) -> None:
+    _, folder = exported
+
+    lines = (folder / "net.c").read_text().splitlines()
+
+    heads = [k for k, line in enumerate(lines) if line.startswith("static void fused_")]
+    assert heads
+    assert all(lines[k - 1].endswith("*/") for k in heads)
+
+
+def test_loops_stay_loops() -> None:
+    """A convolution of more channels is no longer code."""
+    sizes = []
+    for channels in (4, 64):
+        x = relay.var("x", shape=(1, channels, 8, 8))
+        y = relay.nn.conv2d(x, weight(channels, channels, 3, 3), padding=(1, 1))
+        lib = tvmlite.compile(Module.from_expr(relay.Function([x], y)), TARGET, name="net")
+        sizes.append(len(lib.source("c").splitlines()))
+
+    assert sizes[0] == sizes[1]
+
+
+def test_its_own_test_passes(exported: tuple[Module, Path]) -> None:
+    _, folder = exported
+
+    done = gcc(folder, "net.c", "net_test.c", "-o", "net_test", "-lm")
+
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([folder / "net_test"], check=False).returncode == 0
+
+
+def test_its_own_test_fails_where_a_result_is_wrong(exported: tuple[Module, Path], tmp_path: Path) -> None:
+    _, folder = exported
+    shutil.copy(folder / "net.h", tmp_path)
+    shutil.copy(folder / "net.c", tmp_path)
+    text = (folder / "net_test.c").read_text()
+    begin = text.index("output2_0[")
+    at = text.index("{", begin) + 2
+    end = text.index(",", at)
+    (tmp_path / "net_test.c").write_text(f"{text[:at]}{float(text[at:end].rstrip('f')) + 1:.0f}{text[end:]}")
+
+    done = gcc(tmp_path, "-Wno-conversion", "net.c", "net_test.c", "-o", "net_test", "-lm")
+
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "net_test"], check=False).returncode == 2
+
+
+def test_the_manifest_says_how_to_call_it_and_what_comes_out(exported: tuple[Module, Path]) -> None:
+    module, folder = exported
+
+    manifest = json.loads((folder / "manifest.json").read_text())
+
+    assert (manifest["entry"], manifest["header"]) == ("net_run", "net.h")
+    assert [tuple(one["shape"]) for one in manifest["inputs"]] == [p.type.shape for p in module.main.params]
+    assert manifest["arena_bytes"] == arena_bytes(folder)
+    cases = np.load(folder / manifest["cases"])
+    for case in range(2):
+        inputs = [cases[f"i{case}_{k}"] for k in range(len(manifest["inputs"]))]
+        for k, wanted in enumerate(native(module, inputs)):
+            assert cases[f"o{case}_{k}"].dtype == manifest["outputs"][k]["dtype"]
+            np.testing.assert_allclose(cases[f"o{case}_{k}"], wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_the_same_model_is_the_same_bytes(tmp_path: Path) -> None:
+    lib = tvmlite.compile(images(), TARGET, name="net")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        lib.export(tmp_path / name / "net.c")
+
+    files = sorted(p.name for p in (tmp_path / "a").iterdir())
+    assert files == ["manifest.json", "net.c", "net.h", "net_cases.npz", "net_test.c"]
+    for name in files:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_weights_may_be_in_a_file(tmp_path: Path) -> None:
+    module = text()
+    inputs = inputs_of(module)
+    tvmlite.compile(module, TARGET, name="net").export(tmp_path / "net.c", weights="file")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["net.bin", "net.c", "net.h"]
+    assert gcc(tmp_path, "-shared", "-fPIC", "net.c", "-o", "net.so", "-lm").returncode == 0
+    weights = np.frombuffer((tmp_path / "net.bin").read_bytes(), np.uint8)
+    assert f"#define NET_WEIGHTS_BYTES {weights.size}" in (tmp_path / "net.h").read_text()
+
+    expected = native(module, inputs)
+    outputs, arena = [np.zeros_like(one) for one in expected], np.zeros(arena_bytes(tmp_path) // 8 + 1)
+    arrays = (*inputs, *outputs, arena, weights.copy())
+    assert (
+        ctypes.CDLL(str(tmp_path / "net.so")).net(*(a.ctypes.data_as(ctypes.c_void_p) for a in arrays)) == 0
+    )
+
+    for got, wanted in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_with_vectors_it_computes_the_same(tmp_path: Path) -> None:
+    module = images()
+    inputs = inputs_of(module)
+    tvmlite.compile(module, "c -system=none -vector-bits=256", name="net").export(tmp_path / "net.c")
+
+    done = gcc(tmp_path, "-Wno-conversion", "net.c", "net_test.c", "-o", "net_test", "-lm")
+
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "net_test"], check=False).returncode == 0
+    assert "NET_ARENA_ALIGNMENT 64" in (tmp_path / "net.h").read_text()
+    assert len(inputs) == 1
+
+
+def test_names_of_nodes_end_no_comment(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(4,))
+    lib = tvmlite.compile(Module.from_expr(relay.Function([x], relay.exp(x))), TARGET, name="net")
+    lib.metadata["kernel_labels"][0] = "exp */ \\\n int bad; /* ü"
+
+    lib.export(tmp_path / "net.c")
+
+    assert "/* exp * / ??" in (tmp_path / "net.c").read_text().replace("? ?", "??")
+    assert gcc(tmp_path, "-c", "net.c", "-o", "net.o").returncode == 0
+
+
+def test_open_dimensions_are_refused(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(relay.dim("n"), 4))
+    lib = tvmlite.compile(Module.from_expr(relay.Function([x], relay.exp(x))), TARGET, name="net")
+
+    with pytest.raises(UnsupportedError, match="one arena of known size, and the model has open dimensions"):
+        lib.export(tmp_path / "net.c")
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_weights_are_in_the_source_or_in_a_file(tmp_path: Path) -> None:
+    lib = tvmlite.compile(text(), TARGET, name="net")
+
+    with pytest.raises(InputError, match="weights is 'flash', expected 'source' or 'file'"):
+        lib.export(tmp_path / "net.c", weights="flash")
+
+
+def test_weights_in_a_file_are_for_machines_without_a_system(tmp_path: Path) -> None:
+    lib = tvmlite.compile(text(), "c", name="net")
+
+    with pytest.raises(InputError, match="weights='file' is for a target without a system, not 'c'"):
+        lib.export(tmp_path / "net.c", weights="file")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_a_microcontroller_computes_the_same(model: str, tmp_path: Path) -> None:
+    """By the compiler for bare machines, run by an emulator of one."""
+    compiler, emulator = shutil.which("arm-none-eabi-gcc"), shutil.which("qemu-system-arm")
+    if compiler is None or emulator is None:
+        pytest.skip("no arm-none-eabi-gcc or no qemu-system-arm")
+    tvmlite.compile(MODELS[model](), TARGET, name="net").export(tmp_path / "net.c")
+    (tmp_path / "start.c").write_text(
+        'extern void _start(void);\nconst void *const vectors[2] __attribute__((section(".vectors"), used)) ='
+        " {(const void *)0x300000, (const void *)_start};\n"
+    )
+    flags = "-mcpu=cortex-m4 -mthumb -std=c99 -Os --specs=rdimon.specs -Wl,--section-start=.vectors=0"
+    sources = ["net.c", "net_test.c", "start.c", "-lm", "-o", "net.elf"]
+    subprocess.run([compiler, *flags.split(), *sources], cwd=tmp_path, check=True)
+    machine = "-M mps2-an386 -monitor none -serial none -display none"
+    semihosting = "-semihosting-config enable=on,target=native -kernel net.elf"
+
+    done = subprocess.run(
+        [emulator, *machine.split(), *semihosting.split()], cwd=tmp_path, timeout=120, check=False
+    )
+
+    assert done.returncode == 0

@@ -1,0 +1,184 @@
+"""A model as C for machines without a system: source, header, a self-test, and cases for other tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.signature import Signature
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.model import self_test
+from tvmlite.model.example_inputs import TOLERANCE
+from tvmlite.model.kernels import CompiledKernel, legal_kernel
+from tvmlite.relay.entry.buffer_placement import Constants
+from tvmlite.relay.ir.interpret import Value, interpret
+from tvmlite.relay.ir.nodes import Constant, Module
+from tvmlite.relay.ir.random_inputs import random_inputs
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c import standalone as c
+from tvmlite.te.codegen.c.generator import comment
+from tvmlite.te.codegen.c.text import memory_type, unsigned_type
+from tvmlite.te.loop import ir as loop
+
+CASES = 2
+"""Inputs with what the interpreter makes of them, for tests."""
+
+IN_SOURCE, IN_FILE = "source", "file"
+"""Where weights are: in the C source, or in a file of their own that the program maps or links."""
+
+
+class Model(Protocol):
+    """What is written of a compiled model."""
+
+    @property
+    def target(self) -> Target:
+        """What it was compiled for."""
+        ...
+
+    @property
+    def module(self) -> Module:
+        """The graph after all passes."""
+        ...
+
+    @property
+    def kernels(self) -> Sequence[CompiledKernel]:
+        """The kernels, in order of first use."""
+        ...
+
+    @property
+    def entry(self) -> loop.Function:
+        """The function that calls them."""
+        ...
+
+    @property
+    def constants(self) -> Constants:
+        """The weights and their places in the blob."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Names, and the labels of kernels."""
+        ...
+
+
+Put: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
+"""Writes a file, whole or not at all."""
+
+
+def write(lib: Model, path: Path, weights: str, put: Put) -> None:
+    """Write ``NAME.c`` and ``NAME.h``, and what tests them: ``NAME_test.c``, a program that returns 0 if the
+    model computes what the interpreter does, and the same for other tests: ``manifest.json`` and
+    ``NAME_cases.npz``.
+
+    With ``weights`` "file" they are in ``NAME.bin``, little-endian, and there are no tests. For a path that
+    ends in ``.h`` it is the header alone.
+    """
+    own = signature(lib, weights)
+    put(path.with_suffix(".h"), c.header(own, lib.target.alignment))
+    if path.suffix == ".h":
+        return
+    calls = [str(one) for one in lib.metadata["kernel_labels"]]
+    arrays = _weights(lib, calls)
+    kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
+    put(
+        path,
+        c.source(
+            kernels, lib.entry, lib.target, path.with_suffix(".h").name, arrays,
+            _comments(lib, calls), [comment([one]) for one in calls], weights == IN_FILE,
+        ),
+    )  # fmt: skip
+    if weights == IN_FILE:
+        put(path.with_suffix(".bin"), lib.constants.blob().tobytes())
+        return
+    found, name = cases(lib), path.with_suffix(".h").name
+    put(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, TOLERANCE))
+    put(path.with_name(f"{path.stem}_cases.npz"), self_test.cases_file(found))
+    put(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", TOLERANCE))
+
+
+def signature(lib: Model, weights: str) -> Signature:
+    """How the model is called; an UnsupportedError if it needs a system."""
+    if weights not in (IN_SOURCE, IN_FILE):
+        raise InputError(f"export: weights is {weights!r}, expected {IN_SOURCE!r} or {IN_FILE!r}")
+    return c.own_signature(lib.entry, lib.constants.size if weights == IN_FILE else 0)
+
+
+def cases(lib: Model, count: int = CASES) -> list[self_test.Case]:
+    """Random inputs, seeded, and what the interpreter computes of them after all graph passes."""
+    found = []
+    for seed in range(count):
+        inputs, _ = random_inputs(lib.module.main, seed)
+        outputs = _arrays(interpret(lib.module, inputs))
+        found.append(self_test.Case(_arrays(tuple(inputs)), outputs))
+    return found
+
+
+def _arrays(value: Value) -> list[np.ndarray]:
+    """The arrays of a value, whatever tuples they are in."""
+    if isinstance(value, tuple):
+        return [array for one in value for array in _arrays(one)]
+    return [np.ascontiguousarray(value)]
+
+
+def _weights(lib: Model, calls: Sequence[str]) -> list[c.Weight]:
+    """The constants, in the order of their places, each with what first reads it."""
+    places = {n.buffer: n.offset for n in postorder(lib.entry.body) if isinstance(n, loop.View)}
+    reader: dict[int, str] = {}
+    for call in _in_order(lib.entry):
+        for buffer in call.buffers:
+            offset = places.get(buffer)
+            if buffer.scope == "constant" and isinstance(offset, e.Const):
+                reader.setdefault(int(offset.value), calls[call.profile_slot])
+    blob, made = lib.constants.blob(), []
+    for number, (constant, offset) in enumerate(lib.constants.offsets.items()):
+        dtype = dtypes.check(constant.dtype)
+        raw = blob[offset : offset + constant.nbytes].view(_in_memory(constant, dtype))
+        shape = "x".join(map(str, constant.shape)) or "scalar"
+        about = f"{dtype} {shape}, of {reader[offset]}" if offset in reader else f"{dtype} {shape}"
+        made.append(c.Weight(f"{lib.entry.name}_weight{number}", offset, about, dtype, raw))
+    return made
+
+
+def _in_memory(constant: Constant, dtype: str) -> np.dtype:
+    """Numbers that C has as they are; all others as their bits."""
+    kind = constant.dtype
+    return kind if memory_type(dtype) != unsigned_type(dtype) else np.dtype(f"u{kind.itemsize}")
+
+
+def _in_order(entry: loop.Function) -> list[loop.CallKernel]:
+    """The calls of kernels, first to last."""
+    calls = [node for node in postorder(entry.body) if isinstance(node, loop.CallKernel)]
+    return sorted(calls, key=lambda call: call.profile_slot)
+
+
+def _comments(lib: Model, calls: Sequence[str]) -> dict[str, str]:
+    """What stands above each kernel: what it computes, and for which nodes."""
+    uses: dict[str, list[str]] = {}
+    for call in _in_order(lib.entry):
+        uses.setdefault(call.symbol, []).append(calls[call.profile_slot])
+    return {symbol: comment(labels) for symbol, labels in uses.items()}
+
+
+def manifest(own: Signature, header: str, file: str, rtol: float) -> str:
+    """What a test needs to call the model, as JSON: see ``docs/microcontrollers.md``."""
+
+    def listed(kind: Any) -> list[dict[str, Any]]:
+        return [{"name": p.name, "dtype": p.dtype, "shape": list(p.shape)} for p in own.of_kind(kind)]
+
+    fields = {
+        "entry": c.runner(own),
+        "header": header,
+        "inputs": listed("input"),
+        "outputs": listed("output"),
+        "cases": file,
+        "rtol": rtol,
+        "arena_bytes": own.workspace or 0,
+    }
+    return json.dumps(fields, indent=1) + "\n"

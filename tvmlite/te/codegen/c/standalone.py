@@ -1,0 +1,205 @@
+"""Models as one C99 source and one header for machines without a system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.signature import Parameter, Signature
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c.generator import comment, generate, meaning
+from tvmlite.te.codegen.c.names import WEIGHTS, Standalone
+from tvmlite.te.codegen.c.text import float_literal, int_literal, memory_type
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.signature import signature_of
+
+ROW = 16
+"""Numbers of a row of weights: checkers of source take very long over thousands of them in one list."""
+
+_LINE = 100
+"""Characters of a line of numbers."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A constant array: its name in C, the first of its bytes in the model's blob, what it is, its elements
+    as they lie in memory, of ``dtype``."""
+
+    name: str
+    offset: int
+    about: str
+    dtype: str
+    elements: np.ndarray
+
+
+def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
+    """How the ``entry`` of a standalone source is called: as any, but without threads or a profile; with
+    ``weights``, so many bytes, it takes a pointer to them. UnsupportedError for what needs a system."""
+    _require_no_system(entry)
+    signature = signature_of(replace(entry, kernels=()))
+    if not signature.is_static or signature.of_kind("found") or signature.of_kind("size"):
+        raise UnsupportedError(
+            "C for a machine without a system has one arena of known size, and the model has open dimensions",
+            hint="give them values: shape={...}, or --input-shapes",
+        )
+    return replace(signature, constants=weights)
+
+
+def source(
+    kernels: Sequence[ir.Function],
+    entry: ir.Function,
+    target: Target,
+    header_name: str,
+    weights: Sequence[Weight],
+    comments: Mapping[str, str],
+    calls: Sequence[str],
+    passes_weights: bool = False,
+) -> Iterator[str]:
+    """The source, in pieces: legal ``kernels``, each below its comment, and the ``entry``, whose calls have
+    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller."""
+    entry = replace(entry, kernels=())
+    names = {one.offset: one.name for one in weights}
+    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, not target.scalar)
+    mark = f"/* {entry.name}: weights */"
+    text = generate([*kernels, entry], target, own, [mark])
+    before, after = text.split(mark, 1)
+    yield before.rstrip() + "\n"
+    for one in () if passes_weights else weights:
+        yield from _definition(one)
+    yield "\n" + after.lstrip()
+
+
+def header(signature: Signature, alignment: int) -> str:
+    """The header for C and C++: the entry, the bytes of its arena, and the entry with an arena of its own."""
+    upper = signature.name.upper()
+    guard = f"TVMLITE_{upper}_H"
+    size = signature.workspace or 0
+    parts = [
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>",
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
+        comment(["The bytes of the arena, and of what its address is a multiple."])
+        + f"\n#define {upper}_ARENA_BYTES {size}\n#define {upper}_ARENA_ALIGNMENT {alignment}",
+    ]
+    if signature.constants:
+        parts.append(
+            comment(["The bytes of the file of weights, at an address that is a multiple of 64."])
+            + f"\n#define {upper}_WEIGHTS_BYTES {signature.constants}"
+        )
+    parts.append(comment(_description(signature)) + f"\n{prototype(signature)};")
+    parts.append(_with_own_arena(signature, alignment))
+    parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
+    return "\n\n".join(parts) + "\n"
+
+
+def prototype(signature: Signature) -> str:
+    """The entry's prototype, without a semicolon."""
+    return f"int32_t {signature.name}({', '.join(f'{kind}{name}' for kind, name in _passed(signature))})"
+
+
+def runner(signature: Signature) -> str:
+    """The name of the function of the header that has an arena of its own."""
+    return f"{signature.name}_run"
+
+
+def _passed(signature: Signature) -> list[tuple[str, str]]:
+    """Types and names of the parameters."""
+    passed = [(p.c_type, p.name) for p in signature.passed if p.kind != "threads"]
+    return [*passed, ("const void *", WEIGHTS)] if signature.constants else passed
+
+
+def _description(signature: Signature) -> list[str]:
+    lines = [f"{signature.name}: returns 0, or a positive code.", ""]
+    lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters if p.kind != "threads"]
+    lines += [f"{WEIGHTS}: the contents of the file of weights"] if signature.constants else []
+    lines += [""] if signature.messages else []
+    lines += [f"{code}: {message}" for code, message in enumerate(signature.messages, 1)]
+    lines += ["", "Arrays are dense and row-major; no output overlaps another array. Calls with arenas of"]
+    return [*lines, "their own may run at the same time."]
+
+
+def _meaning(parameter: Parameter, signature: Signature) -> str:
+    if parameter.kind == "workspace":
+        return f"the arena: {signature.name.upper()}_ARENA_BYTES bytes of scratch memory, not cleared"
+    return meaning(parameter, signature)
+
+
+def _with_own_arena(signature: Signature, alignment: int) -> str:
+    """A function of the header whose arena is static: a linker counts it, where a stack might overflow."""
+    upper = signature.name.upper()
+    passed = [(kind, name) for kind, name in _passed(signature)]
+    arena = next((p.name for p in signature.parameters if p.kind == "workspace"), "")
+    given = [(kind, name) for kind, name in passed if name != arena]
+    about = comment(
+        [
+            f"As {signature.name}, with a static arena of who includes this file: for one call at a time.",
+        ]
+    )
+    parameters = ", ".join(f"{kind}{name}" for kind, name in given)
+    lines = [about, f"static inline int32_t {runner(signature)}({parameters}) {{"]
+    arguments = [name for _, name in passed]
+    if arena:
+        lines += [
+            f"    static unsigned char {arena}_bytes[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT];",
+            f"    const uintptr_t over = (uintptr_t){arena}_bytes % {upper}_ARENA_ALIGNMENT;",
+        ]
+        place = f"{arena}_bytes + ({upper}_ARENA_ALIGNMENT - over)"
+        arguments = [place if name == arena else name for name in arguments]
+    return "\n".join([*lines, f"    return {signature.name}({', '.join(arguments)});", "}"])
+
+
+def _require_no_system(entry: ir.Function) -> None:
+    for node in postorder(entry.body):
+        if isinstance(node, e.Foreign):
+            raise UnsupportedError(
+                f"C for a machine without a system cannot call {node.name!r}, which the model does: "
+                "a loop without a known end has a limit in time",
+                hint="give the loop a number of iterations",
+            )
+
+
+def _definition(weight: Weight) -> Iterator[str]:
+    """``static const float net_weight0[12] = {...};``"""
+    kind, literal = memory_type(weight.dtype), _literals(weight.dtype)
+    elements = weight.elements.reshape(-1).tolist() or [0]
+    rows = -(-len(elements) // ROW)
+    yield f"\n{comment([weight.about])}\nstatic const {kind} {weight.name}[{rows}][{ROW}] = {{\n"
+    for begin in range(0, len(elements), ROW):
+        yield f"{{{', '.join(map(literal, elements[begin : begin + ROW]))}}},\n"
+    yield "};\n"
+
+
+def array_lines(elements: np.ndarray, dtype: str) -> Iterator[str]:
+    """The numbers of an array, as many on a line as fit; of no elements a zero, for C has no empty array."""
+    line = ""
+    for text in map(_literals(dtype), elements.reshape(-1).tolist() or [0]):
+        if len(line) + len(text) > _LINE:
+            yield f"{line}\n"
+            line = ""
+        line += f"{text},"
+    yield f"{line}\n"
+
+
+def _literals(dtype: str) -> Callable[[Any], str]:
+    """What writes an element, given in Python's terms, as a constant of C."""
+    if dtype in ("float32", "float64"):
+        return lambda value: _float(value, dtype)
+    if dtypes.is_float(dtype) or dtype == "bool":
+        return lambda value: str(int(value))  # bits, or a byte
+    return lambda value: (
+        int_literal(int(value), dtype).strip("()") if abs(value) < 2**31 else int_literal(value, dtype)
+    )
+
+
+def _float(value: float, dtype: str) -> str:
+    text = float_literal(value, dtype)
+    if text is not None:
+        return text.strip("()")
+    suffix = "" if dtype == "float32" else "(double)"
+    return f"{suffix}NAN" if value != value else f"{suffix}{'-' if value < 0 else ''}INFINITY"

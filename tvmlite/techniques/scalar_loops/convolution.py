@@ -1,0 +1,67 @@
+"""Convolutions on machines without vectors: what a pixel needs is gathered once for all its channels."""
+
+from __future__ import annotations
+
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, number
+from tvmlite.te.templates.table import template
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.scalar_loops.reduction import sum_in_register
+
+_PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
+"""Tags of convolutions whose channels lie plane by plane."""
+
+
+@template("scalar_loops", anchors.CONVOLUTION)
+def convolution(group: Group) -> bool:
+    """Pixel by pixel: the window is copied, padding included, and multiplied by the weights of each channel,
+    which lie in the same order. Depthwise, each plane is padded and its window slides.
+
+    The window is small enough for any memory, where a padded image is not, and the innermost loop has neither
+    guards nor gaps. False, with nothing arranged, for targets with vectors and for other layouts.
+    """
+    found = group.tagged(*_PLAIN)
+    if not group.target.scalar or len(found) != 1:
+        return False
+    anchor = found[0]
+    planes = group.tagged("conv2d_planes")
+    result = anchor.output(0)
+    host = group.host(planes[-1].output(0) if planes else result)
+    data, weight = anchor.inputs[0], anchor.inputs[-1]
+    depthwise = anchor.tag == "depthwise_conv2d" and _multiplier(anchor, weight) == 1
+    group.inline_all_but({host.op, data.op})
+    if not isinstance(data.op, ComputeOp) and not depthwise:
+        data = group.schedule.cache_read(data, "local", [result])
+    axes = group.axes(host)
+    if depthwise:
+        if isinstance(data.op, ComputeOp):
+            group.stage(data).compute_at(group.stage(host), axes[1])
+    else:
+        axes, pixel = _channels_innermost(group, anchor, host, axes)
+        group.stage(data).compute_at(group.stage(host), pixel)
+    sum_in_register(group, result, host, axes)
+    finish(group, host)
+    return True
+
+
+def _multiplier(anchor: ComputeOp, weight: Tensor) -> int | None:
+    """How many results a plane of a depthwise convolution has."""
+    channels, groups = number(weight.shape[0]), dict(anchor.attrs)["groups"]
+    return None if channels is None else channels // groups
+
+
+def _channels_innermost(
+    group: Group, anchor: ComputeOp, host: Tensor, axes: list[IterVar]
+) -> tuple[list[IterVar], IterVar]:
+    """The loops of ``host`` with output channels of one group innermost, and the loop outside of those."""
+    stage, groups = group.stage(host), dict(anchor.attrs)["groups"]
+    batch, channel, *pixels = axes
+    outer = [batch]
+    if groups > 1:
+        extent = extent_of(channel)
+        assert extent is not None, "the channels of a convolution in groups are known"
+        one, channel = stage.split(channel, factor=extent // groups)
+        outer.append(one)
+    stage.reorder(*outer, *pixels, channel)
+    return [*outer, *pixels, channel], pixels[-1]

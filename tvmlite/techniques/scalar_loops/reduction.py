@@ -1,0 +1,38 @@
+"""Matrix products and poolings on machines without vectors: one result after the other."""
+
+from __future__ import annotations
+
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group
+from tvmlite.te.templates.table import template
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.elementwise.injective import finish
+
+
+@template("scalar_loops", anchors.DENSE, anchors.BATCH_MATMUL, anchors.POOL)
+def one_by_one(group: Group) -> bool:
+    """Each result is summed up in a register where its element-wise tail stores it.
+
+    False, with nothing arranged, for targets with vectors and for groups of several reductions.
+    """
+    sums = [op for op in _computes(group) if op.reduce_axis]
+    if not group.target.scalar or len(sums) != 1 or len(sums[0].body) != 1:
+        return False
+    result = sums[0].output(0)
+    rows = group.tagged("matmul_unpack")
+    host = group.host(rows[-1].output(0) if rows else result)
+    group.inline_all_but({host.op})
+    sum_in_register(group, result, host, group.axes(host))
+    finish(group, host)
+    return True
+
+
+def sum_in_register(group: Group, result: Tensor, host: Tensor, axes: list[IterVar]) -> None:
+    """Compute ``result`` element by element within the innermost of ``axes``, the loops of ``host``."""
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    if axes:
+        group.stage(sums).compute_at(group.stage(host), axes[-1])
+
+
+def _computes(group: Group) -> list[ComputeOp]:
+    return [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
