@@ -29,6 +29,7 @@ from tvmlite.model.report import Report
 from tvmlite.relay import passes
 from tvmlite.relay.entry.entry import KernelInterface, build_entry
 from tvmlite.relay.entry.kernels import kernel_tasks
+from tvmlite.relay.entry.placement import MemoryPolicy
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.verify import verify as check
@@ -124,7 +125,7 @@ def compile(
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
-        entry, constants = build_entry(fused, name, interfaces, target.alignment)
+        entry, constants = build_entry(fused, name, interfaces, _memory_policy(target))
     with times.step("link"):
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
@@ -154,6 +155,11 @@ def _kernels(
     return list(kernels.values()), interfaces_of(task_of, kernels)
 
 
+def _memory_policy(target: Target) -> MemoryPolicy:
+    """Memory is small where there is no system."""
+    return MemoryPolicy(target.alignment, compact=target.standalone)
+
+
 def rescheduled(
     lib: CompiledModule,
     choose: Callable[[Function], ConfigEntity | None],
@@ -167,7 +173,7 @@ def rescheduled(
     new = [task for task in tasks if task.key not in compiled]
     compiled.update(compile_kernels(new, lib.target, object_cache()))
     entry, constants = build_entry(
-        lib.module, lib.entry.name, interfaces_of(task_of, compiled), lib.target.alignment
+        lib.module, lib.entry.name, interfaces_of(task_of, compiled), _memory_policy(lib.target)
     )
     assert constants.offsets == lib.constants.offsets, "the graph is the same, so the constants are"
     kernels = [compiled[task.key] for task in tasks]

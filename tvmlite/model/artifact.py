@@ -131,7 +131,7 @@ class CompiledModule(Library):
             {
                 "input_names": [p.name for p in module.main.params],
                 "output_names": output_names(module, len(entry.outputs)),
-                "kernel_labels": labels.of_calls(module.main),
+                "kernel_labels": list(dict(entry.attrs).get("labels", ())) or labels.of_calls(module.main),
                 **_metadata_of(dict(module.attrs)),
             },
         )

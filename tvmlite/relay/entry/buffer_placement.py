@@ -16,12 +16,16 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import symbols
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.entry.placement import MemoryPolicy
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, Step, steps_of
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import Constant, Expr, Function, Loop
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Loop
 from tvmlite.relay.ir.types import TensorType, Type, dims_of, num_elements
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+
+_AS_EVER = MemoryPolicy()
+_NOTHING: Mapping[Call, int] = {}
 
 
 @dataclass
@@ -91,7 +95,12 @@ class BufferPlacement:
     """
 
     def __init__(
-        self, main: Function, root: Block, names: Sequence[str], alignment: int = symbols.WORKSPACE_ALIGNMENT
+        self,
+        main: Function,
+        root: Block,
+        names: Sequence[str],
+        policy: MemoryPolicy = _AS_EVER,
+        scratch: Mapping[Call, int] = _NOTHING,
     ) -> None:
         self.constants = Constants()
         unique = symbols.unique_names({p: p.name for p in main.params})
@@ -105,7 +114,7 @@ class BufferPlacement:
         }
         self._homes: dict[Slot, Home] = {}
         self.outputs = self._place_outputs(main, root, names)
-        self.plan = memory.plan(root, self._homes, alignment)
+        self.plan = memory.plan(root, self._homes, policy, scratch)
 
     def _place_outputs(self, main: Function, root: Block, names: Sequence[str]) -> list[loop.Buffer]:
         """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""

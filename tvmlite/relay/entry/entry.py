@@ -15,10 +15,12 @@ from tvmlite.core.abi import symbols
 from tvmlite.core.abi.signature import TOO_SMALL
 from tvmlite.core.errors import TypeInferError, UnsupportedError, VerifyError
 from tvmlite.core.node import postorder, substitute
-from tvmlite.relay.entry import memory
+from tvmlite.relay.entry import labels, memory
 from tvmlite.relay.entry.buffer_placement import BufferPlacement, Constants, Home, binds, buffer_of, slot_type
 from tvmlite.relay.entry.lower import dimensions
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.entry.placement import MemoryPolicy
+from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
@@ -29,6 +31,8 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.overflow import or_overflow
+
+_AS_EVER = MemoryPolicy()
 
 
 @dataclass(frozen=True)
@@ -56,22 +60,28 @@ def build_entry(
     module: Module,
     name: str,
     kernels: Mapping[Function, KernelInterface],
-    alignment: int = symbols.WORKSPACE_ALIGNMENT,
+    policy: MemoryPolicy = _AS_EVER,
 ) -> tuple[loop.Function, Constants]:
     """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
 
     ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
     then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
-    from data are no parameters: the entry leaves them in the workspace and reports where. Places in the
-    workspace are multiples of ``alignment``.
+    from data are no parameters: the entry leaves them in the workspace and reports where. With a
+    compact ``policy`` calls are in another order, which its attribute ``labels`` says.
     """
     main = module.main
-    root = order(main)
+    root, scratch = order(main), {}
+    if policy.compact:
+        scratch = _scratch_of(root, kernels)
+        root = reordered(root, scratch, policy.alignment)
     sizes = _bound_sizes(main, root)
-    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), alignment)
+    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), policy, scratch)
     attrs = _in_place(module, root, places)
     statements = _Statements(places, kernels, root)
     body = statements.body()
+    if policy.compact:
+        groups = [run.call.op for run in statements.runs if isinstance(run.call.op, Function)]
+        attrs = (*attrs, ("labels", tuple(map(labels.label, groups))))
     called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
     function = loop.Function(
         name,
@@ -87,6 +97,17 @@ def build_entry(
         counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
+
+
+def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dict[Call, int]:
+    """The bytes that calls of ``root`` itself need while they run, where they are a number."""
+    found = {}
+    for step in root.steps:
+        if isinstance(step, Run) and isinstance(step.call.op, Function):
+            size = kernels[step.call.op].workspace
+            if isinstance(size, e.Const):
+                found[step.call] = int(size.value)
+    return found
 
 
 def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tuple[str, Any], ...]:
@@ -190,7 +211,7 @@ class _Statements:
             interface.symbol,
             tuple(buffer for buffer, _ in places),
             interface.sizes,
-            None if interface.workspace is None else self._top(frame),
+            None if interface.workspace is None else self._scratch_place(node, frame),
             len(self.messages),
             len(self.runs),
         )
@@ -198,7 +219,8 @@ class _Statements:
         self.messages.extend(_place(node.op) + message for message in interface.messages)
         if interface.workspace is not None:
             known = self.scratch.get(frame)
-            needed = interface.workspace
+            planned = (node, memory.SCRATCH) in self.plan.offsets
+            needed = e.const(0, e.INDEX) if planned else interface.workspace
             self.scratch[frame] = needed if known is None else e.Max(*e.match(known, needed))
         return _viewed(places, statement)
 
@@ -229,6 +251,11 @@ class _Statements:
             )
             inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))
         return loop.Let(frame.base, e.convert(frame.start, e.INDEX), inner)
+
+    def _scratch_place(self, node: Call, frame: Bind | None) -> e.Expr:
+        """The byte where the scratch memory of ``node`` begins: as planned, or behind all values."""
+        planned = self.plan.offsets.get((node, memory.SCRATCH))
+        return self._top(frame) if planned is None else e.convert(planned, e.INDEX)
 
     def _branch(self, step: Branch, frame: Bind | None) -> loop.Stmt:
         with_condition, read = self._read(slots_of(step.node.condition)[0], "condition")

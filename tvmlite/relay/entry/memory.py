@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import VerifyError
+from tvmlite.relay.entry.placement import MemoryPolicy, place, place_tightly
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, inner_blocks, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem, Var
@@ -32,6 +33,9 @@ __all__ = [
 IN_PLACE = "in_place"
 """The attribute of a group that says which argument's place its result takes (``passes.reuse_operands``)."""
 
+SCRATCH = -1
+"""The number that the scratch memory of a call has among its values."""
+
 SMALL_NUMBER = 512
 """A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
 more than rounding up the dimensions."""
@@ -43,6 +47,10 @@ Besides calls, branches make values, and loops: their results; after those, whet
 slots of their variables the number of the iteration and the states of odd iterations, those of even ones
 being in the results.
 """
+
+
+_AS_EVER = MemoryPolicy()
+_NOTHING: Mapping[Call, int] = {}
 
 
 @dataclass(frozen=True)
@@ -85,10 +93,16 @@ class Lifetime:
     last: int
 
 
-def plan(root: Block, homes: Container[Slot] = (), alignment: int = WORKSPACE_ALIGNMENT) -> MemoryPlan:
+def plan(
+    root: Block,
+    homes: Container[Slot] = (),
+    policy: MemoryPolicy = _AS_EVER,
+    scratch: Mapping[Call, int] = _NOTHING,
+) -> MemoryPlan:
     """The plan of the function whose steps are those of ``root``; values in ``homes`` live elsewhere.
 
-    Offsets are multiples of ``alignment``, at most ``WORKSPACE_ALIGNMENT``, where sizes are numbers.
+    ``scratch`` is the bytes of memory that calls need while they run; it is in ``offsets`` as their value
+    number ``SCRATCH``. Sizes that are no numbers are multiples of ``WORKSPACE_ALIGNMENT`` by any policy.
 
     Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
     themselves; those of different symbolic parts, which nothing orders, do not.
@@ -102,17 +116,19 @@ def plan(root: Block, homes: Container[Slot] = (), alignment: int = WORKSPACE_AL
         if lifetime.slot not in homes:
             mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
             grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
+    for call, size in scratch.items():
+        grouped[None].append(lives.while_running(call, size))
     offsets: dict[Slot, Dim] = {}
-    size = _plan_frame(grouped[None], 0, offsets, alignment)
+    size = _plan_frame(grouped[None], 0, offsets, policy)
     frames: dict[Bind, Frame] = {}
     for bind, around in lives.binds.items():
         base = te.Var(f"frame{len(frames)}", te.INDEX)
         outer = frames[around] if around is not None else None
         start = size if outer is None else normal_dim(outer.base + outer.size)
-        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets, alignment))
-    for slot, place in lives.in_place.items():
+        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets, policy))
+    for slot, owner in lives.in_place.items():
         assert slot not in homes, "a result that lives elsewhere takes no argument's place"
-        offsets[slot] = offsets[place]
+        offsets[slot] = offsets[owner]
     return MemoryPlan(offsets, size, frames)
 
 
@@ -130,7 +146,7 @@ def last_uses(root: Block) -> dict[Call, list[int]]:
     return _Lives(root).last_uses
 
 
-def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], alignment: int) -> Dim:
+def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], policy: MemoryPolicy) -> Dim:
     """Places from ``base`` on for values that lie together, put in ``offsets``; their size in all."""
     families: dict[tuple[str, bool], _Family] = {}
     for lifetime in lives:
@@ -141,14 +157,15 @@ def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], 
         family = families.setdefault(key, _Family(_unit(symbolic, small)))
         family.members.append(lifetime)
         family.sizes.append(
-            number if small else align(number, WORKSPACE_ALIGNMENT if symbolic else alignment)
+            number if small else align(number, WORKSPACE_ALIGNMENT if symbolic else policy.alignment)
         )
     total: Dim = 0
     for key in sorted(families):
         family = families[key]
-        places, extent = _place([(m.first, m.last) for m in family.members], family.sizes)
-        for lifetime, place in zip(family.members, places, strict=True):
-            offsets[lifetime.slot] = normal_dim(base + _sum(total, place, family.unit))
+        search = place_tightly if policy.compact else place
+        places, extent = search([(m.first, m.last) for m in family.members], family.sizes)
+        for lifetime, offset in zip(family.members, places, strict=True):
+            offsets[lifetime.slot] = normal_dim(base + _sum(total, offset, family.unit))
         total = _sum(total, extent, family.unit)
     return total
 
@@ -209,6 +226,11 @@ class _Lives:
             (slot,) = slots_of(call.args[position])
             self.in_place[call, 0] = self.in_place.get(slot, slot)
 
+    def while_running(self, call: Call, size: int) -> Lifetime:
+        """``size`` bytes that ``call`` needs while it runs."""
+        now = self._first[call, 0]
+        return Lifetime((call, SCRATCH), TensorType((size,), "uint8"), now, now)
+
     def lifetimes(self) -> list[Lifetime]:
         """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
         for slot, loops in self._in_loops:
@@ -216,8 +238,8 @@ class _Lives:
                 ends = [self._ends[one] for one in loops if self._first[slot] < self._first[one.node, 0]]
                 self._last[slot] = max([self._last[slot], *ends])
         last = dict(self._last)
-        for slot, place in self.in_place.items():
-            last[place] = max(last[place], last[slot])
+        for slot, owner in self.in_place.items():
+            last[owner] = max(last[owner], last[slot])
         return [
             Lifetime(slot, self._types[slot], first, last[slot])
             for slot, first in self._first.items()
@@ -312,6 +334,15 @@ def slots_of(value: Expr) -> list[Slot]:
     return [(value, index) for index in range(len(type_.fields) if isinstance(type_, TupleType) else 1)]
 
 
+def bytes_of(node: Expr, alignment: int) -> dict[Slot, int]:
+    """The bytes of each value that ``node`` makes, in multiples of ``alignment``; 0 if they are no number."""
+    made = {}
+    for index, type_ in enumerate(tensor_types(type_of(node))):
+        number, symbolic = _factors(type_)
+        made[node, index] = 0 if symbolic else align(number, alignment)
+    return made
+
+
 def tensor_types(type_: Type) -> tuple[TensorType, ...]:
     """The tensors of ``type_``: itself, or a tuple's fields."""
     fields = type_.fields if isinstance(type_, TupleType) else (type_,)
@@ -348,25 +379,3 @@ def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
 
 def _sum(start: Dim, count: int, unit: te.Expr | None) -> Dim:
     return normal_dim(start + (count if unit is None else unit * count))
-
-
-def _place(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets of intervals in time with ``sizes``, and the room they need: largest first, lowest gap."""
-    order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], lives[i]))
-    offsets = [0] * len(sizes)
-    placed: list[int] = []
-    for index in order:
-        first, last = lives[index]
-        taken = sorted(
-            (offsets[other], offsets[other] + sizes[other])
-            for other in placed
-            if lives[other][0] <= last and first <= lives[other][1]
-        )
-        start = 0
-        for low, high in taken:
-            if low - start >= sizes[index]:
-                break
-            start = max(start, high)
-        offsets[index] = start
-        placed.append(index)
-    return offsets, max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)

@@ -1,0 +1,141 @@
+"""The order of a graph's steps in which least memory is needed at once.
+
+Where a graph branches, the order in which its steps run decides how much is alive. For small graphs the best
+one is found; of larger ones as many are looked at as ``MOST_STATES`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tvmlite.relay.entry.memory import Slot, bytes_of, in_place, slots_of
+from tvmlite.relay.ir.blocks import Block, Run
+from tvmlite.relay.ir.nodes import Call
+
+MOST_STATES = 400_000
+"""Sets of steps that are looked at, in all; of a graph of n steps at most one n-th of them at each step."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step: the bytes of values that it ``makes``, those it needs while it runs, the numbers of the values
+    that may die with it, and, as bits, the steps it comes ``after``."""
+
+    makes: int
+    scratch: int
+    reads: tuple[int, ...]
+    after: int
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is alive behind some steps, the most there was on the way, and the steps in order."""
+
+    alive: int
+    peak: int
+    order: tuple[int, ...]
+
+
+def reordered(root: Block, scratch: Mapping[Call, int], alignment: int) -> Block:
+    """``root`` with its steps in an order in which least memory is needed at once; itself if it holds more
+    than calls, or nothing is gained. ``scratch`` is the bytes that calls need while they run."""
+    runs = [step for step in root.steps if isinstance(step, Run)]
+    if len(runs) != len(root.steps) or len(runs) < 2:
+        return root
+    graph = _Graph(root, runs, scratch, alignment)
+    given = tuple(range(len(runs)))
+    best = graph.search()
+    if graph.peak(given) <= best.peak:
+        return root
+    return replace(root, steps=[runs[k] for k in best.order])
+
+
+class _Graph:
+    """The steps of a block by number, and the bytes of the values between them."""
+
+    def __init__(self, root: Block, runs: Sequence[Run], scratch: Mapping[Call, int], alignment: int) -> None:
+        number = {run.call: k for k, run in enumerate(runs)}
+        results = {slot for slot in slots_of(root.result) if slot[0] in number}
+        sizes: dict[Slot, int] = {}
+        owner: dict[Slot, Slot] = {}
+        for run in runs:
+            for slot, size in bytes_of(run.call, alignment).items():
+                sizes[slot], owner[slot] = (0 if slot in results else size), slot
+        self.steps: list[_Step] = []
+        self.readers: list[int] = []
+        self.sizes: list[int] = []
+        index: dict[Slot, int] = {}
+        reads = [[s for arg in run.call.args for s in slots_of(arg) if s[0] in number] for run in runs]
+        for run in runs:
+            position = in_place(run.call)
+            if position is not None and (run.call, 0) not in results:
+                (given,) = slots_of(run.call.args[position])
+                owner[run.call, 0] = owner.get(given, (run.call, 0))
+        for slot, first in owner.items():
+            if first == slot:
+                index[slot] = len(self.sizes)
+                self.sizes.append(sizes[slot])
+                self.readers.append(0)
+        for k, run in enumerate(runs):
+            made = [slot for slot in owner if slot[0] is run.call]
+            own = [index[slot] for slot in made if owner[slot] == slot]
+            read = sorted({index[owner[slot]] for slot in reads[k]})
+            for value in {*read, *(index[owner[slot]] for slot in made)}:
+                self.readers[value] |= 1 << k
+            after = 0
+            for slot in reads[k]:
+                after |= 1 << number[slot[0]]  # type: ignore[index]
+            self.steps.append(
+                _Step(sum(self.sizes[v] for v in own), scratch.get(run.call, 0), tuple({*read, *own}), after)
+            )
+        self._keep_order_in_place(runs, number)
+
+    def _keep_order_in_place(self, runs: Sequence[Run], number: Mapping[Call, int]) -> None:
+        """A result that takes an argument's place is made after all others have read that argument."""
+        for k, run in enumerate(runs):
+            position = in_place(run.call)
+            if position is None:
+                continue
+            (given,) = slots_of(run.call.args[position])
+            for j, other in enumerate(runs):
+                if j != k and any(given in slots_of(arg) for arg in other.call.args):
+                    self.steps[k] = replace(self.steps[k], after=self.steps[k].after | 1 << j)
+
+    def follow(self, state: _State, done: int, k: int) -> _State:
+        """``state`` after step ``k``, where the steps ``done`` were made before."""
+        step = self.steps[k]
+        during = state.alive + step.makes
+        after, now = during, done | 1 << k
+        for value in step.reads:
+            if self.readers[value] & ~now == 0:
+                after -= self.sizes[value]
+        return _State(after, max(state.peak, during + step.scratch), (*state.order, k))
+
+    def peak(self, order: Sequence[int]) -> int:
+        """The most that is alive at once in ``order``."""
+        state, done = _State(0, 0, ()), 0
+        for k in order:
+            state = self.follow(state, done, k)
+            done |= 1 << k
+        return state.peak
+
+    def search(self) -> _State:
+        """The best order there is among those that were looked at: of each set of steps the order with the
+        least peak is kept, and of the sets of one size those with the least."""
+        count = len(self.steps)
+        width = max(16, MOST_STATES // (count * count))
+        states = {0: _State(0, 0, ())}
+        for _ in range(count):
+            found: dict[int, _State] = {}
+            for done, state in states.items():
+                for k, step in enumerate(self.steps):
+                    if done >> k & 1 or step.after & ~done:
+                        continue
+                    new, now = self.follow(state, done, k), done | 1 << k
+                    known = found.get(now)
+                    if known is None or (new.peak, new.order) < (known.peak, known.order):
+                        found[now] = new
+            ranked = sorted(found.items(), key=lambda one: (one[1].peak, one[1].alive, one[1].order))
+            states = dict(ranked[:width])
+        return next(iter(states.values()))
