@@ -8,7 +8,7 @@ from tvmlite import te
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.loop.passes.rolled import rolled
+from tvmlite.te.loop.passes.unroll import rolled, unroll
 from tvmlite.te.lowering.lower import lower
 
 
@@ -62,3 +62,12 @@ def test_no_loop_of_a_machine_without_vectors_is_written_out_or_shared() -> None
 
     assert text.count("range(") == 2
     assert "x8" not in text
+
+
+def test_loops_to_be_written_out_may_be_left_to_a_compiler() -> None:
+    before = _scaled()
+
+    after = unroll(before, write_out=False)
+
+    assert "unroll(0, 4)" in str(after)
+    assert unroll(after, write_out=False) is after

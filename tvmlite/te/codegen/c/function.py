@@ -175,7 +175,7 @@ class FunctionWriter:
                 assert isinstance(extent, e.Const), "a legal allocation has a constant size"
                 count *= int(extent.value)
             own = self.module.standalone
-            aligned = "TL_ALIGNED " if own is None or own.aligned else ""
+            aligned = "TL_ALIGNED " if own is None or not own.scalar else ""
             self.module.used.update(aligned.split())
             self._emit(f"{kind} {aligned}{name}[{max(count, 1)}];")
             return
@@ -330,7 +330,10 @@ class FunctionWriter:
         self._counters.add(loop.var)
         if natural:
             self._naturals.add(loop.var)
-        if self.module.standalone is not None:
+        if loop.kind == ir.UNROLL:
+            self.module.used.add("TL_UNROLL")
+            self._emit(f"TL_UNROLL({int(loop.extent.value)})")  # type: ignore[attr-defined]
+        if self.index_type != "int64_t":
             begin, end = (self._narrowed(writer, one, text) for one, text in ((loop.min, begin), (stop, end)))
         self._emit(f"for ({self.index_type} {name} = {begin}; {name} < {end}; ++{name}) {{")
         self._indented(loop.body)

@@ -67,6 +67,14 @@ _MACROS = {
 #else
 #define TL_PREFETCH(place, locality) ((void)(place))
 #endif""",
+    "TL_UNROLL": """#if defined(__clang__)
+#define TL_UNROLL(times) _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define TL_PRAGMA(text) _Pragma(#text)
+#define TL_UNROLL(times) TL_PRAGMA(GCC unroll times)
+#else
+#define TL_UNROLL(times)
+#endif""",
     "TL_ALIGNED": """#if defined(__GNUC__)
 #define TL_ALIGNED __attribute__((aligned(64)))
 #else

@@ -45,7 +45,7 @@ class Standalone:
       ``passes_weights``: the caller passes the blob;
     - ``comments``: what stands before a function, by its name;
     - ``calls``: what stands before the entry's calls, in order;
-    - ``aligned``: local arrays are aligned for vectors.
+    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits.
     """
 
     entry: str
@@ -54,7 +54,7 @@ class Standalone:
     passes_weights: bool = False
     comments: Mapping[str, str] = field(default_factory=dict)
     calls: Sequence[str] = ()
-    aligned: bool = True
+    scalar: bool = False
 
 
 @dataclass
@@ -72,8 +72,8 @@ class Module:
 
     @property
     def index_type(self) -> str:
-        """The type of loop variables and of arithmetic with them: small processors are slow with 64 bits."""
-        return "int64_t" if self.standalone is None else "int32_t"
+        """The type of loop variables and of arithmetic with them."""
+        return "int32_t" if self.standalone is not None and self.standalone.scalar else "int64_t"
 
     def head(self, name: str, parameters: Sequence[str]) -> str:
         """The first line of a definition."""

@@ -66,7 +66,7 @@ def source(
     comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller."""
     entry = replace(entry, kernels=())
     names = {one.offset: one.name for one in weights}
-    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, not target.scalar)
+    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, target.scalar)
     mark = f"/* {entry.name}: weights */"
     text = generate([*kernels, entry], target, own, [mark])
     before, after = text.split(mark, 1)

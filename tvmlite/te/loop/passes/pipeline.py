@@ -13,12 +13,11 @@ from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
-from tvmlite.te.loop.passes.rolled import rolled
 from tvmlite.te.loop.passes.select_version import select_version
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import SMALL_STACK_BYTES, storage
 from tvmlite.te.loop.passes.unfuse import unfuse
-from tvmlite.te.loop.passes.unroll import unroll
+from tvmlite.te.loop.passes.unroll import rolled, unroll
 from tvmlite.te.loop.passes.vectorize import vectorize
 from tvmlite.te.loop.printer import show
 from tvmlite.te.loop.verify import verify
@@ -46,6 +45,8 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     )
     serial, stored = parallel, storage
     if target.standalone:
+        noted = partial(unroll, registers=registers, write_out=False)
+        written_out = update_wrapper(noted, unroll)
         serial = update_wrapper(partial(rolled, kinds=(ir.PARALLEL,)), rolled)
     if target.scalar:
         in_lanes = written_out = rolled

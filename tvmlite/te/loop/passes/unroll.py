@@ -1,11 +1,13 @@
-"""Write out the iterations of loops marked for it."""
+"""Write out the iterations of loops marked for it, or leave them loops."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import substitute_each
+from tvmlite.core.node import rewrite, substitute_each
 from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
@@ -22,7 +24,7 @@ SHORT = 4
 """Turns of a loop that stores scalars: of more, vectors can be made."""
 
 
-def unroll(function: ir.Function, registers: int = 0) -> ir.Function:
+def unroll(function: ir.Function, registers: int = 0, write_out: bool = True) -> ir.Function:
     """``For`` of kind unroll with a constant extent becomes its body once an iteration; others become serial.
 
     In a loop annotated ``auto_unroll_max_step``, inner loops of constant extent are unrolled too, from the
@@ -37,13 +39,29 @@ def unroll(function: ir.Function, registers: int = 0) -> ir.Function:
 
     An array can be in registers, of which there are so many bytes, if it is read and written at places known
     beforehand: short loops through one are written out as well.
+
+    Without ``write_out``, such loops stay, of kind unroll, for the compiler that comes after us to write out:
+    that is as quick, where it does, and short to read.
     """
-    return with_body(function, _Unroll(registers).stmt(function.body))
+    return with_body(function, _Unroll(registers, write_out).stmt(function.body))
+
+
+def rolled(function: ir.Function, kinds: Sequence[str] = (ir.VECTORIZE, ir.UNROLL)) -> ir.Function:
+    """Loops of these ``kinds``, that were to be vectors, written out or shared by threads, are serial ones::
+
+    for i in vectorize(0, 4):    -->    for i in range(0, 4):
+        C[i] = A[i]                         C[i] = A[i]
+    """
+
+    def rule(node: Any) -> Any:
+        return replace(node, kind=ir.SERIAL) if isinstance(node, ir.For) and node.kind in kinds else node
+
+    return with_body(function, rewrite(function.body, rule))
 
 
 class _Unroll(Walker):
-    def __init__(self, registers: int) -> None:
-        self.registers = registers
+    def __init__(self, registers: int, write_out: bool) -> None:
+        self.registers, self.write_out = registers, write_out
         self.most_stores = 0
         self.explicit = True
         self._sizes: dict[ir.Stmt, int] = {}
@@ -60,6 +78,9 @@ class _Unroll(Walker):
         self.most_stores, self.explicit = outer
         if loop.kind != ir.UNROLL and not self.is_small(loop, body) and not through:
             return loop if body is loop.body else replace(loop, body=body)
+        if not self.write_out and isinstance(loop.extent, e.Const) and int(loop.extent.value) > 1:
+            same = loop.kind == ir.UNROLL and body is loop.body
+            return loop if same else replace(loop, body=body, kind=ir.UNROLL)
         if self.explicit and isinstance(loop.extent, e.Const):
             extent = int(loop.extent.value)
             if extent * self.size(body) <= MOST_STATEMENTS:
