@@ -29,6 +29,23 @@ pytestmark = pytest.mark.usefixtures("threads")
 # compile and run
 
 
+def test_a_model_is_compiled_for_a_machine_without_a_system(tvmlite: Run, folder: Path) -> None:
+    done = tvmlite("compile", "fixed.onnx", "--standalone", "-o", "net.c")
+
+    assert done.status == 0
+    assert "for c -system=none" in done.out
+    made = {path.name for path in folder.iterdir() if path.name.startswith("net") or path.suffix == ".json"}
+    assert made == {"net.c", "net.h", "net_test.c", "net_cases.npz", "manifest.json"}
+
+
+def test_its_weights_may_be_in_a_file(tvmlite: Run, folder: Path) -> None:
+    done = tvmlite("compile", "fixed.onnx", "--standalone", "--weights", "file", "-o", "net.c")
+
+    assert done.status == 0
+    np.testing.assert_array_equal(np.fromfile("net.bin", "float32", WEIGHTS.size), WEIGHTS.T.reshape(-1))
+    assert not Path("net_test.c").exists()
+
+
 @pytest.mark.parametrize("target", ["native", "c"])
 def test_a_model_is_compiled_and_the_library_run(tvmlite: Run, folder: Path, target: str) -> None:
     x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)

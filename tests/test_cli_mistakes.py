@@ -52,6 +52,13 @@ pytestmark = pytest.mark.usefixtures("threads")
         ("compile fixed.onnx -o absent/x.so", 1, "-o absent/x.so: there is no folder absent"),
         ("compile fixed.onnx -o x.so --target cuda", 1, "TargetError: target 'cuda' is of unknown kind"),
         ("compile fixed.onnx -o x.so --opt-level 7", 2, "invalid choice: 7"),
+        (
+            "compile fixed.onnx -o x.c --standalone --target c",
+            1,
+            "InputError: --standalone: target 'c' is for a machine with an operating system",
+        ),
+        ("compile fixed.onnx -o x.c --weights file", 1, "InputError: --weights file needs --standalone"),
+        ("compile fixed.onnx -o x.c --weights flash", 2, "invalid choice: 'flash'"),
         ("compile fixed.onnx -o x.so --error-bound -1", 1, "error_bound is -1.0, expected a relative error"),
         (
             "compile fixed.onnx -o x.so --input-shapes x:4,8",

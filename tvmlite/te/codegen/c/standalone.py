@@ -44,7 +44,12 @@ def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
     ``weights``, so many bytes, it takes a pointer to them. UnsupportedError for what needs a system."""
     _require_no_system(entry)
     signature = signature_of(replace(entry, kernels=()))
-    if not signature.is_static or signature.of_kind("found") or signature.of_kind("size"):
+    if signature.of_kind("dynamic_outputs"):
+        raise UnsupportedError(
+            "C for a machine without a system has one arena of known size, and extents in the model "
+            "come from data"
+        )
+    if not signature.is_static or signature.of_kind("size"):
         raise UnsupportedError(
             "C for a machine without a system has one arena of known size, and the model has open dimensions",
             hint="give them values: shape={...}, or --input-shapes",
@@ -192,14 +197,17 @@ def _literals(dtype: str) -> Callable[[Any], str]:
         return lambda value: _float(value, dtype)
     if dtypes.is_float(dtype) or dtype == "bool":
         return lambda value: str(int(value))  # bits, or a byte
-    return lambda value: (
-        int_literal(int(value), dtype).strip("()") if abs(value) < 2**31 else int_literal(value, dtype)
-    )
+    return lambda value: _alone(int_literal(value, dtype))
+
+
+def _alone(text: str) -> str:
+    """A literal of an array, without the parentheses that it would need in an expression."""
+    return text[1:-1] if text.startswith("(-") and "INT64_C" not in text else text
 
 
 def _float(value: float, dtype: str) -> str:
     text = float_literal(value, dtype)
     if text is not None:
-        return text.strip("()")
+        return _alone(text)
     suffix = "" if dtype == "float32" else "(double)"
     return f"{suffix}NAN" if value != value else f"{suffix}{'-' if value < 0 else ''}INFINITY"
