@@ -19,6 +19,7 @@ from tvmlite.relay.entry.lower import lower_group
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.passes import target_passes
+from tvmlite.relay.passes.fusion.reuse_operands import IN_PLACE_RULES
 from tvmlite.relay.quantize.weight_only import weight_only
 from tvmlite.te.templates import table
 from tvmlite.techniques.common import dot
@@ -31,7 +32,14 @@ def names() -> list[str]:
     """Every technique that has registered anything."""
     templates = [row.technique for rows in table.TEMPLATES.values() for row in rows]
     of_graphs = [row.technique for row in target_passes.TARGET_PASSES.values()]
-    found = [*templates, *table.GENERATORS, *of_graphs, *dot.DOT_INSTRUCTIONS, *APPROXIMATIONS]
+    found = [
+        *templates,
+        *table.GENERATORS,
+        *of_graphs,
+        *dot.DOT_INSTRUCTIONS,
+        *APPROXIMATIONS,
+        *IN_PLACE_RULES,
+    ]
     return sorted(set(found))
 
 
@@ -45,7 +53,7 @@ def remove(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         monkeypatch.setattr(target_passes, "TARGET_PASSES", kept)
         for anchor, left in rows.items():
             monkeypatch.setitem(table.TEMPLATES, anchor, left)
-        for rules in (table.GENERATORS, dot.DOT_INSTRUCTIONS, APPROXIMATIONS):
+        for rules in (table.GENERATORS, dot.DOT_INSTRUCTIONS, APPROXIMATIONS, IN_PLACE_RULES):
             monkeypatch.delitem(rules, name, raising=False)
 
     return removed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, postorder, rewrite
+from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
 __all__ = ["in_place"]
@@ -20,11 +22,14 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
     An element that would be stored as it is stays, and loops of nothing else go. Both become one buffer, so
     that nothing after this, from here to the machine, has to know of arrays that overlap. A
     TensorExpressionError unless the parameter is read only where the element of the output with the same
-    index is stored, and the output not at all.
+    index is stored, and the output not at all; or slice by slice, each read before it is stored::
+
+        for i: for j: T[j] = A[i, j]             for i: for j: T[j] = C[i, j]
+               for j: C[i, j] = sum(T) + j  -->         for j: C[i, j] = sum(T) + j
     """
     param, (output,) = function.params[position], function.outputs
     assert isinstance(param, ir.Buffer)
-    if not _is_in_step(function.body, param, output):
+    if not (_is_in_step(function.body, param, output) or _is_by_slices(function.body, param, output)):
         raise TensorExpressionError(
             f"{function.name}: {output.name} cannot take the place of {param.name}, of which elements are "
             f"read for other elements of {output.name}, or before it is complete"
@@ -56,6 +61,51 @@ def _is_in_step(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
             )
     loads = [node for node in postorder(body) if isinstance(node, ir.Load)]
     return all(load.buffer is not output and (load.buffer is not param or load in allowed) for load in loads)
+
+
+def _is_by_slices(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
+    """Whether ``body`` is loops around statements of which the first ones read ``param`` and the others store
+    ``output``, both in a slice that each iteration has for itself: one that the variables of all those loops
+    number, each as an index of its own."""
+    around: list[e.Var] = []
+    while True:
+        match body:
+            case ir.For(var=var, body=inner) if body.kind == ir.SERIAL:
+                around.append(var)
+                body = inner
+            case ir.Allocate(body=inner) | ir.Seq(body=(inner,)):
+                body = inner
+            case ir.Seq(body=statements):
+                return _reads_first(statements, param, output, around)
+            case _:
+                return False
+
+
+def _reads_first(
+    statements: Sequence[ir.Stmt], param: ir.Buffer, output: ir.Buffer, around: Sequence[e.Var]
+) -> bool:
+    """Whether ``param`` is read by earlier ``statements`` than those that store ``output``, which nothing
+    reads, and both at indices of which each of ``around`` is one, at the same place in all."""
+    accesses = [list(_accesses(one, param, output)) for one in statements]
+    reads = [k for k, found in enumerate(accesses) if any(one.buffer is param for one in found)]
+    stores = [k for k, found in enumerate(accesses) if any(one.buffer is output for one in found)]
+    every = [one for found in accesses for one in found]
+    if any(isinstance(one, ir.Load) and one.buffer is output for one in every):
+        return False
+    if reads and stores and max(reads) >= min(stores):
+        return False
+    rank = len(output.shape)
+    return all(
+        any(all(len(one.indices) == rank and one.indices[k] is var for one in every) for k in range(rank))
+        for var in around
+    )
+
+
+def _accesses(statement: ir.Stmt, *buffers: ir.Buffer) -> Iterator[ir.Load | ir.Store]:
+    """The loads and stores of ``buffers`` in ``statement``."""
+    for node in postorder(statement):
+        if isinstance(node, (ir.Load, ir.Store)) and node.buffer in buffers:
+            yield node
 
 
 def _same_index(load: ir.Load, store: ir.Store) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
+from tvmlite.core import techniques
 from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.lower import anchor
 from tvmlite.relay.ir import op as operators
@@ -15,24 +18,36 @@ from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.graph_pass import rebuild
 
+IN_PLACE_RULES: dict[str, Callable[[Function, int, Target], bool]] = {}
+"""By technique: whether its kernel of a group, for a target, reads what it needs of a parameter before it
+stores results over it, though that is not ``read_in_step``."""
 
-def reuse_operands(module: Module) -> Module:
+
+def reuse_operands(module: Module, target: Target | None = None) -> Module:
     """Mark groups ``in_place=k`` whose result shall lie where their argument ``k`` does.
 
     The argument is an intermediate value that dies at the call (``memory.last_uses``); the kernel reads each
-    element of it only to make the element of the result with the same index (``read_in_step``). What kernel
-    and entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go. Groups
+    element of it only to make the element of the result with the same index (``read_in_step``), or a
+    technique's kernel for ``target`` may be given one array for both (``IN_PLACE_RULES``). What kernel and
+    entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go. Groups
     whose result is an output declared to be the memory of an input (``update_in_place``) have that input as
     their argument ``k``.
     """
     main = module.main
     last_uses = memory.last_uses(order(main))
     updated = _updated_inputs(module)
+    techniques.load()
+
+    def may_take(group: Function, position: int) -> bool:
+        by_technique = target is not None and any(
+            rule(group, position, target) for rule in IN_PLACE_RULES.values()
+        )
+        return by_technique or read_in_step(group, position)
 
     def marked(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and isinstance(node.op, Function)):
             return made
-        wanted = [k for k in last_uses.get(node, ()) if read_in_step(node.op, k)]
+        wanted = [k for k in last_uses.get(node, ()) if may_take(node.op, k)]
         if node in updated:
             wanted = [k for k, arg in enumerate(node.args) if arg is updated[node]]
         group = _marked(node.op, wanted[0] if wanted else None)

@@ -1,0 +1,58 @@
+"""Convolutions whose result may lie where their data did: they copy what they need of it first."""
+
+from __future__ import annotations
+
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry.lower import anchor_call
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Function
+from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.types import TensorType, same_shape
+from tvmlite.relay.ops import windows
+
+CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
+
+
+def convolves_in_place(group: Function, position: int, target: Target) -> bool:
+    """Whether parameter ``position`` of ``group`` is the data of its convolution, and of each pixel, or each
+    plane if it is depthwise, all is copied before a result is stored there (``convolution``)."""
+    call = anchor_call(group)
+    param = group.params[position]
+    rank = CONVOLUTIONS.get(str(call.op))
+    if not target.scalar or rank is None or call.args[0] is not param:
+        return False
+    data, result, weight = param.type, type_of(group.body), tensor_type_of(call.args[1])
+    if not isinstance(data, TensorType) or not isinstance(result, TensorType):
+        return False
+    alike = data.dtype == result.dtype and same_shape(data.shape, result.shape)
+    readers = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
+    plain = all(windows.spatial(call, name, rank) == (1,) * rank for name in ("strides", "dilation"))
+    if not alike or readers != [call] or not plain or not _is_element_wise_behind(group, call, result):
+        return False
+    if call["groups"] == 1:
+        return rank > 1 and all(extent == 1 for extent in weight.shape[2:]) and not any(_padding(call, rank))
+    depthwise = call["groups"] == weight.shape[0] and weight.shape[1] == 1
+    return depthwise and any(_padding(call, rank))
+
+
+def _padding(call: Call, rank: int) -> tuple[int, ...]:
+    """How many places are added before and behind."""
+    begins, ends = windows.padding_of(call, rank)
+    return (*begins, *ends)
+
+
+def _is_element_wise_behind(group: Function, call: Call, result: TensorType) -> bool:
+    """Whether all that reads the convolution ``call`` is element-wise, in the shape of ``result``."""
+    depends: set[Expr] = {call}
+    for node in postorder(group.body):
+        if not isinstance(node, Expr) or depends.isdisjoint(node.children()):
+            continue
+        type_ = type_of(node)
+        if not isinstance(node, Call) or not isinstance(node.op, str) or not isinstance(type_, TensorType):
+            return False
+        if operators.get(node.op).fuse > Fuse.BROADCAST or not same_shape(type_.shape, result.shape):
+            return False
+        depends.add(node)
+    return group.body in depends
