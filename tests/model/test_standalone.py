@@ -16,7 +16,8 @@ import pytest
 import tvmlite
 from tvmlite import relay
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.ir.nodes import LetDims, Module
+from tvmlite.relay.ir.op import make
 
 TARGET = "c -mcpu=cortex-m4"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow", "-Wconversion"]
@@ -51,7 +52,7 @@ def images() -> Module:
     y = relay.nn.conv2d(y, weight(12, 8, 1, 1))
     y = relay.nn.max_pool2d(relay.add(y, weight(12, 1, 1)), (2, 2), (2, 2))  # of 6 x 5 pixels: 3 x 2
     y = relay.nn.dense(relay.reshape(y, (1, 72)), weight(5, 12 * 3 * 2))
-    return Module.from_expr(relay.Function([x], relay.nn.softmax(y)))
+    return Module.from_expr(relay.Function((x,), relay.nn.softmax(y)))
 
 
 def text() -> Module:
@@ -60,7 +61,7 @@ def text() -> Module:
     y = relay.nn.layer_norm(relay.nn.dense(x, weight(8, 8)), relay.const(np.ones(8, "float32")), weight(8))
     scores = relay.nn.batch_matmul(relay.reshape(y, (1, 6, 8)), relay.reshape(z, (1, 6, 8)))
     outputs = relay.Tuple((relay.nn.softmax(scores), relay.sum(relay.nn.gelu(y), axis=1)))
-    return Module.from_expr(relay.Function([x, z], outputs))
+    return Module.from_expr(relay.Function((x, z), outputs))
 
 
 def bytes_() -> Module:
@@ -78,7 +79,7 @@ def bytes_() -> Module:
     x = relay.var("x", shape=(1, 3, 8, 8))
     y = quantized(relay.nn.relu(relay.nn.conv2d(quantized(x), codes(6, 3, 3, 3), padding=(1, 1))))
     y = relay.nn.dense(relay.reshape(y, (1, 384)), codes(4, 6 * 64))
-    return Module.from_expr(relay.Function([x], relay.qnn.quantize(y, scale, zero, out_dtype="int8")))
+    return Module.from_expr(relay.Function((x,), relay.qnn.quantize(y, scale, zero, out_dtype="int8")))
 
 
 MODELS = {"images": images, "text": text, "bytes": bytes_}
@@ -105,7 +106,11 @@ def gcc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def inputs_of(module: Module, seed: int = 5) -> list[np.ndarray]:
     made = np.random.default_rng(seed)
-    return [made.standard_normal(p.type.shape).astype("float32") for p in module.main.params]
+    return [made.standard_normal(shape).astype("float32") for shape in shapes_of(module)]
+
+
+def shapes_of(module: Module) -> list[tuple[int, ...]]:
+    return [p.type.shape for p in module.main.params]  # type: ignore[union-attr, misc]
 
 
 def native(module: Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -195,7 +200,7 @@ def test_loops_stay_loops() -> None:
     for channels in (4, 64):
         x = relay.var("x", shape=(1, channels, 8, 8))
         y = relay.nn.conv2d(x, weight(channels, channels, 3, 3), padding=(1, 1))
-        lib = tvmlite.compile(Module.from_expr(relay.Function([x], y)), TARGET, name="net")
+        lib = tvmlite.compile(Module.from_expr(relay.Function((x,), y)), TARGET, name="net")
         sizes.append(len(lib.source("c").splitlines()))
 
     assert sizes[0] == sizes[1]
@@ -232,7 +237,7 @@ def test_the_manifest_says_how_to_call_it_and_what_comes_out(exported: tuple[Mod
     manifest = json.loads((folder / "manifest.json").read_text())
 
     assert (manifest["entry"], manifest["header"]) == ("net_run", "net.h")
-    assert [tuple(one["shape"]) for one in manifest["inputs"]] == [p.type.shape for p in module.main.params]
+    assert [tuple(one["shape"]) for one in manifest["inputs"]] == shapes_of(module)
     assert manifest["arena_bytes"] == arena_bytes(folder)
     cases = np.load(folder / manifest["cases"])
     for case in range(2):
@@ -289,7 +294,7 @@ def test_with_vectors_it_computes_the_same(tmp_path: Path) -> None:
 
 def test_names_of_nodes_end_no_comment(tmp_path: Path) -> None:
     x = relay.var("x", shape=(4,))
-    lib = tvmlite.compile(Module.from_expr(relay.Function([x], relay.exp(x))), TARGET, name="net")
+    lib = tvmlite.compile(Module.from_expr(relay.Function((x,), relay.exp(x))), TARGET, name="net")
     lib.metadata["kernel_labels"][0] = "exp */ \\\n int bad; /* ü"
 
     lib.export(tmp_path / "net.c")
@@ -298,14 +303,48 @@ def test_names_of_nodes_end_no_comment(tmp_path: Path) -> None:
     assert gcc(tmp_path, "-c", "net.c", "-o", "net.o").returncode == 0
 
 
+NAMES = [
+    *("class over y1 main net int32_t workspace arena_bytes weights NAN I M_PI".split()),
+    *("__x _Bool net_run t0 export 0".split()),
+]
+
+
+def test_inputs_may_have_any_names(tmp_path: Path) -> None:
+    """Words of C and C++, macros, names of ours and of the mathematics."""
+    inputs = [relay.var(name, shape=(4,)) for name in NAMES]
+    total = relay.nn.relu(inputs[0])
+    for one in inputs[1:]:
+        total = relay.add(relay.cumsum(total, axis=0), one)
+    function = relay.Function(tuple(inputs), total)
+    tvmlite.compile(Module.from_expr(function), TARGET, name="net").export(tmp_path / "net.c")
+
+    done = gcc(tmp_path, "-Wno-conversion", "net.c", "net_test.c", "-o", "net_test", "-lm")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert subprocess.run([tmp_path / "net_test"], check=False).returncode == 0
+    (tmp_path / "net.cpp").write_text('#include <cmath>\n#include "net.h"\n')
+    if shutil.which("g++") is not None:
+        words = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-c", "net.cpp", "-o", "net.o"]
+        subprocess.run(words, cwd=tmp_path, check=True)
+
+
 def test_open_dimensions_are_refused(tmp_path: Path) -> None:
     x = relay.var("x", shape=(relay.dim("n"), 4))
-    lib = tvmlite.compile(Module.from_expr(relay.Function([x], relay.exp(x))), TARGET, name="net")
+    lib = tvmlite.compile(Module.from_expr(relay.Function((x,), relay.exp(x))), TARGET, name="net")
 
     with pytest.raises(UnsupportedError, match="one arena of known size, and the model has open dimensions"):
         lib.export(tmp_path / "net.c")
 
     assert not list(tmp_path.iterdir())
+
+
+def test_extents_that_come_from_data_are_refused(tmp_path: Path) -> None:
+    x, n = relay.var("x", shape=(4, 4)), relay.dim("n")
+    body = LetDims((n,), make("count_nonzero", x), make("argwhere", x, count=n))
+    lib = tvmlite.compile(Module.from_expr(relay.Function((x,), body)), TARGET, name="net")
+
+    with pytest.raises(UnsupportedError, match="extents in the model come from data"):
+        lib.export(tmp_path / "net.c")
 
 
 def test_weights_are_in_the_source_or_in_a_file(tmp_path: Path) -> None:

@@ -108,14 +108,14 @@ def all_orders(calls: Sequence[Call]) -> Iterator[tuple[Call, ...]]:
 
 def alive_at_once(calls: Sequence[Call], result: relay.Expr, scratch: Mapping[Call, int]) -> int:
     """The most bytes that values and scratch memory take at one step: no plan of this order needs less."""
-    owner = {call: call for call in calls}
+    owner: dict[relay.Expr, relay.Expr] = {call: call for call in calls}
     for call in calls:
         if (position := in_place(call)) is not None:
             owner[call] = owner[slots_of(call.args[position])[0][0]]
     read = {
         call: [owner[s[0]] for arg in call.args for s in slots_of(arg) if s[0] in owner] for call in calls
     }
-    size = {call: sum(bytes_of(call, 8).values()) for call in calls}
+    size: dict[relay.Expr, int] = {call: sum(bytes_of(call, 8).values()) for call in calls}
     most = 0
     for now, call in enumerate(calls):
         made = {owner[one] for one in calls[: now + 1]}

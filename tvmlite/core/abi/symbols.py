@@ -16,8 +16,11 @@ NOW = "tvmlite_now"
 C_KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int "
     "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while bool true false main and or not xor class new delete this template".split()
+    "volatile while bool true false main and or not xor class new delete this template "
+    "_Bool _Complex _Imaginary asm catch explicit export friend mutable namespace nullptr operator private "
+    "protected public throw try typename using virtual".split()
 )
+"""Words that name nothing in C or C++, and ``main``."""
 
 
 def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
@@ -29,6 +32,8 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
         if base[0].isdigit():
             base = "_" + base
+        if base.startswith("__") or (base[0] == "_" and base[1:2].isupper()):  # the compiler's own
+            base = "v" + base
         name, count = base, 0
         while name in taken or name in C_KEYWORDS:
             count += 1

@@ -682,3 +682,27 @@ def test_bfloat16_arrays_are_of_ml_dtypes(load: Load) -> None:
     made = load(elementwise("twice", lambda x: x + x, ["bfloat16"], 16, 16))
     values = np.arange(16).astype(ml_dtypes.bfloat16)
     np.testing.assert_array_equal(made["twice"](values), values + values)
+
+
+def test_a_choice_between_the_same_is_none() -> None:
+    out = ir.Buffer("out", "float32", (te.const(4, te.INDEX),), "param", (), 4)
+    i = te.Var("i", te.INDEX)
+    zero = [te.const(0.0, "float32") for _ in range(2)]
+    chosen = te.Select(te.Less(i, te.const(2, te.INDEX)), *zero)
+    body = ir.For(i, te.const(0, te.INDEX), te.const(4, te.INDEX), ir.Store(out, (i,), chosen))
+
+    source = c.generate([ir.Function("f", (out,), (out,), (), body)])
+
+    assert "out[i] = 0.0f;" in source
+
+
+def test_an_array_that_nothing_reads_is_no_warning(load: Load) -> None:
+    out = ir.Buffer("out", "float32", (te.const(1, te.INDEX),), "param", (), 4)
+    kept = ir.Buffer("kept", "float32", (te.const(1, te.INDEX),), "local", (), 4)
+    at, one = (te.const(0, te.INDEX),), te.const(1.0, "float32")
+    body = ir.Allocate(kept, ir.Seq((ir.Store(kept, at, one), ir.Store(out, at, one))))
+    made = np.zeros(1, "float32")
+
+    load(ir.Function("f", (out,), (out,), (), body))["f"](made)
+
+    assert made[0] == 1

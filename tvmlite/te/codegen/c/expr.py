@@ -212,7 +212,7 @@ class Writer:
             case e.Binary():
                 return self._binary(node)
             case e.Select(condition=c, a=a, b=b):
-                return self._narrow(f"({self._find(c)} ? {self._find(a)} : {self._find(b)})", node.dtype)
+                return self._choice(self._find(c), self._find(a), self._find(b), node.dtype)
             case e.Cast(value=value):
                 return self._cast(self._find(value), value.dtype, node.dtype)
             case e.Broadcast(value=value):
@@ -288,6 +288,12 @@ class Writer:
         """``text``, which C computes in int, in a narrower type again."""
         narrow = dtypes.is_int(dtype) and dtypes.bits(dtype) < 32
         return f"(({work_type(dtype)}){text})" if narrow else text
+
+    def _choice(self, condition: str, then: str, otherwise: str, dtype: str) -> str:
+        """One of two values; where both are one text, that: checkers of source take it for a slip."""
+        if then == otherwise:
+            return then
+        return self._narrow(f"({condition} ? {then} : {otherwise})", dtype)
 
     def _ramp(self, node: e.Ramp, base: e.Expr, stride: e.Expr) -> str:
         plain = node.dtype == e.INDEX
@@ -407,7 +413,7 @@ class Writer:
         self.lines = before
         (then_lines, then), (else_lines, otherwise) = sides
         if not then_lines and not else_lines:
-            return self._narrow(f"({condition} ? {then} : {otherwise})", node.dtype)
+            return self._choice(condition, then, otherwise, node.dtype)
         name = self.names.temporary()
         self.lines.append(f"{work_type(node.dtype)} {name};")
         self.lines.append(f"if ({strip(condition)}) {{")

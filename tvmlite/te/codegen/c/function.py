@@ -31,6 +31,7 @@ class FunctionWriter:
         self._bodies = 0
         self._special = False  # in what has only the form of vectors
         self._read: set[object] = set()
+        self._loaded = {node.buffer for node in postorder(function.body) if isinstance(node, ir.Load)}
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._bound: set[object] | None = None  # in a parallel body: what is bound in it
@@ -126,8 +127,12 @@ class FunctionWriter:
             stmt = stmt.body
         self._plain(stmt)
         for position, key in reversed(declared):
-            if key not in self._read:
+            if key not in self._read or self._is_only_stored(key):
                 self.lines.insert(position, "    " * self.depth + f"(void){self.names[key]};")
+
+    def _is_only_stored(self, key: object) -> bool:
+        """Whether ``key`` is a local array that nothing reads: compilers warn of those."""
+        return isinstance(key, ir.Buffer) and key.scope == "local" and key not in self._loaded
 
     def _plain(self, stmt: ir.Stmt) -> None:
         match stmt:

@@ -110,8 +110,13 @@ def unique_names(function: ir.Function, module: Module) -> dict[object, str]:
                 keys.append(bound)
     for key in keys:
         text = key if isinstance(key, str) else key.name  # type: ignore[attr-defined]
-        wanted.setdefault(key, f"v_{text}" if text.startswith("tl_") else text)
+        wanted.setdefault(key, f"v_{text}" if text.startswith("tl_") or may_be_macro(text) else text)
     return symbols.unique_names(wanted)
+
+
+def may_be_macro(name: str) -> bool:
+    """Whether ``name`` may be one of a header's macros, as NAN and I."""
+    return name.isupper() and (len(name) > 1 or name == "I")
 
 
 def reads_elsewhere(value: e.Expr, buffer: ir.Buffer, index: e.Expr) -> bool:

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import symbols
 from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.generator import comment, generate, meaning
-from tvmlite.te.codegen.c.names import WEIGHTS, Standalone
+from tvmlite.te.codegen.c.names import RESERVED, WEIGHTS, Standalone, may_be_macro
 from tvmlite.te.codegen.c.text import float_literal, int_literal, memory_type
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
+
+_BYTES, _OVER = "arena_bytes", "arena_over"
+"""Local names of the function that has an arena of its own."""
 
 ROW = 16
 """Numbers of a row of weights: checkers of source take very long over thousands of them in one list."""
@@ -54,7 +58,17 @@ def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
             "C for a machine without a system has one arena of known size, and the model has open dimensions",
             hint="give them values: shape={...}, or --input-shapes",
         )
-    return replace(signature, constants=weights)
+    return replace(signature, parameters=_named(signature), constants=weights)
+
+
+def _named(signature: Signature) -> tuple[Parameter, ...]:
+    """The parameters by names that are no others in the header, nor in headers included before it."""
+    others = (*RESERVED, signature.name, runner(signature), WEIGHTS, _OVER, _BYTES)
+    wanted: dict[object, str] = {("reserved", name): name for name in others}
+    for p in signature.parameters:
+        wanted[p] = f"v_{p.name}" if may_be_macro(p.name) else p.name
+    names = symbols.unique_names(wanted)
+    return tuple(replace(p, name=names[p]) for p in signature.parameters)
 
 
 def source(
@@ -151,10 +165,10 @@ def _with_own_arena(signature: Signature, alignment: int) -> str:
     arguments = [name for _, name in passed]
     if arena:
         lines += [
-            f"    static unsigned char {arena}_bytes[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT];",
-            f"    const uintptr_t over = (uintptr_t){arena}_bytes % {upper}_ARENA_ALIGNMENT;",
+            f"    static unsigned char {_BYTES}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT];",
+            f"    const uintptr_t {_OVER} = (uintptr_t){_BYTES} % {upper}_ARENA_ALIGNMENT;",
         ]
-        place = f"{arena}_bytes + ({upper}_ARENA_ALIGNMENT - over)"
+        place = f"{_BYTES} + ({upper}_ARENA_ALIGNMENT - {_OVER})"
         arguments = [place if name == arena else name for name in arguments]
     return "\n".join([*lines, f"    return {signature.name}({', '.join(arguments)});", "}"])
 
