@@ -347,6 +347,15 @@ def test_extents_that_come_from_data_are_refused(tmp_path: Path) -> None:
         lib.export(tmp_path / "net.c")
 
 
+def test_arenas_of_gigabytes_are_refused(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(1, 1))
+    wide = relay.exp(relay.nn.max_pool2d(relay.broadcast_to(x, (1, 1, 30000, 30000)), (3, 3), (1, 1)))
+    lib = tvmlite.compile(Module.from_expr(relay.Function((x,), relay.sum(wide))), TARGET, name="net")
+
+    with pytest.raises(UnsupportedError, match="an arena of at most 2,147,483,647 bytes, the model needs 7,"):
+        lib.export(tmp_path / "net.h")
+
+
 def test_weights_are_in_the_source_or_in_a_file(tmp_path: Path) -> None:
     lib = tvmlite.compile(text(), TARGET, name="net")
 

@@ -24,6 +24,9 @@ from tvmlite.te.loop.signature import signature_of
 _BYTES, _OVER = "arena_bytes", "arena_over"
 """Local names of the function that has an arena of its own."""
 
+MOST_BYTES = 2**31 - 1
+"""The largest arena: places in it are numbers of 32 bits."""
+
 ROW = 16
 """Numbers of a row of weights: checkers of source take very long over thousands of them in one list."""
 
@@ -57,6 +60,11 @@ def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
         raise UnsupportedError(
             "C for a machine without a system has one arena of known size, and the model has open dimensions",
             hint="give them values: shape={...}, or --input-shapes",
+        )
+    if (signature.workspace or 0) > MOST_BYTES:
+        raise UnsupportedError(
+            f"C for a machine without a system has an arena of at most {MOST_BYTES:,} bytes, "
+            f"the model needs {signature.workspace:,}"
         )
     return replace(signature, parameters=_named(signature), constants=weights)
 
