@@ -40,7 +40,7 @@ def convolution(group: Group) -> bool:
     else:
         axes, pixel = _channels_innermost(group, anchor, host, axes)
         group.stage(data).compute_at(group.stage(host), pixel)
-    sum_in_register(group, result, host, axes)
+    sum_in_register(group, result, host, axes, one_loop=not depthwise)
     finish(group, host)
     return True
 

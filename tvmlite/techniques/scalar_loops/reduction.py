@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group
+from tvmlite.te.templates.group import Group, reduction_loops
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import finish
@@ -27,11 +27,18 @@ def one_by_one(group: Group) -> bool:
     return True
 
 
-def sum_in_register(group: Group, result: Tensor, host: Tensor, axes: list[IterVar]) -> None:
-    """Compute ``result`` element by element within the innermost of ``axes``, the loops of ``host``."""
+def sum_in_register(
+    group: Group, result: Tensor, host: Tensor, axes: list[IterVar], one_loop: bool = False
+) -> None:
+    """Compute ``result`` element by element within the innermost of ``axes``, the loops of ``host``; with
+    ``one_loop``, its terms in one loop and not in one for each axis that they have."""
     sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(sums)
     if axes:
-        group.stage(sums).compute_at(group.stage(host), axes[-1])
+        stage.compute_at(group.stage(host), axes[-1])
+    terms = reduction_loops(stage)
+    if one_loop and len(terms) > 1:
+        stage.fuse(*terms)
 
 
 def _computes(group: Group) -> list[ComputeOp]:

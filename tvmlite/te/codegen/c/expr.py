@@ -58,6 +58,10 @@ class Names(Protocol):
         """The pointer to its first element."""
         ...
 
+    def element(self, buffer: ir.Buffer, place: str) -> str:
+        """The element of ``buffer`` at ``place``."""
+        ...
+
     def is_counter(self, var: e.Var) -> bool:
         """Whether this is a loop's variable or a size: arithmetic of those never overflows."""
         ...
@@ -306,7 +310,7 @@ class Writer:
         return self._arith("+", node.dtype, self._find(base), step, plain)
 
     def _load(self, node: ir.Load) -> str:
-        element = f"{self.names.buffer(node.buffer)}[{strip(self._find(node.indices[0]))}]"
+        element = self.names.element(node.buffer, strip(self._find(node.indices[0])))
         text = self.from_memory(element, node.dtype)
         if node.predicate is None:
             return text
@@ -347,7 +351,7 @@ class Writer:
         if node.name == "address_of":
             load = node.args[0]
             assert isinstance(load, ir.Load), "an address is that of a load"
-            return f"&{self.names.buffer(load.buffer)}[{strip(self._find(load.indices[0]))}]"
+            return f"&{self.names.element(load.buffer, strip(self._find(load.indices[0])))}"
         if node.name == functions.EITHER:
             return self._find(node.args[0])
         args, dtype = [self._find(a) for a in node.args], node.args[0].dtype

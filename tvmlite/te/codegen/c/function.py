@@ -31,6 +31,7 @@ class FunctionWriter:
         self._bodies = 0
         self._special = False  # in what has only the form of vectors
         self._read: set[object] = set()
+        self._variables: set[ir.Buffer] = set()
         self._loaded = {node.buffer for node in postorder(function.body) if isinstance(node, ir.Load)}
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
@@ -79,6 +80,11 @@ class FunctionWriter:
             self.module.declarations[f"extern const {memory_type(buffer.dtype)} {buffer.name}[];"] = None
             return buffer.name
         return self._name(buffer)
+
+    def element(self, buffer: ir.Buffer, place: str) -> str:
+        """An element of ``buffer``: of one that is a variable, that; GCC may keep an array in memory."""
+        name = self.buffer(buffer)
+        return name if buffer in self._variables else f"{name}[{place}]"
 
     def is_counter(self, var: e.Var) -> bool:
         """Whether ``var`` is a loop variable, thread number or size: arithmetic of those never overflows."""
@@ -180,6 +186,10 @@ class FunctionWriter:
                 assert isinstance(extent, e.Const), "a legal allocation has a constant size"
                 count *= int(extent.value)
             own = self.module.standalone
+            if count == 1 and own is not None and own.scalar:
+                self._variables.add(stmt.buffer)
+                self._emit(f"{kind} {name};")
+                return
             aligned = "TL_ALIGNED " if own is None or not own.scalar else ""
             self.module.used.update(aligned.split())
             self._emit(f"{kind} {aligned}{name}[{max(count, 1)}];")
@@ -239,13 +249,13 @@ class FunctionWriter:
 
     def _store(self, store: ir.Store) -> None:
         buffer, value, index = store.buffer, store.value, store.indices[0]
-        target = self.buffer(buffer)
         if value.lanes == 1:
             writer = Writer(self)
             place, text = strip(writer.write(index)), writer.write(value)
             guard = "" if store.predicate is None else f"if ({strip(writer.write(store.predicate))}) "
             self._emit(*writer.lines)
-            self._emit(f"{guard}{target}[{place}] = {writer.to_memory(text, buffer.dtype)};")
+            element = self.element(buffer, place)
+            self._emit(f"{guard}{element} = {writer.to_memory(text, buffer.dtype)};")
             return
         if store.predicate is None and is_dense(index) and can_write(value):
             writer = VectorWriter(self, value.dtype, value.lanes)
