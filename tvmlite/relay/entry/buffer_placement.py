@@ -102,7 +102,7 @@ class BufferPlacement:
         policy: MemoryPolicy = _AS_EVER,
         scratch: Mapping[Call, int] = _NOTHING,
     ) -> None:
-        self.constants = Constants()
+        self.constants, self.alignment = Constants(), policy.alignment
         unique = symbols.unique_names({p: p.name for p in main.params})
         self.inputs = [buffer_of(unique[p], p.type, "param") for p in main.params]
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
@@ -129,7 +129,7 @@ class BufferPlacement:
             taken.add(label)
             if dynamic.intersection(dims_of(type_.shape)):
                 self.data_dependent.append((slot, type_))
-                outputs.append(buffer_of(label, type_, "view"))
+                outputs.append(buffer_of(label, type_, "view", self.alignment))
                 continue
             outputs.append(buffer_of(label, type_, "param"))
             self._settle(slot, outputs[-1], root, producers)
@@ -183,7 +183,7 @@ class BufferPlacement:
 
     def _view(self, slot: Slot, type_: TensorType, label: str) -> loop.Buffer:
         if slot not in self._buffers:
-            self._buffers[slot] = buffer_of(label, type_, "view")
+            self._buffers[slot] = buffer_of(label, type_, "view", self.alignment)
         return self._buffers[slot]
 
     def _offset(self, slot: Slot) -> e.Expr:
@@ -217,10 +217,12 @@ def slot_type(slot: Slot) -> TensorType:
     return tensor_types(type_of(node))[index]
 
 
-def buffer_of(name: str, type_: Type, scope: str) -> loop.Buffer:
-    """A buffer for a value of ``type_``, aligned as its scope is."""
+def buffer_of(
+    name: str, type_: Type, scope: str, alignment: int = symbols.WORKSPACE_ALIGNMENT
+) -> loop.Buffer:
+    """A buffer for a value of ``type_``: a parameter is aligned to its elements, any other as said."""
     assert isinstance(type_, TensorType)
-    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else symbols.WORKSPACE_ALIGNMENT
+    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else alignment
     shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)
     return loop.Buffer(name, type_.dtype, shape, scope, (), alignment)
 

@@ -352,7 +352,7 @@ class _Statements:
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
         """A wrapper that brings a scalar of a loop into view, what loads it, and what stores it."""
         type_ = TensorType((), "bool") if label == "go" else TensorType((), e.INDEX)
-        buffer = buffer_of(label, type_, "view")
+        buffer = buffer_of(label, type_, "view", self.placement.alignment)
         at = (e.const(0, e.INDEX),)
         return (
             lambda inner: loop.View(buffer, e.convert(self.plan.offsets[slot], e.INDEX), inner),
@@ -365,7 +365,7 @@ class _Statements:
         type_ = slot_type(slot)
         source, source_at = self.placement.place(slot)
         if at is not None:
-            target = buffer_of("copied", type_, "view")
+            target = buffer_of("copied", type_, "view", self.placement.alignment)
         elif isinstance(home, tuple):
             target, at = self.placement.place(home)
         else:
