@@ -36,7 +36,8 @@ def reuse_operands(module: Module, target: Target | None = None) -> Module:
     main = module.main
     last_uses = memory.last_uses(order(main))
     updated = _updated_inputs(module)
-    techniques.load()
+    if target is not None:
+        techniques.load()
 
     def may_take(group: Function, position: int) -> bool:
         by_technique = target is not None and any(
