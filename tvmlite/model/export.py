@@ -58,11 +58,6 @@ class Model(Protocol):
         ...
 
     @property
-    def module(self) -> Module:
-        """The graph after all passes."""
-        ...
-
-    @property
     def entry(self) -> loop.Function:
         """The function in loop IR that runs the model by calling the kernels."""
         ...
@@ -160,7 +155,7 @@ def _code_of(lib: Model, folder: Path) -> list[Path]:
     """The files of ``lib``'s code and its header, written into ``folder``."""
     path = folder / lib.entry.name
     for ending in (".c",) if lib.target.kind == "c" else (".a", ".h"):
-        _export(lib, path.with_suffix(ending))
+        _export(lib, path.with_suffix(ending), standalone.IN_SOURCE)
     return list(folder.iterdir())
 
 
