@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 
 import pytest
@@ -32,6 +33,16 @@ def test_open_dimensions_are_named(tvmlite: Run) -> None:
     tvmlite("compile", "open model.onnx", "-o", "net.so")
     done = tvmlite("inspect", "net.so")
     assert "in/x:0  float32[n, 8]  in_x_0" in done.out
+
+
+def test_a_library_for_another_machine_is_called_so(tvmlite: Run) -> None:
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no ziglang, which links for other machines")
+    tvmlite("compile", "fixed.onnx", "-o", "net.a", "--target", "llvm -mtriple=riscv64-linux-musl")
+    tvmlite("compile", "fixed.onnx", "-o", "net.tar", "--target", "llvm -mtriple=riscv64-linux-musl")
+    done = tvmlite("inspect", "net.tar")
+    assert "instruction sets: a, c, d, f, m" in done.out
+    assert "they are of another kind of machine than this one" in done.out
 
 
 def test_all_metadata_comes_as_json(tvmlite: Run) -> None:

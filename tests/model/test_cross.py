@@ -26,9 +26,9 @@ MACHINES = [
     ("llvm -mtriple=x86_64-linux-musl", "", {}),
     ("llvm -mtriple=aarch64-linux-musl", "qemu-aarch64-static", {}),
     ("llvm -mtriple=armv7-linux-musleabihf -mattr=+neon", "qemu-arm-static", {}),
-    ("llvm -mtriple=riscv64-linux-musl -mattr=+m,+a,+f,+d,+c", "qemu-riscv64-static", {}),
+    ("llvm -mtriple=riscv64-linux-musl", "qemu-riscv64-static", {}),
     (
-        "llvm -mtriple=riscv64-linux-musl -mattr=+m,+a,+f,+d,+c,+v",
+        "llvm -mtriple=riscv64-linux-musl -mattr=+v",
         "qemu-riscv64-static",
         {"QEMU_CPU": "rv64,v=true,vext_spec=v1.0,vlen=128"},
     ),
@@ -89,8 +89,7 @@ def test_a_program_with_the_model_runs_there(
 @needs_zig
 @pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "armv7-linux-gnueabihf", "riscv64-linux-gnu"])
 def test_a_shared_library_for_another_machine_says_what_it_is_for(triple: str, tmp_path: Path) -> None:
-    attributes = " -mattr=+m,+a,+f,+d,+c" if triple.startswith("riscv") else ""
-    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}{attributes}", name="net")
+    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
     lib.export(tmp_path / "net.so")
 
     assert runtime.read_metadata(tmp_path / "net.so")["target"].startswith(f"llvm -mtriple={triple}")

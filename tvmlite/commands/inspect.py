@@ -11,7 +11,9 @@ from typing import Any
 
 from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.machine.features import missing_features
+from tvmlite.machine.target import Target
 from tvmlite.runtime import read_metadata
+from tvmlite.runtime.library.link import is_native
 from tvmlite.te.visualizer.text import amount, table
 
 NAME = "inspect"
@@ -40,9 +42,13 @@ def _lines(path: Path, fields: Mapping[str, Any], signature: Signature) -> Itera
     yield f"{path}: {amount(path.stat().st_size, 'B')}, of that {weights} weights"
     yield f"made by tvmlite {fields.get('version', '(not said)')}, calling convention {fields['abi']}"
     yield f"target: {fields['target']}"
+    triple = Target.parse(fields["target"]).triple
     lacking = missing_features(fields["features"])
     yield f"instruction sets: {', '.join(fields['features']) or 'those that every such processor has'}"
-    yield f"this processor {'lacks ' + ', '.join(lacking) if lacking else 'has them all'}"
+    if not is_native(triple):
+        yield "they are of another kind of machine than this one"
+    else:
+        yield f"this processor {'lacks ' + ', '.join(lacking) if lacking else 'has them all'}"
     yield f"function: {signature.c_prototype()}"
     yield ""
     kinds = ("input", "scalar")

@@ -19,6 +19,9 @@ _SHORT = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cor
 
 _NO_VECTORS = 32
 """The vector bits of a machine without vectors: those of one float."""
+_RISCV_LINUX = ("+m", "+a", "+f", "+d", "+c")
+"""What every processor has that runs Linux on RISC-V (RV64GC): its programs pass floats in registers."""
+
 _VECTOR_BITS = (128, 256, 512)
 _LONGEST = 10_000
 """Letters of a target; all features of a processor are some 2,000."""
@@ -100,6 +103,8 @@ def _parse(text: str, cores: int) -> Target:
         triple = given.get("-mtriple", processor.host()[0])
         cpu = given.get("-mcpu", "")
         features = _features(text, given.get("-mattr", ""))
+        if not cpu and triple.startswith("riscv64") and "linux" in triple:
+            features = tuple(dict.fromkeys((*_RISCV_LINUX, *features)))
         instructions = processor.describe(triple, cpu, features)
     width, _ = _vectors(triple, instructions)
     standalone = kind == "c" and ("-mcpu" in given or "-system" in given)
