@@ -23,7 +23,7 @@ _EXPORTERS = {
     ".xml": "this may be OpenVINO's form of a model: give the ONNX file it was made of",
     ".ort": "this is ONNX Runtime's own form of a model: give the ONNX file it was made of",
     ".so": "a compiled library is run by `tvmlite run`, or loaded by tvmlite.runtime.load",
-    ".wasm": "WebAssembly is run by tvmlite.js, in a page or in Node.js; `tvmlite inspect` says what is in it",
+    ".wasm": "tvmlite.js runs WebAssembly, in a page or Node.js; `tvmlite inspect` says what is in it",
     ".tar": "an archive has code to be linked into a program; `tvmlite inspect` says what is in it",
     ".a": "a static library is linked into a program: cc main.c model.a -lm -lpthread",
     ".o": "an object is linked into a program: cc main.c model.o -lm -lpthread",
