@@ -1,22 +1,20 @@
-"""Compiled models on disk: one shared library, C source, or the header of either."""
+"""Compiled models on disk: libraries, objects, WebAssembly, archives, C source, headers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tvmlite.core import VERSION
-from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target, family
 from tvmlite.model import archive, standalone
-from tvmlite.model.kernels import CompiledKernel, legal_kernel
-from tvmlite.model.report import Report
-from tvmlite.relay.entry.buffer_placement import Constants
+from tvmlite.model.exportable import Function, Model
+from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link, wasm
 from tvmlite.runtime.pool import pool
@@ -37,78 +35,6 @@ JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 
 MOST_IN_C = 1 << 31
 """Bytes of weights that are written as C source: compiled code reaches static data by 32-bit distances."""
-
-
-class Model(Protocol):
-    """What is written of a compiled model: its kernels, and the entry that calls them, over its constants."""
-
-    @property
-    def signature(self) -> Signature:
-        """The parameters of the entry, in the order of the calling convention."""
-        ...
-
-    @property
-    def target(self) -> Target:
-        """What the model was compiled for."""
-        ...
-
-    @property
-    def kernels(self) -> Sequence[CompiledKernel]:
-        """The compiled kernels that the entry calls, in order of first use."""
-        ...
-
-    @property
-    def entry(self) -> loop.Function:
-        """The function in loop IR that runs the model by calling the kernels."""
-        ...
-
-    @property
-    def constants(self) -> Constants:
-        """The weights, each array once, and its offset in one blob."""
-        ...
-
-    @property
-    def module(self) -> Module:
-        """The graph after all passes."""
-        ...
-
-    @property
-    def report(self) -> Report:
-        """How the kernels were scheduled, and what was decided of the graph."""
-        ...
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """What a library stores beside its code, as JSON: names, lists of arrays, labels of kernels."""
-        ...
-
-
-class Function(Protocol):
-    """What is written of a compiled schedule: the legal form, and its source in C."""
-
-    @property
-    def signature(self) -> Signature:
-        """The function's parameters, in the order of the calling convention."""
-        ...
-
-    @property
-    def target(self) -> Target:
-        """What the function was compiled for."""
-        ...
-
-    @property
-    def legal(self) -> loop.Function:
-        """The function in legal loop IR, as the code generators take it."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The name of the function's symbol in the object file."""
-        ...
-
-    def source(self, form: str = "loops") -> str:
-        """The function as text, in C where ``form`` is ``"c"``."""
-        ...
 
 
 def export(lib: Model, path: Path, weights: str = standalone.IN_SOURCE) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.machine.target import Target
 from tvmlite.model import self_test
 from tvmlite.model.example_inputs import TOLERANCE
-from tvmlite.model.kernels import CompiledKernel, legal_kernel
-from tvmlite.relay.entry.buffer_placement import Constants
+from tvmlite.model.exportable import Model
+from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.interpret import Value, interpret
-from tvmlite.relay.ir.nodes import Constant, Module
+from tvmlite.relay.ir.nodes import Constant
 from tvmlite.relay.ir.random_inputs import random_inputs
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import standalone as c
@@ -32,40 +31,6 @@ CASES = 2
 
 IN_SOURCE, IN_FILE = "source", "file"
 """Where weights are: in the C source, or in a file of their own that the program maps or links."""
-
-
-class Model(Protocol):
-    """What is written of a compiled model."""
-
-    @property
-    def target(self) -> Target:
-        """What it was compiled for."""
-        ...
-
-    @property
-    def module(self) -> Module:
-        """The graph after all passes."""
-        ...
-
-    @property
-    def kernels(self) -> Sequence[CompiledKernel]:
-        """The kernels, in order of first use."""
-        ...
-
-    @property
-    def entry(self) -> loop.Function:
-        """The function that calls them."""
-        ...
-
-    @property
-    def constants(self) -> Constants:
-        """The weights and their places in the blob."""
-        ...
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Names, and the labels of kernels."""
-        ...
 
 
 Put: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
