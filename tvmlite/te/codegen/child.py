@@ -7,6 +7,8 @@ line of JSON, which says how many bytes follow it.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -75,7 +77,25 @@ class _Child:
         code = self._process.wait()
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
+        self.close()
         return lines[-1] if lines else f"exit code {code}"
+
+    def close(self) -> None:
+        """Let it end, and wait for that."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):  # what a lost child was to be asked
+                pipe.close()
+        self._process.wait()
+        self._said.close()
+
+
+@atexit.register
+def _end_children() -> None:
+    """Those that this process has started: a process that was forked has those of its parent in the table."""
+    for (parent, _), child in _children.items():
+        if parent == os.getpid():
+            child.close()
 
 
 def _write(file: IO[bytes], fields: dict[str, str], content: bytes) -> None:
