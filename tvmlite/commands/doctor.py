@@ -29,6 +29,8 @@ EXTRAS = (
     ("rich", "live tables while tuning", "tune"),
     ("torch", "compare with torch.compile", ""),
     ("onnxruntime", "compare with onnxruntime", "bench"),
+    ("openvino", "compare with OpenVINO", "bench"),
+    ("ziglang", "link for other machines and WebAssembly", "cross"),
 )
 
 DISTRIBUTIONS = {"xgboost": ("xgboost-cpu", "xgboost")}
