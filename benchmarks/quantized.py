@@ -35,6 +35,7 @@ from runtimes import Run, peers
 from turns import CLOCKS, in_turns, turn
 
 from tvmlite import relay, runtime
+from tvmlite.commands.peers.quantizer import quantized_by_onnxruntime
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.infer import tensor_type_of
@@ -100,32 +101,11 @@ def _options() -> argparse.Namespace:
 
 def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
     """``model`` with QuantizeLinear and DequantizeLinear, by onnxruntime's quantizer."""
-    from onnxruntime import quantization
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    class Examples(quantization.CalibrationDataReader):
-        """Seeded random inputs."""
-
-        def __init__(self) -> None:
-            self.left = iter([inputs_of(model) for _ in range(EXAMPLES)])
-
-        def get_next(self):
-            return next(self.left, None)
-
     with tempfile.TemporaryDirectory() as folder:
-        given, prepared, made = (str(Path(folder, name)) for name in ("given", "prepared", "made"))
+        given = Path(folder) / "given.onnx"
         onnx.save(model, given)
-        quant_pre_process(given, prepared, skip_symbolic_shape=True)
-        quantization.quantize_static(
-            prepared,
-            made,
-            Examples(),
-            quant_format=quantization.QuantFormat.QDQ,
-            per_channel=True,
-            activation_type=quantization.QuantType.QUInt8,
-            weight_type=quantization.QuantType.QInt8,
-        )
-        return onnx.load(made)
+        data = [inputs_of(model) for _ in range(EXAMPLES)]
+        return onnx.load_from_string(quantized_by_onnxruntime(given, data))
 
 
 def _model_row(name: str, threads: int, rounds: int) -> bool:

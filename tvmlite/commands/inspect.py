@@ -22,7 +22,7 @@ HELP = "print what is in a compiled library"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("library", type=Path, help="a compiled library (.so), of any target")
+    parser.add_argument("library", type=Path, help="a compiled library of any target: .so, .wasm, .tar")
     parser.add_argument("--json", action="store_true", help="print all of its metadata as JSON")
 
 

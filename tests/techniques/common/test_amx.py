@@ -56,7 +56,7 @@ def product(
     s[sums].compute_at(s[C], tiles)
     turn, step = s[sums].split(k, factor=16)
     s[sums].reorder(turn, *sums.op.axis, step, pair)
-    s[sums].tensorize(sums.op.axis[0], amx.product_bfloat16_float32(high, blocks))
+    s[sums].tensorize(sums.op.axis[0], amx.tile_product(high, blocks))
     return s, [A, B, C], turn
 
 
@@ -156,7 +156,7 @@ def test_data_axes_inside_the_reduction_are_an_error() -> None:
     (step,) = [leaf for leaf in sums.leaf_iter_vars if leaf.var.name == "k.inner"]
     row, block, lane = inner, *sums.op.axis[1:]
     sums.reorder(turn, outer, row, block, lane, step, sums.op.reduce_axis[1])
-    sums.tensorize(row, amx.product_bfloat16_float32((16,), 1))
+    sums.tensorize(row, amx.tile_product((16,), 1))
     with pytest.raises(ScheduleError, match="runs over elements inside its reduction, while the intrinsic"):
         te.lower(s, args)
 
@@ -173,7 +173,7 @@ def test_data_axes_inside_the_reduction_are_an_error() -> None:
 )
 def test_tiles_that_do_not_fit_are_an_error(given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TensorExpressionError, match=message):
-        amx.product_bfloat16_float32(*given)
+        amx.tile_product(*given)
 
 
 def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

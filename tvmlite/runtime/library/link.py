@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite.core.errors import LibraryError
-from tvmlite.runtime.library import seal, segment
+from tvmlite.runtime.library import elf, seal, segment
 
 HINT = "install a C compiler (apt install gcc, xcode-select --install), or: pip install ziglang"
 
@@ -91,7 +91,7 @@ def shared(
     if not commands:
         what = f"for target {triple!r}" if triple else "on this machine"
         raise LibraryError(f"cannot link {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
-    own_segment = data is not None and segment.is_possible(triple)
+    own_segment = data is not None and elf.has_objects(triple)
     with temporary_folder("tvmlite-link-") as folder:
         files = as_files(
             [*objects, segment.stand_in(data[0], triple)] if data and own_segment else objects, folder

@@ -5,8 +5,8 @@ this format, the bytes of the library and of the metadata, and a digest of all t
 shared libraries ignore what follows the parts they map. So a file can be read, and found damaged, before
 anything in it is run, also on a machine of another kind.
 
-The digest must not cost what mapping weights gains: a library of 100 MB is read in 5 ms. Each block of the
-file becomes one number, the sum of its 64-bit words, which processors add at the speed of memory; BLAKE2b
+The digest must not cost what mapping weights gains (``benchmarks/libraries.py`` times loading). Each block of
+the file becomes one number, the sum of its 64-bit words, which processors add at the speed of memory; BLAKE2b
 hashes these numbers. A block with any one word changed has another sum. This finds damage, not forgery: code
 from people whom one does not trust must not be loaded at all.
 """
@@ -58,7 +58,7 @@ def read(library: Path) -> str:
                 raise LibraryError(
                     f"{library} does not end as a tvmlite library does: it is truncated, was changed "
                     f"(strip?), or is none",
-                    hint="libraries of tvmlite 0.1 and before have no such end: export them again",
+                    hint="a library that was exported before they had such ends is to be exported again",
                 )
             _, *lengths, digest = FOOTER.unpack(footer)
             if lengths[0] != FORMAT:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tvmlite.core.errors import LibraryError
-from tvmlite.runtime.library.elf import HEADER, SECTION, SEGMENT, has_objects, relocatable_object
+from tvmlite.runtime.library.elf import HEADER, SECTION, SEGMENT, relocatable_object
 
 SECTION_NAME = ".tvmlite.data"
 DISTANCE = 1 << 30
@@ -36,11 +36,6 @@ _READABLE = 4
 
 _ADDRESS_IN_SECTION = 16
 """The byte of a section's row from which on its address, offset and size stand."""
-
-
-def is_possible(triple: str) -> bool:
-    """Whether libraries for ``triple`` ("": this machine) can have such a segment: 64-bit ELF files can."""
-    return has_objects(triple)
 
 
 def stand_in(symbol: str, triple: str = "") -> bytes:

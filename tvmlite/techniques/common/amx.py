@@ -122,13 +122,6 @@ def tile_product(
     return decl_tensor_intrin(result.op, name="amx_product", binds=windows, special={kind.needs: emit})
 
 
-def product_bfloat16_float32(
-    rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS
-) -> TensorIntrin:
-    """``tile_product`` of bfloat16."""
-    return tile_product(rows, blocks, form)
-
-
 def registers(rows: tuple[int, ...], columns: int) -> int:
     """How many registers sums of tiles of ``rows``, by ``columns`` tiles, take, and their operands."""
     return len(rows) * columns + columns + len(set(rows))

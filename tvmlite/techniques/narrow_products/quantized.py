@@ -13,8 +13,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Shape, same_shape
 from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
-from tvmlite.relay.passes.patterns import selects as selects
-from tvmlite.relay.passes.patterns import through_views
+from tvmlite.relay.passes.patterns import selects, through_views
 
 HALF = 128
 """What int8 and uint8 of the same bits, but for the highest, differ by."""

@@ -20,14 +20,13 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonica
 from tvmlite.relay.ir.op import Fuse, fuse_class, is_homogeneous, is_view, make
 from tvmlite.relay.ir.types import same_shape
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
-from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of
+from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of, selects
 from tvmlite.techniques.common.dot import multiplies_quads
 from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
     known,
     quantized,
     scaled_sums,
-    selects,
 )
 
 MOST_DEPTH = 32
