@@ -28,7 +28,7 @@ import numpy as np
 
 def tutorial() -> Any:
     """The tutorial, which makes such models."""
-    path = Path(__file__).parents[1] / "tutorials" / "03_decoder.py"
+    path = Path(__file__).parents[1] / "tutorials" / "17_decoder.py"
     spec = importlib.util.spec_from_file_location("decoder_tutorial", path)
     assert spec is not None
     assert spec.loader is not None

@@ -20,7 +20,13 @@ from tvmlite.relay import passes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
+HOW_IT_WORKS = DOCS / "how_it_works"
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(HOW_IT_WORKS.glob("*.md")),
+)
 FRONT = (ROOT / "README.md", DOCS / "schedules.md")
 """Pages whose blocks run in every test run; those of the others are slow together."""
 

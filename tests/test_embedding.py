@@ -1,4 +1,4 @@
-"""The programs of ``tutorials/05_embedding`` build, and compute what the library does."""
+"""The programs of ``tutorials/19_embedding`` build, and compute what the library does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tvmlite
 from tvmlite import relay
 from tvmlite.model.artifact import CompiledModule
 
-EXAMPLES = Path(__file__).parents[1] / "tutorials" / "05_embedding"
+EXAMPLES = Path(__file__).parents[1] / "tutorials" / "19_embedding"
 X = (np.arange(24) / 10).astype("float32").reshape(3, 8)
 
 BOARD = """

@@ -13,15 +13,15 @@ import pytest
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9]*.py"))
 SMALL = {
     "01_vector_add.py": ["--size", "640"],
-    "02_gemm.py": ["--size", "70"],
-    "04_web_page.py": ["--no-serve"],
-    "03_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4"],
+    "05_gemm.py": ["--size", "70"],
+    "18_web_page.py": ["--no-serve"],
+    "17_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4"],
 }
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
 def test_a_tutorial_runs(path: Path, tmp_path: Path) -> None:
-    if path.name == "04_web_page.py" and importlib.util.find_spec("ziglang") is None:
+    if path.name == "18_web_page.py" and importlib.util.find_spec("ziglang") is None:
         pytest.skip("no ziglang, which links WebAssembly")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, str(path), *SMALL.get(path.name, [])]

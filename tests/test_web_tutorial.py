@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-TUTORIAL = Path(__file__).parents[1] / "tutorials" / "04_web_page.py"
+TUTORIAL = Path(__file__).parents[1] / "tutorials" / "18_web_page.py"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 OPTIONS += ["--disable-quic", "--disable-component-update", "--disable-sync"]

@@ -1,6 +1,9 @@
-"""Vector addition: what to compute, how to compute it, what the machine runs, and how fast.
+"""Vector addition
+===============
 
-python tutorials/01_vector_add.py
+What to compute, how to compute it, what the machine runs, and how fast.
+
+    python tutorials/01_vector_add.py
 """
 
 from __future__ import annotations

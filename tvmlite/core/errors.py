@@ -9,7 +9,7 @@ class TvmliteError(Exception):
     """The user's fault, in one message: who, what was given, what was expected.
 
     ``span`` is where the thing at fault was written (a Python line or an ONNX node);
-    ``hint`` says what to do about it. Our own faults are ``assert``s, never this class.
+    ``hint`` says what to do about it. A fault of ours is an ``assert``, never this class.
     """
 
     def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:

@@ -29,8 +29,8 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 def lower(
     schedule: Schedule, args: Sequence[Any], name: str = "main", simple_mode: bool = False
 ) -> ir.Function:
-    """The structured loop IR of ``schedule`` as a function of ``args``, tensors and ``te.var``s in the
-    caller's order.
+    """The structured loop IR of ``schedule`` as a function of ``args``, which are tensors and
+    variables in the caller's order.
 
     Tensors that are computed are outputs; all outputs of the schedule and all placeholders it reads must be
     among ``args``. A size variable found in a shape need not be: it is the extent of an array argument.

@@ -1,7 +1,10 @@
-"""A language model's decoder that generates tokens, with weights of 32 bits and of 4.
+"""A language model's decoder
+==========================
 
-    python tutorials/03_decoder.py
-    python tutorials/03_decoder.py --hidden 2048 --layers 4 --tokens 16 --bits 8
+It generates tokens, with weights of 32 bits and of 4.
+
+    python tutorials/17_decoder.py
+    python tutorials/17_decoder.py --hidden 2048 --layers 4 --tokens 16 --bits 8
 
 The weights are random, so what it says has no meaning; the sizes are those of LLaMA's family, but for fewer
 layers. For one token each weight is read once and multiplied once: the time is that of reading all weights,

@@ -1,7 +1,10 @@
-"""A matrix product in seven steps, from three plain loops to the machine's limit.
+"""A matrix product
+================
 
-    python tutorials/02_gemm.py
-    python tutorials/02_gemm.py --size 512 --show packed
+In seven steps from three plain loops to the machine's limit.
+
+    python tutorials/05_gemm.py
+    python tutorials/05_gemm.py --size 512 --show packed
 
 The formula is the same in each step (but for the layout of one array, which a step introduces); only the
 schedule changes. Each step's result is compared with numpy's, and timed.

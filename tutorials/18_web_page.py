@@ -1,12 +1,15 @@
-"""A page in which a network reads a line that is drawn, typed or pasted, by WebAssembly in the browser.
+"""A network in a web page
+=======================
+
+It reads a line that is drawn, typed or pasted, by WebAssembly in the browser.
 
     pip install 'tvmlite[cross,onnx]' rapidocr-onnxruntime
-    python tutorials/04_web_page.py
-    python tutorials/04_web_page.py --output page --no-serve
+    python tutorials/18_web_page.py
+    python tutorials/18_web_page.py --output page --no-serve
 
 The network is PP-OCRv4's text recognition, of the package rapidocr-onnxruntime. It is compiled once for
 images of any width: short lines take less time than long ones. The page is plain HTML and JavaScript: look at
-``04_web_page/``.
+``18_web_page/``.
 """
 
 from __future__ import annotations

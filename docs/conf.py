@@ -1,0 +1,72 @@
+"""The documentation as a site: ``sphinx-build docs build/site``, with the extra ``[docs]``.
+
+Pages are Markdown (MyST). The tutorials are the scripts in ``tutorials/``, run by sphinx-gallery. The
+reference and the list of messages are written from the source when the site is built (``docs/extensions``).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "extensions")]
+
+from tvmlite.core import VERSION  # noqa: E402
+
+project = "tvmlite"
+author = "the tvmlite contributors"
+release = version = VERSION
+copyright = "the tvmlite contributors"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+    "reference_pages",
+    "repository_links",
+]
+
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["extensions", "tutorials/*.py", "tutorials/*.ipynb"]
+suppress_warnings = ["config.cache"]
+templates_path = ["templates"]
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+default_role = "code"
+
+
+def _arguments(gallery_conf: dict[str, object], script: dict[str, object]) -> list[str]:
+    """A tutorial that would wait for a visitor is told not to; the others run as a reader runs them."""
+    return {"18_web_page.py": ["--no-serve"]}.get(Path(str(script["src_file"])).name, [])
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "tutorials"),
+    "gallery_dirs": "tutorials",
+    "filename_pattern": r"/\d\d_\w+\.py$",
+    "ignore_pattern": r"/(?!\d\d_|README)[^/]*$",
+    "nested_sections": False,
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "reset_argv": _arguments,
+}
+
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+html_theme = "furo"
+html_title = f"tvmlite {VERSION}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
