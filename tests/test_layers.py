@@ -17,6 +17,7 @@ PACKAGE = ROOT / "tvmlite"
 
 RANK = {
     "core": 0,
+    "show": 0,
     "machine": 1,
     "runtime": 2,
     "te": 3,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tvmlite import autotune, relay, runtime, te
     from tvmlite.core.errors import TvmliteError
     from tvmlite.driver import build, compile, lower
+    from tvmlite.graph_page.picture import draw
     from tvmlite.machine.target import Target
     from tvmlite.relay.onnx import light_models as zoo
     from tvmlite.relay.quantize.quantize import quantize
@@ -31,15 +32,9 @@ if TYPE_CHECKING:
     from tvmlite.tuning.tune import tune
     from tvmlite.tvm import contrib, ir, nd, target, testing, tir
 
-_ROOMS = ("autotune", "relay", "runtime", "te")
-
 _MODULES = {
-    "contrib": "tvmlite.tvm.contrib",
-    "ir": "tvmlite.tvm.ir",
-    "nd": "tvmlite.tvm.nd",
-    "target": "tvmlite.tvm.target",
-    "testing": "tvmlite.tvm.testing",
-    "tir": "tvmlite.tvm.tir",
+    **{name: f"tvmlite.{name}" for name in ("autotune", "relay", "runtime", "te")},
+    **{name: f"tvmlite.tvm.{name}" for name in ("contrib", "ir", "nd", "target", "testing", "tir")},
     "zoo": "tvmlite.relay.onnx.light_models",
 }
 
@@ -50,6 +45,7 @@ _PLACES = {
     "compile": "tvmlite.driver",
     "cpu": "tvmlite.runtime.ndarray",
     "device": "tvmlite.runtime.ndarray",
+    "draw": "tvmlite.graph_page.picture",
     "get_global_func": "tvmlite.te.tensor.registry",
     "lower": "tvmlite.driver",
     "quantize": "tvmlite.relay.quantize.quantize",
@@ -68,6 +64,7 @@ __all__ = [
     "contrib",
     "cpu",
     "device",
+    "draw",
     "get_global_func",
     "ir",
     "lower",
@@ -87,8 +84,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"tvmlite.{name}")
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name in _PLACES:

@@ -483,4 +483,9 @@ for (const [value, name] of choices) html("option", by("colour"), name).value = 
 by("colour").addEventListener("change", (e) => { colour = e.target.value; paint(); });
 if (choices.some(([k]) => k === "microseconds")) by("colour").value = colour = "microseconds";
 draw(); home(false); overview(); foldButton();
-window.addEventListener("resize", move);
+// In a frame, such as a notebook's, the script runs before the frame has a size.
+let sized = graph.getBoundingClientRect().width > 0;
+new ResizeObserver(() => {
+  if (sized) move();
+  else if (graph.getBoundingClientRect().width > 0) { sized = true; home(false); }
+}).observe(graph);

@@ -9,12 +9,13 @@ from html import escape
 from typing import Any
 
 from tvmlite.graph_page.drawing import Box, Drawing
-from tvmlite.te.visualizer import html, text
+from tvmlite.show import html
+from tvmlite.te.visualizer import text
 
 PACKAGE = "tvmlite.graph_page"
 
 
-def page(drawing: Drawing, title: str, subtitle: str = "") -> str:
+def page(drawing: Drawing, title: str, subtitle: str = "") -> html.Page:
     """The HTML of ``drawing``: one file that loads nothing. The same drawing gives the same page."""
     values = {
         "title": escape(title),

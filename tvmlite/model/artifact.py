@@ -139,6 +139,10 @@ class CompiledModule(Library):
         made.entry, made.constants, made.kernels = entry, constants, tuple(kernels)
         return made
 
+    def _repr_html_(self) -> str:
+        kernels = f"<details><summary>Kernels</summary>{self.report._repr_html_()}</details>"
+        return super()._repr_html_() + kernels
+
     def copy(self) -> CompiledModule:
         """The same library again, with weights of its own, which lie elsewhere."""
         constants = self.constants.copy()

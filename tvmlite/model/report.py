@@ -14,6 +14,7 @@ from tvmlite.relay.entry import labels
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import show_type
 from tvmlite.relay.passes.decisions import Decision
+from tvmlite.show import html
 from tvmlite.te.templates.table import GENERATORS
 from tvmlite.te.visualizer import text
 
@@ -72,14 +73,21 @@ class Report:
         reported = tuple(one for one in measured if one is not None)
         return Report(rows, pass_times, step_times, notes, decisions, reported)
 
-    def __str__(self) -> str:
+    def table(self) -> list[tuple[str, ...]]:
+        """The kernels as rows of texts, the heading first."""
         tuned = self.notes is not None
         rows = [("calls", "schedule", *(["measured", "expected loss"] if tuned else []), "code", "kernel")]
         for row in self.rows:
             code = "cached" if row.from_cache else "compiled"
             known = [_measured(row), _loss(row)] if tuned else []
             rows.append((f"{row.calls:5}", row.schedule, *known, code, row.label))
-        return "\n".join([*text.table(rows), *(self.notes or ()), *decided.table(self.measured)])
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join([*text.table(self.table()), *(self.notes or ()), *decided.table(self.measured)])
+
+    def _repr_html_(self) -> str:
+        return html.grid(self.table()) + html.paragraphs(self.notes or ()) + decided.section(self.measured)
 
 
 def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:

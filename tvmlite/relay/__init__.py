@@ -35,6 +35,7 @@ from tvmlite.relay.ir.nodes import (
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import FuncType, TensorType, TupleType, dim
 from tvmlite.relay.quantize.quantize import QuantizedModule, quantize
+from tvmlite.relay.text import notebook as _notebook  # noqa: F401  (enters what notebooks show of modules)
 from tvmlite.relay.text import parser, printer
 from tvmlite.relay.text.parser import parse, parse_expr
 from tvmlite.relay.text.printer import astext

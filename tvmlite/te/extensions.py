@@ -61,18 +61,18 @@ def extension(name: str) -> Any:
 _STAGE_MEMORY = "tvmlite.te.schedule.stage_memory"
 _STAGE_ORDER = "tvmlite.te.schedule.stage_order"
 _CACHE = "tvmlite.te.schedule.cache"
-_GROUP = "tvmlite.te.schedule.group"
 _EPILOGUE = "tvmlite.te.schedule.epilogue"
 _BUFFER = "tvmlite.te.loop.buffer_access"
 
 PRIMITIVES = {
+    "_repr_html_": "tvmlite.te.visualizer.notebook",
     "access_ptr": _BUFFER,
     "align_bounds": _STAGE_MEMORY,
     "bind": _STAGE_ORDER,
     "cache_read": _CACHE,
     "cache_write": _CACHE,
     "compute_with": _EPILOGUE,
-    "create_group": _GROUP,
+    "create_group": "tvmlite.te.schedule.group",
     "decompose_reduction": _STAGE_ORDER,
     "double_buffer": _STAGE_MEMORY,
     "loop_partition": _STAGE_ORDER,

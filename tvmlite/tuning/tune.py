@@ -33,6 +33,7 @@ from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.types import dims_of
 from tvmlite.relay.passes.pass_check import TOLERANCES
 from tvmlite.relay.passes.specialise import Sizes
+from tvmlite.show.html import Page
 from tvmlite.te.codegen import process
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
@@ -114,7 +115,10 @@ class TunedModel:
             times.append(report.KernelTime(label, before, after, "tuned" if place in tuned else "default"))
         return times
 
-    def page(self, **options: Any) -> str:
+    def _repr_html_(self) -> str:
+        return self.page()._repr_html_()
+
+    def page(self, **options: Any) -> Page:
         """The results as an HTML page; ``options`` are further arguments of ``autotune.report.page``."""
         runs = self.default_and_tuned
         model = None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.report.live import in_notebook
 from tvmlite.autotune.search.engine import Callback
 from tvmlite.autotune.search.progress import Progress
 
@@ -21,13 +22,13 @@ def log_to_file(path: str | Path) -> Callback:
 
 
 def progress_bar(total: int | None = None, prefix: str = "") -> Callback:
-    """Show trials done, the best so far and failures, on one line of a terminal; nothing where there is none.
+    """Show trials done, the best so far and failures, on one line of a terminal or a notebook; else nothing.
 
     ``total`` is accepted for AutoTVM's sake: the run knows it.
     """
 
     def show(progress: Progress, _new: Sequence[rec.Record]) -> None:
-        if not sys.stderr.isatty():
+        if not (sys.stderr.isatty() or in_notebook()):
             return
         failed = sum(progress.failures.values())
         text = f"{prefix}{progress.task.name}: {progress.trials}/{progress.total}"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
-from tvmlite.te.visualizer import html, text
+from tvmlite.show import html
+from tvmlite.te.visualizer import text
 
 HEADS = ("decision", "taken", "alternatives", "won")
 

@@ -7,7 +7,8 @@ from html import escape
 
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.te.visualizer import html, text
+from tvmlite.show import html
+from tvmlite.te.visualizer import text
 
 HEADS = ("kernel", "of time", "calls", "trials", "failed", "before", "after", "gain", "of peak", "outcome")
 

@@ -15,7 +15,8 @@ from tvmlite.autotune.report import kernels
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.te.visualizer import html, text
+from tvmlite.show import html
+from tvmlite.te.visualizer import text
 
 PACKAGE = "tvmlite.autotune.report"
 
@@ -67,7 +68,7 @@ def page(
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     decisions: Sequence[DecisionRecord] = (),
-) -> str:
+) -> html.Page:
     """The HTML of a run: the same arguments give the same page.
 
     ``facts`` are shown under the title: date, machine, command. ``model`` are the times of a whole model,

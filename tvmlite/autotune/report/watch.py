@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from tvmlite.autotune.records.records import Record
+from tvmlite.autotune.report.live import Display, display_for
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
@@ -44,9 +45,9 @@ class Watch:
         with Watch(budget=600) as watch:
             autotune.tune(tasks, "tune.jsonl", budget=600, callbacks=[watch])
 
-    On a terminal with the package rich it is a table, else a line every ``SECONDS``. ``peak`` is how many
-    operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those of the run, to show
-    how much is left; ``labels`` name tasks by their keys.
+    In a notebook, and on a terminal with the package rich, it is a table, else a line every ``SECONDS``.
+    ``peak`` is how many operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those
+    of the run, to show how much is left; ``labels`` name tasks by their keys.
     """
 
     def __init__(
@@ -70,35 +71,35 @@ class Watch:
         arguments.mapping("Watch: labels", labels, InputError)
         self.tasks: dict[str, Progress] = {}
         self._started = self._printed = time.monotonic()
-        self._live: Any = _live(self.stream)
+        self._display = display_for(self.stream)
 
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
         """Show the ``progress`` of one task: a table is redrawn at once, a line printed every ``SECONDS``."""
         self.tasks[progress.task.key] = progress
         if self.peak is not None:  # what was seen can be done: the peak was measured at a bad moment
             self.peak = max(self.peak, progress.best_flops)
-        if self._live is not None:
-            self._live.update(self._table())
+        if self._display is not None:
+            self._show(self._display)
         elif time.monotonic() - self._printed >= SECONDS:
             self._printed = time.monotonic()
             print(self._line(progress), file=self.stream, flush=True)
 
     def say(self, message: str) -> None:
         """Print ``message``, above the table where there is one."""
-        if self._live is not None:
-            self._live.console.print(message)
+        if self._display is not None:
+            self._display.say(message)
         else:
             print(message, file=self.stream, flush=True)
 
     def __enter__(self) -> Watch:
         self._started = self._printed = time.monotonic()
-        if self._live is not None:
-            self._live.start()
+        if self._display is not None:
+            self._display.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        if self._display is not None:
+            self._display.stop()
         elif self.tasks:
             for row in (COLUMNS, *self.rows()):
                 print("  ".join(f"{cell:>8}" for cell in (*row[1:], row[0])), file=self.stream, flush=True)
@@ -149,27 +150,8 @@ class Watch:
             return ""
         return f"; the model {expected_gain(list(self.tasks.values())):.3f}x if each gains as much in it"
 
-    def _table(self) -> Any:
-        from rich.table import Table  # an optional extra, there if ``_live`` found it
-
+    def _show(self, display: Display) -> None:
         title = f"tuning {len(self.tasks)} kernels, {self.left()}{self._model()}"
-        table = Table(title=title, title_justify="left")
         rows = self.rows()
         filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-        for place in filled:
-            table.add_column(COLUMNS[place], justify="right" if place else "left", no_wrap=True)
-        for row in rows:
-            table.add_row(*(row[place] for place in filled))
-        return table
-
-
-def _live(stream: TextIO) -> Any:
-    """What shows a table in place; None where that cannot be done."""
-    if not stream.isatty():
-        return None
-    try:
-        from rich.console import Console
-        from rich.live import Live
-    except ImportError:
-        return None
-    return Live(console=Console(file=stream), refresh_per_second=4)
+        display.show(title, [[row[place] for place in filled] for row in (COLUMNS, *rows)])

@@ -7,7 +7,7 @@ immutable, so the type of a node is a function of the node: ``infer.type_of`` co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import NoneType
@@ -305,6 +305,7 @@ class Module(Shown):
     attrs: Attrs = field(default=())
     values: Mapping[str, Expr] = field(default_factory=dict, repr=False)
     not_compared: ClassVar[frozenset[str]] = frozenset({"span", "values"})
+    as_html: ClassVar[Callable[[Any], str]]
 
     def __post_init__(self) -> None:
         given = self.functions
@@ -356,6 +357,10 @@ class Module(Shown):
     def astext(self, show_meta_data: bool = True) -> str:
         """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
         return Module.as_text(self, show_meta_data)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; the function enters itself, as printers do."""
+        return Module.as_html(self)
 
 
 _SPAN = ("span", (Span, NoneType), False)

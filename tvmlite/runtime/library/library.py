@@ -15,6 +15,7 @@ from tvmlite.runtime.call.in_process import InProcess
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.runtime.library.sequences import Sequences
 from tvmlite.runtime.timing import Timing
+from tvmlite.show import html
 
 METADATA = "tvmlite_metadata"
 """The symbol of a library's metadata for programs that load it: the text, ended by a zero byte."""
@@ -137,6 +138,21 @@ class Library(InProcess):
                 f"input {', '.join(map(repr, missing))} is not given; expected {', '.join(wanted)}"
             )
         return [*given, *(named[name] for name in wanted[len(given) :])]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the ends with their types, and how many kernels there are."""
+        ends = [("", "name", "type")]
+        inputs = [p for p in self.signature.parameters if p.kind in ("input", "scalar")]
+        for kind, names, parameters in (
+            ("input", self.input_names, inputs),
+            ("output", self.output_names, self.signature.outputs),
+        ):
+            for name, one in zip(names, parameters, strict=True):
+                extents = ", ".join("?" if extent is None else str(extent) for extent in one.shape)
+                ends.append((kind, name, f"{one.dtype}[{extents}]"))
+        weights = f"{self.signature.constants / 1e6:.1f} MB of weights"
+        said = f"{self.signature.name}: {len(self.kernel_labels)} kernels, {weights}"
+        return html.paragraphs([said]) + html.grid(ends)
 
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tvmlite.show import html
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -23,13 +25,19 @@ class Profile:
         """Nanoseconds spent outside kernels: checks, allocation, and the calls between kernels."""
         return self.nanoseconds - sum(time for _, time in self.kernels)
 
-    def __str__(self) -> str:
+    def table(self) -> list[tuple[str, str, str]]:
+        """Kernels as rows of name, time and share, the slowest first; then what is outside, and the whole."""
         names = self.labels or tuple(name for name, _ in self.kernels)
         times = (nanoseconds for _, nanoseconds in self.kernels)
         rows = sorted(zip(names, times, strict=True), key=lambda row: -row[1])
         rows += [("(outside kernels)", self.outside), ("total", self.nanoseconds)]
-        width = max(len(name) for name, _ in rows)
         whole = max(self.nanoseconds, 1)
-        return "\n".join(
-            f"{name:<{width}}  {time / 1e3:>12.1f} us  {time / whole:>6.1%}" for name, time in rows
-        )
+        return [(name, f"{time / 1e3:.1f} us", f"{time / whole:.1%}") for name, time in rows]
+
+    def __str__(self) -> str:
+        rows = self.table()
+        width = max(len(name) for name, _, _ in rows)
+        return "\n".join(f"{name:<{width}}  {time:>15}  {share:>6}" for name, time, share in rows)
+
+    def _repr_html_(self) -> str:
+        return html.grid([("kernel", "time", "share"), *self.table()])

@@ -18,10 +18,11 @@ from tvmlite.core.abi.signature import check_symbol
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
+from tvmlite.show import html
 from tvmlite.te.expr import Var
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.visualizer import html, text
+from tvmlite.te.visualizer import text
 from tvmlite.te.visualizer.chart import Point, chart
 from tvmlite.te.visualizer.difference import compared
 from tvmlite.te.visualizer.states import Replay, State, replay
@@ -32,15 +33,17 @@ PACKAGE = "tvmlite.te.visualizer"
 def visualize(
     schedule: Schedule,
     args: Sequence[Any],
-    path: str | os.PathLike[str] = "schedule.html",
+    path: str | os.PathLike[str] | None = "schedule.html",
     target: str | Target = "native",
     sizes: Mapping[Any, int] | None = None,
     *,
     name: str = "default_function",
     budget: float | None = 0.3,
     assembly: bool = True,
-) -> Path:
+) -> Path | html.Page:
     """Write a page to ``path`` that replays ``schedule`` primitive by primitive, and give the path.
+
+    With ``path=None`` the page itself is given, which a notebook shows.
 
     Each step shows the primitive as it was written, the loop nest with what changed, the C, the assembly of
     the innermost loop, and the time of a call with random data: its rate, and its share of the roofline,
@@ -53,7 +56,7 @@ def visualize(
     ScheduleError if the schedule was changed otherwise than by calling its primitives.
     """
     arguments.instance("visualize: schedule", schedule, Schedule, "a schedule", InputError)
-    written = arguments.path("visualize: path", path, InputError)
+    written = None if path is None else arguments.path("visualize: path", path, InputError)
     arguments.boolean("visualize: assembly", assembly, InputError)
     if budget is not None:
         arguments.number("visualize: budget", budget, InputError)
@@ -67,9 +70,11 @@ def visualize(
         for key, n in given.items()
     }
     done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
-    if written.is_dir():
+    if written is not None and written.is_dir():
         raise _unwritable(path, "Is a directory")
     made = page(done, schedule)
+    if written is None:
+        return made
     try:
         link.write_atomically(written, lambda beside: beside.write_text(made, "utf-8"), mode=0o666)
     except LibraryError as error:
@@ -81,7 +86,7 @@ def _unwritable(path: object, reason: str) -> InputError:
     return InputError(f"visualize: {str(path)!r} cannot be written: {reason}")
 
 
-def page(done: Replay, schedule: Schedule) -> str:
+def page(done: Replay, schedule: Schedule) -> html.Page:
     """The HTML of ``done``, a replay of ``schedule``."""
     title = f"{done.name}: a schedule in {len(done.states) - 1} steps"
     outputs = ", ".join(op.name for op in schedule.origins)

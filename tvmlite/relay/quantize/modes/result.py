@@ -9,6 +9,7 @@ from typing import Any
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.quantize.report.page import page
 from tvmlite.relay.quantize.report.report import QuantizationReport
+from tvmlite.show.html import Page
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,12 @@ class QuantizedModule:
     records: tuple[Any, ...] = ()
     compile_options: Mapping[str, Any] = field(default_factory=dict)
 
-    def page(self, title: str = "Quantization") -> str:
+    def page(self, title: str = "Quantization") -> Page:
         """The report as an HTML page, one file that loads nothing."""
         return page(self.report, title)
+
+    def _repr_html_(self) -> str:
+        return self.page()._repr_html_()
 
     def __str__(self) -> str:
         return str(self.report)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from html import escape
 
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport
-from tvmlite.te.visualizer import html, text
+from tvmlite.show import html
+from tvmlite.te.visualizer import text
 
 PACKAGE = "tvmlite.relay.quantize.report"
 
@@ -15,7 +16,7 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
 
 def page(
     report: QuantizationReport, title: str = "Quantization", facts: Mapping[str, str] | None = None
-) -> str:
+) -> html.Page:
     """The HTML of ``report``: the same arguments give the same page. ``facts`` are shown under the title."""
     values = {
         "title": escape(title),

@@ -11,6 +11,7 @@ import numpy as np
 
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Constant, Module
+from tvmlite.show import html
 from tvmlite.te.visualizer import text
 
 
@@ -95,6 +96,9 @@ class QuantizationReport:
 
     def __str__(self) -> str:
         return "\n".join([*text.table(self.rows()), "", *self.summary()])
+
+    def _repr_html_(self) -> str:
+        return html.grid(self.rows()) + html.paragraphs(self.summary())
 
 
 def _cells(row: LayerRow, is_timed: bool) -> tuple[str, ...]:

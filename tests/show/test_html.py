@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from tvmlite.te.visualizer import html
+from tvmlite.show import html
 
 
 class Outline(HTMLParser):

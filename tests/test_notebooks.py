@@ -1,0 +1,175 @@
+"""What notebooks show: tables, pages in frames, and a table of tuning that changes in its place."""
+
+from __future__ import annotations
+
+import io
+import sys
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay, te
+from tvmlite.autotune.report.live import Notebook, display_for
+from tvmlite.autotune.report.watch import Watch
+from tvmlite.core.errors import InputError
+from tvmlite.show.html import Page, folded, grid
+
+
+class Cells(HTMLParser):
+    """The texts of a table's cells and of other elements, and attributes by element."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.attributes: dict[str, dict[str, str | None]] = {}
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.attributes[tag] = dict(attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def model() -> relay.Module:
+    x = relay.var("x", shape=("n", 4))
+    dense = relay.nn.dense(x, relay.const(np.ones((3, 4), np.float32)))
+    return relay.Module({"main": relay.Function([x], relay.nn.relu(dense))}, ("y <out>",))
+
+
+def test_text_in_tables_is_text() -> None:
+    cells = Cells(grid([("a", "b"), ("<i>", "x & y")]) + folded("<b>", "<u>"))
+
+    assert cells.texts == ["a", "b", "<i>", "x & y", "<b>", "<u>"]
+    assert cells.open == []
+
+
+def test_a_module_shows_its_ends_its_operators_and_its_text() -> None:
+    cells = Cells(model()._repr_html_())
+
+    assert cells.texts[0] == "2 calls of 2 operators, 0.0 MB of constants"
+    assert {"x", "Tensor[(n, 4), float32]", "y <out>", "Tensor[(n, 3), float32]"} <= set(cells.texts)
+    assert {"nn.dense", "nn.relu"} <= set(cells.texts)
+    assert "def @main" in cells.texts[-1]
+
+
+def test_a_compiled_model_shows_its_ends_and_kernels_and_its_profile_times() -> None:
+    lib = tvmlite.compile(model())
+    shown = Cells(lib._repr_html_())
+    profile = lib.profile(np.ones((2, 4), np.float32))
+
+    assert {"x", "float32[n, 4]", "y <out>", "float32[n, 3]"} <= set(shown.texts)
+    assert lib.report.rows[0].label in shown.texts
+    times = set(Cells(profile._repr_html_()).texts)
+    assert {"kernel", "time", "share", lib.kernel_labels[0], "100.0%"} <= times
+
+
+def test_a_schedule_shows_its_loops_and_primitives() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    assert "Primitives" not in s._repr_html_()
+    _, inner = s[b].split(b.op.axis[0], 4)
+    s[b].vectorize(inner)
+
+    text = "".join(Cells(s._repr_html_()).texts)
+    assert "i.inner: data, vectorize" in text
+    assert "2. s[B].vectorize(i.inner)" in text
+
+
+def test_a_schedule_has_no_other_methods_of_notebooks() -> None:
+    s = te.create_schedule(te.compute((8,), lambda i: i, name="B").op)
+
+    assert not hasattr(s, "_ipython_canary_method_should_not_exist_")
+    assert not hasattr(s, "_repr_png_")
+
+
+def test_a_page_is_a_string_that_a_notebook_shows_in_a_frame(tmp_path: Any) -> None:
+    page = tvmlite.draw(model(), sizes={"n": 2}, title="small")
+
+    assert isinstance(page, Page)
+    assert page.save(tmp_path / "graph.html").read_text(encoding="utf-8") == page
+    frame = Cells(page._repr_html_().replace("></iframe>", "/>")).attributes["iframe"]
+    assert frame["srcdoc"] == page
+    assert frame["sandbox"] == "allow-scripts"
+    assert "n = 2" in page
+
+
+def test_a_compiled_model_is_drawn_with_the_times_of_its_kernels() -> None:
+    lib = tvmlite.compile(model())
+    page = tvmlite.draw(lib, sizes={"n": 2}, profile=lib.profile(np.ones((2, 4), np.float32)))
+
+    assert '"microseconds":' in page
+    assert '"microseconds":' not in tvmlite.draw(lib, sizes={"n": 2})
+
+
+def test_what_is_not_a_model_or_its_profile_is_named() -> None:
+    profile = tvmlite.compile(model()).profile(np.ones((2, 4), np.float32))
+
+    with pytest.raises(InputError, match="draw: model: 3 given, expected a module or a compiled one"):
+        tvmlite.draw(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="draw: profile is of 1 kernels, the model has 0"):
+        tvmlite.draw(model(), profile=profile)
+
+
+def test_a_replay_is_given_as_a_page_where_no_path_is() -> None:
+    b = te.compute((8,), lambda i: i + 1, name="B")
+
+    page = te.visualize(te.create_schedule(b.op), [b], path=None, budget=None)
+
+    assert isinstance(page, Page)
+    assert "<title>" in page
+
+
+class _Handle:
+    def __init__(self, outputs: list[str]) -> None:
+        self.outputs = outputs
+
+    def update(self, shown: str) -> None:
+        self.outputs[-1] = shown
+
+
+@pytest.fixture
+def outputs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Outputs of a notebook's cell, as the display of IPython makes them."""
+    made: list[str] = []
+
+    def display(shown: str, display_id: bool) -> _Handle:
+        assert display_id
+        made.append(shown)
+        return _Handle(made)
+
+    shell = SimpleNamespace(kernel=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    return made
+
+
+def test_a_notebooks_table_changes_in_its_place(outputs: list[str]) -> None:
+    shown = display_for(sys.stderr)
+    assert isinstance(shown, Notebook)
+
+    shown.start()
+    shown.show("tuning", [("kernel",), ("a",)])
+    shown.show("tuning", [("kernel",), ("b",)])
+    shown.say("nothing <else>")
+    shown.stop()
+
+    assert [Cells(one).texts for one in outputs] == [["nothing <else>", "tuning", "kernel", "b"]]
+
+
+def test_elsewhere_lines_are_printed() -> None:
+    assert display_for(io.StringIO()) is None
+    stream = io.StringIO()
+    with Watch(stream=stream) as watch:
+        watch.say("one line")
+    assert stream.getvalue() == "one line\n"

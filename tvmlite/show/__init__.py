@@ -1,0 +1,1 @@
+"""Pages and tables as HTML: one kit for all that a browser or a notebook shows."""
