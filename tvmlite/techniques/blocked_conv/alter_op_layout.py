@@ -22,8 +22,9 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.passes.decisions import LAYOUT, Decisions, decide
 from tvmlite.techniques.blocked_conv import layout_rules as rules
+from tvmlite.techniques.blocked_conv import tied_operators
 from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
-from tvmlite.techniques.blocked_conv.layout_rules import Tied
+from tvmlite.techniques.blocked_conv.tied_operators import Tied
 from tvmlite.techniques.common.quads import QUAD
 
 BORDER_COST = 1.5
@@ -92,10 +93,10 @@ def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Region
         if rules.is_convolution(node, lanes) or rules.quad_block(node, target):
             found.convolutions[node] = None
             found.add(node).gain += _elements(node)
-        elif (tied := rules.tied(node, lanes)) is not None:
+        elif (tied := tied_operators.tied(node, lanes)) is not None:
             found.tied[node] = tied
             found.tie((node, *tied.ties))
-            if not rules.is_elementwise(node):
+            if not tied_operators.is_elementwise(node):
                 found.of[node].gain += _elements(node)
     _mark_borders(nodes, body, found)
     _decide(found, target, decisions)

@@ -21,7 +21,8 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.techniques.blocked_conv import layout_rules as rules
-from tvmlite.techniques.blocked_conv.layout_rules import Tied
+from tvmlite.techniques.blocked_conv import tied_operators
+from tvmlite.techniques.blocked_conv.tied_operators import Tied
 from tvmlite.techniques.blocked_conv.variable_elimination import Table, minimum_cost
 
 Cost = Callable[[Function], float]
@@ -68,7 +69,7 @@ class Program:
         for node in sorted(self.convolutions, key=_work, reverse=True):
             self._add_convolution(node)
         for node, tied in self.tied.items():
-            if not rules.is_elementwise(node):
+            if not tied_operators.is_elementwise(node):
                 self._add(self.of[node], partial(_tied_group, node, tied))
         for region in self.blocks:
             for value in region.borders:

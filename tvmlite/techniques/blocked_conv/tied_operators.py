@@ -1,0 +1,243 @@
+"""Operators that write the layout they read: what a call becomes on channels in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, canonical, constant
+from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import is_one
+from tvmlite.relay.passes.patterns import WITHOUT_AXES
+from tvmlite.techniques.blocked_conv import conv_blocked
+from tvmlite.techniques.blocked_conv.layout_rules import (
+    RANKS,
+    blocked_layout,
+    channels_of,
+    is_channels_first,
+    is_plain,
+    relayout,
+    spatial_rank,
+)
+
+_WINDOWED = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in (1, 2, 3)}
+_WINDOWED |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
+_WINDOWED |= {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
+"""Poolings and resizings, with the number of their spatial axes."""
+
+
+@dataclass(frozen=True)
+class Tied:
+    """An operator whose result is in blocks if, and only if, the values ``ties`` are.
+
+    ``convert(block, args)`` is the call on blocks; ``args`` are the call's own, the fields of a tuple spread
+    out: the ties in blocks, the others as they were.
+    """
+
+    ties: tuple[Expr, ...]
+    convert: Callable[[int, tuple[Expr, ...]], Expr]
+
+
+def is_elementwise(node: Expr) -> bool:
+    """Whether vectors of pixels do for the tied call ``node`` as well as vectors of channels."""
+    assert isinstance(node, Call)
+    return not str(node.op).startswith("nn.conv") and "pool" not in str(node.op)
+
+
+def _ndim(node: Expr) -> int:
+    return tensor_type_of(node).ndim
+
+
+def _with(node: Call, args: tuple[Expr, ...], **attrs: object) -> Call:
+    return Call(node.op, args, canonical({**dict(node.attrs), **attrs}), node.span)
+
+
+def _depthwise(node: Call, lanes: int) -> Tied | None:
+    data, weight = node.args
+    if not isinstance(weight, Constant) or spatial_rank(data) is None:
+        return None
+    if not is_plain(node) and not (is_channels_first(node) and _is_of_bytes(node)):
+        return None
+    if not node["groups"] == weight.shape[0] == channels_of(data) or weight.shape[1] != 1:
+        return None
+    rank = RANKS[str(node.op)]
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        layout = conv_blocked.weight_layout(rank, block, depthwise=True)
+        packed = relayout(weight, conv_blocked.WEIGHT_LAYOUTS[rank], layout, node.span)
+        attrs = {
+            **dict(node.attrs),
+            "data_layout": blocked_layout(rank, block),
+            "out_layout": "",
+            "kernel_layout": layout,
+        }
+        return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
+
+    return Tied((data,), convert)
+
+
+def _is_of_bytes(node: Call) -> bool:
+    """Whether ``node`` multiplies bytes, its weight's int8, and sums up in float32."""
+    data, *kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
+    return data in ("uint8", "int8") and kinds == ["int8", "float32"]
+
+
+def _windowed(node: Call, lanes: int) -> Tied | None:
+    """Poolings and resizings: the layout is an attribute."""
+    rank = _WINDOWED[str(node.op)]
+    if node["layout"] != windows.LAYOUTS[rank] or node.get("out_layout"):
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args, layout=blocked_layout(rank, block)))
+
+
+def _reduction(node: Call, lanes: int) -> Tied | None:
+    """Reductions of spatial axes, which keep their places."""
+    axes, rank = node["axis"], _ndim(node.args[0])
+    if not node["keepdims"] or node.get("exclude") or axes is None:
+        return None
+    several = tuple(axis % rank for axis in (axes if isinstance(axes, tuple) else (axes,)))
+    if min(several, default=0) < 2:
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args, axis=several))
+
+
+def _pad(node: Call, lanes: int) -> Tied | None:
+    widths = node["pad_width"]
+    if any(not isinstance(width, int) or width for pair in widths[:2] for width in pair):
+        return None
+    return Tied(node.args[:1], lambda block, args: _with(node, args, pad_width=(*widths, (0, 0))))
+
+
+def _interleaving(node: Call, lanes: int) -> Tied | None:
+    """Phases of whole blocks."""
+    if channels_of(node) % lanes or spatial_rank(node.args[0]) is None:
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args))
+
+
+def _concatenation(node: Call, lanes: int) -> Tied | None:
+    """Along the channels if all but the last have whole blocks, or along any other axis."""
+    if not isinstance(node.args[0], Tuple):
+        return None
+    fields, axis = node.args[0].fields, node["axis"] % _ndim(node)
+    if axis == 1 and any(channels_of(field) % lanes for field in fields[:-1] if spatial_rank(field)):
+        return None
+    if any(spatial_rank(field) is None for field in fields):
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        return _with(node, (Tuple(args, node.span),), axis=axis)
+
+    return Tied(fields, convert)
+
+
+def _assumption(node: Call, lanes: int) -> Tied | None:
+    """What is assumed of the extents besides the channels."""
+    (data,), shape = node.args, node["newshape"]
+    if spatial_rank(data) is None or channels_of(data) != channels_of(node):
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        blocks = -(-channels_of(node) // block)
+        return _with(node, args, newshape=(shape[0], blocks, *shape[2:], block))
+
+    return Tied((data,), convert)
+
+
+def _elementwise(node: Call) -> Tied | None:
+    """Arguments with the channels of the result are tied; others are spread out to be broadcast."""
+    rank = _ndim(node)
+    ties = tuple(arg for arg in node.args if _has_channels(arg, node))
+    if not ties:
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        given = (b if a in ties else spread(b, rank, block) for a, b in zip(node.args, args, strict=True))
+        return _with(node, tuple(given))
+
+    return Tied(ties, convert)
+
+
+def _with_scalars(node: Call) -> Tied | None:
+    """Operators of a tensor and of numbers that hold for all its elements, as quantization's are."""
+    data, *others = node.args
+    if not all(is_one(extent) for other in others for extent in tensor_type_of(other).shape):
+        return None
+    return Tied((data,), lambda block, args: _with(node, args))
+
+
+def _per_channel(node: Call, lanes: int) -> Tied | None:
+    """Operators of a tensor and a vector that has a value for each channel."""
+    data, rank = node.args[0], _ndim(node)
+    if node["axis"] % rank != 1 or spatial_rank(data) is None:
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        x, spread_out = args[0], spread_vector(args[1], rank, block)
+        if node.op == "nn.bias_add":
+            return make("add", x, spread_out, span=node.span)
+        positive = make("greater", x, constant(0, tensor_type_of(data).dtype), span=node.span)
+        return make("where", positive, x, make("multiply", x, spread_out, span=node.span), span=node.span)
+
+    return Tied((data,), convert)
+
+
+def _has_channels(arg: Expr, node: Call) -> bool:
+    """Whether ``arg`` has as many axes and channels as the result of ``node``, and is no constant."""
+    if isinstance(arg, Constant) or _ndim(arg) != _ndim(node) or spatial_rank(arg) is None:
+        return False
+    return channels_of(arg) == channels_of(node)
+
+
+def spread_vector(vector: Expr, rank: int, block: int) -> Expr:
+    """A value for each channel, ``(c,)``, so that it broadcasts to a tensor in blocks, once ``rank`` axes."""
+    return make("expand_dims", relayout(vector, "C", f"C{block}c"), axis=1, num_newaxis=rank - 2)
+
+
+def spread(value: Expr, rank: int, block: int) -> Expr:
+    """``value``, which broadcasts to a tensor of ``rank`` axes, so that it does to that tensor in blocks."""
+    type_ = tensor_type_of(value)
+    if all(isinstance(extent, int) and extent == 1 for extent in type_.shape):
+        return value
+    if type_.ndim < rank - 1:
+        return make("expand_dims", value, axis=-1)
+    if type_.ndim < rank:
+        value = make("expand_dims", value, axis=0)
+    if spatial_rank(value) is not None and channels_of(value) == 1:
+        return make("expand_dims", value, axis=-1)
+    return relayout(value, windows.LAYOUTS[rank - 2], blocked_layout(rank - 2, block))
+
+
+Rule = Callable[[Call, int], Tied | None]
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(RANKS, _depthwise),
+    **dict.fromkeys(_WINDOWED, _windowed),
+    **dict.fromkeys(("mean", "max", "min", "sum"), _reduction),
+    "assume_shape": _assumption,
+    "concatenate": _concatenation,
+    "nn.bias_add": _per_channel,
+    "nn.contrib_interleave": _interleaving,
+    "nn.pad": _pad,
+    "nn.prelu": _per_channel,
+}
+"""How operators whose attributes speak of axes or layouts deal in blocks; a rule is given the call and how
+many channels a vector has. Of the others, those that go element by element do."""
+
+
+def tied(node: Expr, lanes: int) -> Tied | None:
+    """How the call ``node`` deals in blocks of up to ``lanes`` channels; None if it does not."""
+    if not isinstance(node, Call) or not isinstance(node.op, str) or spatial_rank(node) is None:
+        return None
+    rule = _RULES.get(node.op)
+    if rule is not None:
+        return rule(node, lanes)
+    row = operators.get(node.op, node.span)
+    if row.fuse == Fuse.ELEMWISE and len(node.args) > 1:
+        return _with_scalars(node)
+    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= WITHOUT_AXES:
+        return _elementwise(node)
+    return None
