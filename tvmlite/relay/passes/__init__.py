@@ -4,7 +4,7 @@
 level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel, but those
-        of TVM for quantized tensors, which are written out
+        that are other operators, as many of TVM's for quantized tensors are, which are written out
 1       training leftovers are decomposed, constants folded, operators fused into groups
 2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
         layers of its slices; unit axes are dropped behind the tails of convolutions;
@@ -63,6 +63,7 @@ from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.write_out import write_out
 from tvmlite.relay.passes.target_passes import Options, Stage
 from tvmlite.relay.quantize.annotate import quantize_annotate
 from tvmlite.relay.quantize.realize import quantize_realize
@@ -104,7 +105,7 @@ def pipeline(
             return []
         return target_passes.passes_of(Options(target, precision, error_bound, decisions), *stages)
 
-    passes: list[Pass] = [infer_types, canonicalize_qnn, dead_code]
+    passes: list[Pass] = [infer_types, write_out, canonicalize_qnn, dead_code]
     if opt_level >= 1:
         passes += [simplify_inference, simplify_loops, *for_target(2, Stage.ELEMENT_TYPES), fold_constant]
     if opt_level >= 2:
@@ -166,5 +167,6 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         simplify_loops,
         sink_reshapes,
         to_mixed_precision(),
+        write_out,
     ]
     return {one.__name__: one for one in [*passes, *target_passes.alone(target)]}

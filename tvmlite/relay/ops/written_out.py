@@ -1,7 +1,9 @@
-"""Quantized operators that are other operators: each is its rule, from a call to what it stands for.
+"""Operators that are other operators: each is its rule, from a call to what it stands for.
 
-``passes/qnn/canonicalize_qnn`` replaces calls by what their rules give, at every level. Where a call is
-compiled alone, its compute is what the rule gives, too.
+``passes/write_out`` replaces calls by what their rules give, at every level, and
+``passes/qnn/canonicalize_qnn`` those of quantized operators: so all that passes and techniques know of the
+operators in a rule holds of what it writes out. Where a call is compiled alone, its compute is what the rule
+gives, too.
 """
 
 from __future__ import annotations
@@ -14,13 +16,17 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
-from tvmlite.relay.ir.types import TensorType, TupleType
+from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type
 from tvmlite.te import expr as e
+
+QUANTIZED = "qnn."
+"""How the names of quantized operators begin, whose rules ``canonicalize_qnn`` applies."""
 
 Rule: TypeAlias = Callable[..., Expr]
 
@@ -31,41 +37,71 @@ RULES: dict[str, Rule] = {}
 def written_out(
     name: str,
     *,
-    infer: Callable[..., TensorType],
     reference: Callable[..., Any],
+    infer: Callable[..., Type] | None = None,
     attrs: Mapping[str, Any] | None = None,
     parameters: Sequence[str] = (),
     tuples: tuple[str, ...] = (),
+    rounding: Rounding | None = None,
+    **columns: Any,
 ) -> Callable[[Rule], Rule]:
-    """Register the decorated rule as the operator ``name``."""
+    """Register the decorated rule as the operator ``name``.
+
+    Without ``infer``, the type is that of what the rule gives, and what is wrong with a call is what the rule
+    finds, or what is wrong with that. A rule of ``*arguments`` makes a variadic operator.
+    """
 
     def register(rule: Rule) -> Rule:
-        def compute(call: Call, *tensors: te.Tensor) -> te.Tensor:
-            return _computed(rule, call, tensors)
+        def compute(call: Call, *tensors: Any) -> Any:
+            return computed(rule, call, tensors)
 
         compute.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
         compute.__doc__ = rule.__doc__
         compute.__module__ = rule.__module__
-        columns = {"attrs": attrs, "parameters": parameters, "rounding": Rounding.STEPS}
-        operator(name, infer=infer, reference=reference, tuples=tuples, **columns)(compute)  # type: ignore[arg-type]
+        steps = rounding or (Rounding.STEPS if name.startswith(QUANTIZED) else Rounding.MANY)
+        more = {"attrs": attrs, "parameters": parameters, "rounding": steps, **columns}
+        operator(
+            name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more
+        )(compute)
         RULES[name] = rule
         return rule
 
     return register
 
 
-def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor:
+def inferred(rule: Rule) -> Callable[..., Type]:
+    """The type relation of ``rule``: the type of what it gives; errors are those of the call."""
+
+    def infer(call: Call, *types: Any) -> Type:
+        try:
+            return type_of(rule(call, *map(_variable, types)))
+        except TypeInferError as error:
+            own = error.message.startswith(f"{call.op}: ")
+            raise TypeInferError(error.message if own else f"{call.op}: {error.message}", call.span) from None
+
+    return infer
+
+
+def _variable(type_: Any) -> Expr:
+    if isinstance(type_, tuple):
+        return Tuple(tuple(map(_variable, type_)))
+    return Var("x", TensorType(type_.shape, type_.dtype))
+
+
+def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
     """The stages of what ``rule`` makes of ``call``."""
     done: dict[Expr, Any] = {}
 
     def argument(given: te.Tensor | Sequence[te.Tensor]) -> Expr:
         if not isinstance(given, te.Tensor):
             return Tuple(tuple(map(argument, given)))
-        made = Var(f"x{len(done)}", TensorType(given.shape, given.dtype))
+        made = _variable(given)
         done[made] = given
         return made
 
-    body = rule(call, *map(argument, tensors))
+    arguments = [argument(one) for one in tensors]
+    given = set(done)
+    body = rule(call, *arguments)
     for node in postorder(body):
         assert isinstance(node, Expr)
         if node in done:
@@ -75,12 +111,23 @@ def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor
             done[node] = te.compute((), _scalar(node), name="constant")
         elif isinstance(node, Tuple):
             done[node] = [done[one] for one in node.fields]
+        elif isinstance(node, TupleGetItem):
+            done[node] = done[node.value][node.index]
         else:
             assert isinstance(node, Call)
             row = op.get(str(node.op))
-            given = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
-            done[node] = row.compute(node, *given)
-    return done[body]
+            read = (
+                done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
+            )
+            done[node] = row.compute(node, *read)
+    if isinstance(body, Tuple):
+        return [_own(done[one]) if one in given else done[one] for one in body.fields]
+    return _own(done[body]) if body in given else done[body]
+
+
+def _own(data: te.Tensor) -> te.Tensor:
+    """A copy of an argument: a result is a tensor of its own."""
+    return te.compute(data.shape, lambda *i: data[i], name="copy", tag="elemwise")
 
 
 def _scalar(node: Constant) -> Callable[[], e.Expr]:
