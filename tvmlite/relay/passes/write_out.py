@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from tvmlite.core.node import rewrite
+from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
-from tvmlite.relay.ops.written_out import QUANTIZED, RULES
+from tvmlite.relay.ops.written_out import QUANTIZED, RULES, fields_of
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
@@ -23,7 +24,8 @@ def _written(node: Expr) -> Expr:
             return fields[index]
         case Call(op=str(name)) if name in RULES and not name.startswith(QUANTIZED):
             type_of(node)  # what is wrong with it is said of it, and not of what it becomes
-            made = RULES[name](node, *node.args)
+            variadic = op.get(name).num_inputs is None
+            made = RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
             return node if made is node else _placed(made, node)
     return node
 
