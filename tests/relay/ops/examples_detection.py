@@ -53,3 +53,17 @@ EXAMPLES = [
         for size, scale in (((2, 3), 0.75), (3, 1.0))
     ),
 ]
+EXAMPLES += [
+    ("vision.multibox_prior", {"sizes": (0.5, 0.25), "ratios": (1.0, 2.0, 0.5)}, ["float32(1, 3, 4, 5)"]),
+    ("vision.multibox_prior", {"clip": True, "steps": (0.5, -1.0)}, ["float32(2, 3, h, 5)"]),
+    *(
+        (
+            "vision.multibox_transform_loc",
+            {"clip": clip, "threshold": 0.4},
+            ["float32(2, 4, 5) in 0..1", "float32(2, 20)", "float32(1, 5, 4) in 0..1"],
+        )
+        for clip in (True, False)
+    ),
+    ("vision.yolo_reorg", {"stride": 2}, ["float32(n, 4, 4, 6)"]),
+    ("vision.yolo_reorg", {"stride": 1}, ["float32(1, 3, 4, 6)"]),
+]
