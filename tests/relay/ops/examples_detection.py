@@ -67,3 +67,7 @@ EXAMPLES += [
     ("vision.yolo_reorg", {"stride": 2}, ["float32(n, 4, 4, 6)"]),
     ("vision.yolo_reorg", {"stride": 1}, ["float32(1, 3, 4, 6)"]),
 ]
+EXAMPLES += [
+    (name, {"pooled_size": 2, "spatial_scale": 0.75, "layout": "NHWC"}, ["float32(2, 6, 7, 3)", REGIONS])
+    for name in ("vision.roi_pool", "vision.roi_align")
+]

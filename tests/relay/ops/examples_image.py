@@ -43,3 +43,16 @@ EXAMPLES = [
         ["float64(1, 3, 4, 5)", "float64(1, 3, 4, 5)"],
     ),
 ]
+
+EXAMPLES += [
+    (
+        "nn.deformable_conv2d",
+        {"padding": (1, 0), "strides": (2, 1), "groups": 2, "deformable_groups": 2},
+        ["float32(2, 4, 5, 4)", "float32(2, 24, 3, 3) in -2..2", "float32(4, 2, 3, 2)"],
+    ),
+    (
+        "nn.deformable_conv2d",
+        {"data_layout": "NHWC", "kernel_layout": "HWIO"},
+        ["float32(1, 4, 4, 2)", "float32(1, 3, 3, 8) in -2..2", "float32(2, 2, 2, 3)"],
+    ),
+]

@@ -36,8 +36,13 @@ EXAMPLES = [
     ("ndarray_size", {}, ["float32(2, n, 3)"]),
     ("ndarray_size", {"dtype": "int64"}, [np.array(1.0)]),
     *(
-        (f"annotation.{name}", {}, [data])
-        for name in ("stop_fusion", "checkpoint", "compiler_begin", "compiler_end")
+        (name, {}, [data])
+        for name in (
+            *(f"annotation.{one}" for one in ("stop_fusion", "checkpoint", "cast_hint")),
+            *(f"annotation.compiler_{one}" for one in ("begin", "end")),
+            "device_copy",
+            "on_device",
+        )
         for data in ("float32(2, n)", "int8()")
     ),
 ]

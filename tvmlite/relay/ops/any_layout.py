@@ -16,7 +16,16 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, Type
-from tvmlite.relay.ops import conv, conv_transpose, pool, pool_ranks, pool_whole, resize  # noqa: F401
+from tvmlite.relay.ops import (  # noqa: F401
+    conv,
+    conv_transpose,
+    detection,
+    pool,
+    pool_ranks,
+    pool_whole,
+    resize,
+    roi_align,
+)
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import LAYOUTS
 from tvmlite.relay.ops.written_out import RULES, computed, inferred
@@ -139,3 +148,5 @@ _accept_all(
     [f"nn.{what}_{kind}_pool{{}}d" for what in ("adaptive", "global") for kind in ("avg", "max")],
     lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",)),
 )
+for _name in ("vision.roi_align", "vision.roi_pool"):
+    accept(_name, Layouts({"layout": LAYOUTS[2]}, ("layout", None), None))

@@ -265,3 +265,21 @@ _register_mark("annotation.stop_fusion", "``data``; fusion is chosen by what pay
 _register_mark("annotation.checkpoint", "``data``; only training recomputes what follows.", {})
 _register_mark("annotation.compiler_begin", "``data``; there is one compiler, ours.", {"compiler": ""})
 _register_mark("annotation.compiler_end", "``data``; there is one compiler, ours.", {"compiler": ""})
+_register_mark("device_copy", "``data``: there is one device.", {})
+_register_mark(
+    "on_device",
+    "``data``: there is one device.",
+    {"constrain_result": False, "constrain_body": True},
+)
+
+
+def _hint_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return data
+
+
+@written_out(
+    "annotation.cast_hint", reference=_hint_numpy, rounding=Rounding.ONCE, attrs={"dtype": "float32"}
+)
+def cast_hint(call: Call, data: Expr) -> Expr:
+    """``data``: a hint of TVM's quantization, which only its passes read."""
+    return data

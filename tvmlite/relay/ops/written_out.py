@@ -23,6 +23,7 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type
+from tvmlite.relay.ops.reshape import has_codes
 from tvmlite.te import expr as e
 
 QUANTIZED = "qnn."
@@ -100,7 +101,7 @@ def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
         return made
 
     arguments = [argument(one) for one in tensors]
-    given = set(done)
+    given = set(done.values())
     body = rule(call, *arguments)
     for node in postorder(body):
         assert isinstance(node, Expr)
@@ -120,13 +121,13 @@ def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
                 done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
             )
             done[node] = row.compute(node, *read)
-    if isinstance(body, Tuple):
-        return [_own(done[one]) if one in given else done[one] for one in body.fields]
-    return _own(done[body]) if body in given else done[body]
+    made = done[body] if isinstance(done[body], list) else [done[body]]
+    results = [_own(one) if one in given or len(one.op.outputs) > 1 else one for one in made]
+    return results if isinstance(done[body], list) else results[0]
 
 
 def _own(data: te.Tensor) -> te.Tensor:
-    """A copy of an argument: a result is a tensor of its own."""
+    """A copy: what is not a stage's only result, as an argument is not, is no result of a call."""
     return te.compute(data.shape, lambda *i: data[i], name="copy", tag="elemwise")
 
 
@@ -196,3 +197,13 @@ def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:
 def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32", axis: int = -1) -> Expr:
     """``qnn.requantize`` with TVM's defaults."""
     return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)
+
+
+def _without_codes(call: Call, data: Expr) -> Expr:
+    """A reshape by extents, 0 and -1 alone."""
+    if not has_codes(call):
+        return call
+    return make("reshape", data, newshape=tensor_type_of(call).shape, allowzero=True)
+
+
+RULES["reshape"] = _without_codes
