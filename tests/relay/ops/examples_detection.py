@@ -71,3 +71,16 @@ EXAMPLES += [
     (name, {"pooled_size": 2, "spatial_scale": 0.75, "layout": "NHWC"}, ["float32(2, 6, 7, 3)", REGIONS])
     for name in ("vision.roi_pool", "vision.roi_align")
 ]
+
+INFO = np.array([[60, 70, 1], [64, 64, 2]], np.float32)
+EXAMPLES += [
+    (
+        "vision.proposal",
+        {
+            "scales": (0.5, 1.5), "ratios": (0.5, 1.0), "feature_stride": 16, "threshold": 0.5,
+            "rpn_pre_nms_top_n": before, "rpn_post_nms_top_n": 9, "rpn_min_size": 12, "iou_loss": loss,
+        },
+        ["float32(2, 8, 4, 5) in 0..1", f"float32(2, 16, 4, 5) in {moves}", INFO],
+    )
+    for before, loss, moves in ((-1, False, "-0.4..0.4"), (20, True, "-9..9"), (6, False, "-0.2..0.2"))
+]  # fmt: skip
