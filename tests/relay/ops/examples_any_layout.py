@@ -1,4 +1,4 @@
-"""Examples of convolutions, poolings and resizes in layouts other than channels-first, and of ranks 1 and 3."""
+"""Examples of convolutions, poolings and resizes in other layouts, and of poolings of ranks 1 and 3."""
 
 from tvmlite.relay.ir.types import dim
 
@@ -11,9 +11,17 @@ FIRST = {1: "1, 3, 7", 2: "1, 3, 7, 5", 3: "1, 3, 4, 5, 6"}
 
 EXAMPLES = [
     ("nn.conv2d", {**NHWC, "padding": (1, 0, 2, 1)}, ["float32(n, 6, 5, 3)", "float32(3, 2, 3, 4)"]),
-    ("nn.conv2d", {**NHWC, "kernel_layout": "HWOI", "groups": 4}, ["float32(1, 5, 5, 4)", "float32(3, 3, 4, 1)"]),
+    (
+        "nn.conv2d",
+        {**NHWC, "kernel_layout": "HWOI", "groups": 4},
+        ["float32(1, 5, 5, 4)", "float32(3, 3, 4, 1)"],
+    ),
     ("nn.conv2d", {**NHWC, "out_layout": "NCHW"}, ["float32(1, 5, 5, 4)", "float32(1, 1, 4, 2)"]),
-    ("nn.conv2d", {"data_layout": "HWCN", "kernel_layout": "HWIO"}, ["float32(5, 5, 4, 2)", "float32(3, 3, 4, 2)"]),
+    (
+        "nn.conv2d",
+        {"data_layout": "HWCN", "kernel_layout": "HWIO"},
+        ["float32(5, 5, 4, 2)", "float32(3, 3, 4, 2)"],
+    ),
     ("nn.conv1d", {"data_layout": "NWC", "kernel_layout": "WIO"}, ["float32(2, 9, 3)", "float32(3, 3, 4)"]),
     (
         "nn.conv3d",

@@ -17,7 +17,9 @@ def boxes(dtype=np.float32):
 VALID = np.array([7, 9], np.int32)
 PLACES = np.stack([np.arange(9), np.arange(9)[::-1]]).astype(np.int32)
 LIMITS = [np.array(-1, np.int32), np.array(0.3, np.float32)]
-REGIONS = np.array([[0, 1, 1, 6, 5], [1, 0.5, 2, 3.5, 2.5], [1, -4, -3, 20, 30], [0, 9, 9, 12, 11]], np.float32)
+REGIONS = np.array(
+    [[0, 1, 1, 6, 5], [1, 0.5, 2, 3.5, 2.5], [1, -4, -3, 20, 30], [0, 9, 9, 12, 11]], np.float32
+)
 
 EXAMPLES = [
     ("vision.get_valid_counts", {}, [boxes(), np.array(0.4, np.float32)]),

@@ -16,7 +16,11 @@ EXAMPLES = [
     *(("random.threefry_generate", {"out_shape": (2, 6)}, [key]) for key in (KEY, FULL, SPENT, LAST)),
     *(("random.threefry_split", {}, [key]) for key in (KEY, SPENT, LAST)),
     *(
-        (f"random.{name}", {"out_shape": shape, "out_dtype": dtype}, [KEY, np.array(0.5, dtype), np.array(2, dtype)])
+        (
+            f"random.{name}",
+            {"out_shape": shape, "out_dtype": dtype},
+            [KEY, np.array(0.5, dtype), np.array(2, dtype)],
+        )
         for name in ("uniform", "normal")
         for shape, dtype in (((3, 4), "float32"), ((8,), "float64"))
     ),

@@ -6,7 +6,11 @@ BIG = np.array([[800, 801, 799], [-900, -900, -901]], np.float32)
 
 EXAMPLES = [
     ("variance", {"axis": 1}, ["float32(3, 7)", "float32(3, 1)"]),
-    ("variance", {"axis": (0, 2), "keepdims": True, "unbiased": True}, ["float32(3, n, 2)", "float32(1, n, 1)"]),
+    (
+        "variance",
+        {"axis": (0, 2), "keepdims": True, "unbiased": True},
+        ["float32(3, n, 2)", "float32(1, n, 1)"],
+    ),
     ("variance", {"axis": (0,), "exclude": True}, ["float16(3, 7)", "float16(3, 1)"]),
     ("std", {}, ["float32(3, 7)"]),
     ("std", {"axis": -1, "unbiased": True}, ["float64(3, n)"]),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
@@ -55,9 +56,7 @@ class Layouts:
 
     def to_plain(self, call: Call) -> list[tuple[int, ...] | None]:
         """Of each argument, the axes that make it plain; None where it is."""
-        return [
-            None if key is None else _axes(call[key], self.plain[key]) for key in self.arguments
-        ]
+        return [None if key is None else _axes(call[key], self.plain[key]) for key in self.arguments]
 
     def from_plain(self, call: Call) -> tuple[int, ...] | None:
         """The axes that give the plain result the layout that is asked."""
@@ -99,7 +98,15 @@ def accept(name: str, layouts: Layouts) -> None:
     by_rule = inferred(rule)
 
     def infer(call: Call, *types: TensorType) -> Type:
-        return by_rule(call, *types) if layouts.permuted(call) else row.infer(call, *types)
+        if not layouts.permuted(call):
+            return row.infer(call, *types)
+        try:
+            return by_rule(call, *types)
+        except TypeInferError as error:
+            if "its layout" in error.message:
+                raise
+            axes = ", ".join(layouts.plain.values())
+            raise TypeInferError(f"{error.message} (of axes in the order {axes})", call.span) from None
 
     def compute(call: Call, *tensors: Any) -> Any:
         return computed(rule, call, tensors) if layouts.permuted(call) else row.compute(call, *tensors)

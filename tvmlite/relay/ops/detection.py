@@ -117,7 +117,9 @@ def get_valid_counts(call: Call, data: Tensor, score_threshold: Tensor) -> list[
 def _suppression_type(call: Call, *types: TensorType) -> Type:
     data, valid_count, indices, max_output_size, iou_threshold = types
     _check_boxes(call, data, coord_start=call["coord_start"] + 3, score_index=call["score_index"])
-    agree(call, "the number of valid_count", valid_count.shape[0] if valid_count.ndim == 1 else 0, data.shape[0])
+    agree(
+        call, "the number of valid_count", valid_count.shape[0] if valid_count.ndim == 1 else 0, data.shape[0]
+    )
     if not same_shape(indices.shape, data.shape[:2]) or indices.dtype != "int32":
         raise fault(call, f"indices are {indices}, expected {show_shape(data.shape[:2])} of int32")
     for name, one in (("max_output_size", max_output_size), ("iou_threshold", iou_threshold)):
@@ -170,7 +172,9 @@ def _suppression_numpy(
                     chosen.append(place)
             boxes[batch, place], kept[batch, place] = row, indices[batch, order[place]]
     if not call["return_indices"]:
-        return np.stack([_compact(one, one[:, 0] >= 0) for one in boxes]) if call["invalid_to_bottom"] else boxes
+        return (
+            np.stack([_compact(one, one[:, 0] >= 0) for one in boxes]) if call["invalid_to_bottom"] else boxes
+        )
     found = np.stack([_compact(one, one >= 0) for one in kept])
     return found, (kept >= 0).sum(axis=1, keepdims=True).astype(np.int32)
 
@@ -283,9 +287,7 @@ class _Suppression:
         last = self.valid.value
         if self.call["top_k"] > 0:
             last = e.Min(*e.match(last, self.call["top_k"]))
-        take = loops.over(
-            last, lambda k: loops.let("source", at(k), lambda s: self._take(batch, k, s)), "t"
-        )
+        take = loops.over(last, lambda k: loops.let("source", at(k), lambda s: self._take(batch, k, s)), "t")
         consider = loops.over(last, self._consider, "k")
         return loop.sequence(take, self.chosen.set(0), consider)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.relay.ir.attributes import TEXT, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import REQUIRED, make
@@ -35,7 +36,7 @@ def letters_of(call: Call, equation: str, ranks: Sequence[int]) -> tuple[list[st
         for name, count in zip(names, hidden, strict=True)
     ]
     for name, letters, rank in zip(names, terms, ranks, strict=True):
-        if len(letters) != rank or not letters.isalpha() and letters:
+        if len(letters) != rank or (not letters.isalpha() and letters):
             raise fault(call, f"equation {text!r}: {name!r} does not fit a tensor of {rank} axes")
     every = "".join(terms)
     if arrow:
@@ -52,7 +53,7 @@ def _einsum_numpy(call: Call, *data: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum(call["equation"].replace(" ", ""), *wide)).astype(data[0].dtype)
 
 
-@written_out("einsum", reference=_einsum_numpy, attrs={"equation": REQUIRED})
+@written_out("einsum", reference=_einsum_numpy, attrs={"equation": Attribute(REQUIRED, lambda _: TEXT)})
 def einsum(call: Call, *data: Expr) -> Expr:
     """The sum of products that ``equation`` names: ``"ij,jk->ik"`` is a product of matrices.
 
@@ -83,7 +84,8 @@ def _check_extents(call: Call, names: Sequence[str], shapes: Sequence[Shape]) ->
             if letter in met and not same_dim(met[letter], extent):
                 listed = ", ".join(show_shape(one) for one in shapes)
                 raise fault(
-                    call, f"shapes are {listed}: {letter!r} is {met[letter]} and {extent}, expected one extent"
+                    call,
+                    f"shapes are {listed}: {letter!r} is {met[letter]} and {extent}, expected one extent",
                 )
             met[letter] = extent
 
@@ -103,7 +105,9 @@ def _reshaped(value: Expr, shape: Sequence[Dim]) -> Expr:
 
 
 def _broadcast(value: Expr, shape: Sequence[Dim]) -> Expr:
-    return value if same_shape(_shape(value), tuple(shape)) else make("broadcast_to", value, shape=tuple(shape))
+    return (
+        value if same_shape(_shape(value), tuple(shape)) else make("broadcast_to", value, shape=tuple(shape))
+    )
 
 
 def _diagonal(call: Call, term: Term) -> Term:

@@ -40,7 +40,8 @@ def fixed_point_multiply(call: Call, data: Expr) -> Expr:
     shift = call["shift"]
     if not -POINT < shift < POINT or not -(2**31) <= call["multiplier"] < 2**31:
         raise fault(
-            call, f"multiplier is {call['multiplier']}, shift is {shift}, expected an int32 and less than {POINT}"
+            call,
+            f"multiplier is {call['multiplier']}, shift is {shift}, expected an int32 and less than {POINT}",
         )
     wide = cast(data, "int64")
     if shift > 0:
@@ -93,9 +94,7 @@ def fixed_point_multiply_per_axis(
     wide: list[Expr] = []
     for name, one in (("multiplier", multiplier), ("lshift", lshift), ("rshift", rshift)):
         own = tensor_type_of(one).shape
-        if len(own) != len(axes) or any(
-            not same_dim(n, shape[k]) for n, k in zip(own, axes, strict=True)
-        ):
+        if len(own) != len(axes) or any(not same_dim(n, shape[k]) for n, k in zip(own, axes, strict=True)):
             raise fault(
                 call, f"{name} is {show_shape(own)}, data is {show_shape(shape)}, axes are {show_shape(axes)}"
             )

@@ -8,12 +8,11 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir.attributes import INTEGER, INTEGERS, NUMBER, Attribute
+from tvmlite.relay.ir.attributes import INTEGER, INTEGERS, Attribute
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Rounding, choice
 from tvmlite.relay.ir.types import TensorType, normal_dim, show_shape
-from tvmlite.relay.ops import any_layout, loops, windows
-from tvmlite.relay.ops import common
+from tvmlite.relay.ops import any_layout, common, loops, windows
 from tvmlite.relay.ops.common import FLOAT, NUMBERS, agree, clamp, expect, fault, one_dtype
 from tvmlite.relay.ops.register import Indices, anchored, injective
 from tvmlite.te import expr as e
@@ -51,7 +50,9 @@ def _crop_numpy(call: Call, data: np.ndarray, boxes: np.ndarray, box_indices: np
     for n, (box, batch) in enumerate(zip(boxes.astype(f32), box_indices, strict=True)):
         for y, x in np.ndindex(*size):
             at = []
-            for i, low, high, cuts, extent in zip((y, x), box[:2], box[2:], size, data.shape[2:], strict=True):
+            for i, low, high, cuts, extent in zip(
+                (y, x), box[:2], box[2:], size, data.shape[2:], strict=True
+            ):
                 last = f32(extent - 1)
                 at.append(
                     low * last + f32(i) * ((high - low) * last / f32(cuts - 1))
@@ -89,8 +90,8 @@ def _crop_numpy(call: Call, data: np.ndarray, boxes: np.ndarray, box_indices: np
 def crop_and_resize(
     call: Call, i: Indices, data: te.Tensor, boxes: te.Tensor, box_indices: te.Tensor
 ) -> e.Expr:
-    """The part ``(y0, x0, y1, x1)`` of the image that ``box_indices`` names, for each of ``boxes``, resized to
-    ``crop_size``; 1 is the last pixel. Outside the image is ``extrapolation_value``.
+    """For each of ``boxes``, its part ``(y0, x0, y1, x1)`` of the image that ``box_indices`` names, resized
+    to ``crop_size``; 1 is the last pixel. Outside the image is ``extrapolation_value``.
 
     Of one pixel along an axis, the middle of the box is taken.
     """
@@ -111,8 +112,7 @@ def crop_and_resize(
 
     def pixel(*rounded: Any) -> e.Expr:
         spots = [
-            clamp(e.cast("int32", spot), extent)
-            for spot, extent in zip(rounded, data.shape[2:], strict=True)
+            clamp(e.cast("int32", spot), extent) for spot, extent in zip(rounded, data.shape[2:], strict=True)
         ]
         return e.cast(work, data[(batch, c, *spots)])
 
@@ -271,8 +271,8 @@ def _correlation_type(call: Call, data1: TensorType, data2: TensorType) -> Tenso
     if size < 1 or size % 2 == 0 or min(call["stride1"], call["stride2"]) < 1 or call["max_displacement"] < 0:
         raise fault(
             call,
-            f"kernel_size is {size}, strides are {call['stride1']} and {call['stride2']}, max_displacement is "
-            f"{call['max_displacement']}, expected an odd number, strides of at least 1, and at least 0",
+            f"kernel_size is {size}, strides are {call['stride1']} and {call['stride2']}, max_displacement "
+            f"is {call['max_displacement']}, expected an odd number, strides of at least 1, and at least 0",
         )
     _, _, radius, extents = _correlated(call, data1)
     windows.check_extents(call, extents, data1)
@@ -323,8 +323,7 @@ def correlation(call: Call, data1: te.Tensor, data2: te.Tensor) -> te.Tensor:
     work = "float32" if data1.dtype in ("float16", "bfloat16") else data1.dtype
     reach = tuple(f + call["stride1"] for f in ends)  # a last patch of a stride that does not divide
     one, two = (
-        windows.padded(x, begins, reach, 0, name)
-        for x, name in ((data1, "padded1"), (data2, "padded2"))
+        windows.padded(x, begins, reach, 0, name) for x, name in ((data1, "padded1"), (data2, "padded2"))
     )
     channel = te.reduce_axis(data1.shape[1], "c")
     taps = [te.reduce_axis(size, f"k{k}") for k in range(2)]
@@ -332,9 +331,7 @@ def correlation(call: Call, data1: te.Tensor, data2: te.Tensor) -> te.Tensor:
     def element(n: Any, q: Any, *at: Any) -> e.Expr:
         near = [p * call["stride1"] + call["max_displacement"] + k for p, k in zip(at, taps, strict=True)]
         moves = q // side, q % side
-        far = [
-            place + (move - radius) * call["stride2"] for place, move in zip(near, moves, strict=True)
-        ]
+        far = [place + (move - radius) * call["stride2"] for place, move in zip(near, moves, strict=True)]
         a, b = e.cast(work, one[(n, channel, *near)]), e.cast(work, two[(n, channel, *far)])
         value = a * b if call["is_multiply"] else e.Call("abs", (a - b,), work)
         return reducers.sum(value, [channel, *taps])

@@ -116,8 +116,10 @@ def adv_index(call: Call, *inputs: Expr) -> Expr:
     shape = types[0].shape
     for one in types[1:]:
         shape = broadcast_shapes(shape, one.shape, str(call.op), call.span)
-    wide = [cast(one, "int64") if one_type.dtype != types[0].dtype else one
-            for one, one_type in zip(indices, types, strict=True)]
+    wide = [
+        cast(one, "int64") if one_type.dtype != types[0].dtype else one
+        for one, one_type in zip(indices, types, strict=True)
+    ]
     if len({tensor_type_of(one).dtype for one in wide}) > 1:
         wide = [cast(one, "int64") for one in indices]
     spread = [
@@ -200,7 +202,9 @@ def _set_type(call: Call, data: TensorType, v: TensorType) -> TensorType:
     one_dtype(call, data, v)
     wanted = tuple(count for _, _, count in _cuts(call, data.shape))
     if not same_shape(v.shape, wanted):
-        raise fault(call, f"v is {show_shape(v.shape)}, the slice is {show_shape(wanted)}, expected one shape")
+        raise fault(
+            call, f"v is {show_shape(v.shape)}, the slice is {show_shape(wanted)}, expected one shape"
+        )
     return data
 
 
@@ -259,14 +263,13 @@ def _diagonal_type(call: Call, data: TensorType, diagonal: TensorType) -> Tensor
     rows, columns = (int(n) for n in data.shape[-2:])  # type: ignore[arg-type]
     if low > high or not -rows < low or not high < columns:
         raise fault(
-            call, f"k1 is {low}, k2 is {high}, expected diagonals of a matrix of {rows} rows and {columns} columns"
+            call,
+            f"k1 is {low}, k2 is {high}, expected diagonals of a matrix of {rows} rows and {columns} columns",
         )
     longest = max(_length(call, k, data.shape) for k in range(low, high + 1))
     wanted = (*data.shape[:-2], *((high - low + 1,) if low < high else ()), longest)
     if not same_shape(diagonal.shape, wanted):
-        raise fault(
-            call, f"diagonal is {show_shape(diagonal.shape)}, expected {show_shape(wanted)}"
-        )
+        raise fault(call, f"diagonal is {show_shape(diagonal.shape)}, expected {show_shape(wanted)}")
     return data
 
 

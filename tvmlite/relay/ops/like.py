@@ -229,9 +229,7 @@ def contrib_reverse_reshape(call: Call, data: Expr) -> Expr:
         elif behind <= len(shape):
             found.append(shape[-behind])
         else:
-            raise fault(
-                call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no such axis"
-            )
+            raise fault(call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no such axis")
     return make("reshape", data, newshape=tuple(reversed(found)))
 
 

@@ -206,7 +206,7 @@ def multibox_transform_loc(call: Call, cls_prob: Tensor, loc_pred: Tensor, ancho
                 cx, cy = px * wide + (x0 + x1) * number(0.5), py * tall + (y0 + y1) * number(0.5)
                 w = intrinsic("exp", pw) * wide * number(0.5)
                 h = intrinsic("exp", ph) * tall * number(0.5)
-                corners = [cx - w, cy - h, cx + w, cy + h]
+                corners: list[e.Expr] = [cx - w, cy - h, cx + w, cy + h]
                 if call["clip"]:
                     corners = [e.Max(e.Min(c, number(1)), number(0)) for c in corners]
                 return corners
@@ -257,7 +257,9 @@ def yolo_reorg(call: Call, data: Expr) -> Expr:
     n, c, h, w = shape
     if s < 1 or c % (s * s) or h % s or w % s:
         raise fault(
-            call, f"data is {show_shape(shape)}, stride is {s}, which must divide the sides and, squared, the channels"
+            call,
+            f"data is {show_shape(shape)}, stride is {s}, which must divide the sides and, squared, the "
+            "channels",
         )
     wide = reshaped(data, (n, c // (s * s), h * s, w * s))
     made = make("nn.space_to_depth", wide, block_size=s)

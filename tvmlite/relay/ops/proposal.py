@@ -54,7 +54,11 @@ def _infer(call: Call, cls_prob: TensorType, bbox_pred: TensorType, im_info: Ten
     agree(call, "the number of channels of bbox_pred", bbox_pred.shape[1], 4 * count)
     for axis in (0, 2, 3):
         agree(call, f"the extent {axis} of bbox_pred", bbox_pred.shape[axis], cls_prob.shape[axis])
-    if im_info.ndim != 2 or not same_dim(im_info.shape[1], 3) or not same_dim(im_info.shape[0], cls_prob.shape[0]):
+    if (
+        im_info.ndim != 2
+        or not same_dim(im_info.shape[1], 3)
+        or not same_dim(im_info.shape[0], cls_prob.shape[0])
+    ):
         raise fault(call, f"im_info is {show_shape(im_info.shape)}, expected (batch, 3)")
     return TensorType((cls_prob.shape[0] * call["rpn_post_nms_top_n"], 5), F32)
 
@@ -149,7 +153,9 @@ class _Proposal:
         shape = (self.batches * self.call["rpn_post_nms_top_n"], 5)
         return loops.extern("proposal", given, [(shape, F32)], self._body)[0]
 
-    def _body(self, scores: loop.Buffer, moves: loop.Buffer, info: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+    def _body(
+        self, scores: loop.Buffer, moves: loop.Buffer, info: loop.Buffer, out: loop.Buffer
+    ) -> loop.Stmt:
         self.scores, self.moves, self.info, self.out = scores, moves, info, out
 
         def one(b: e.Expr) -> loop.Stmt:
@@ -160,9 +166,7 @@ class _Proposal:
                 order.then(self._select),
                 loops.over(self.call["rpn_post_nms_top_n"], lambda k: self._write(b, k), "w"),
             ]
-            return loops.allocated(
-                loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.apart
-            )
+            return loops.allocated(loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.apart)
 
         return loops.over(self.batches, one, "b", kind=loop.PARALLEL)
 
@@ -196,7 +200,9 @@ class _Proposal:
         row = (y * self.width + x) * count + k
         values = [e.Select(small, a, c) for a, c in zip(grown, box, strict=True)]
         puts = [*values, e.Select(small, _number(-1), score)]
-        return loop.sequence(*(loops.store(self.boxes, (row, part), value) for part, value in enumerate(puts)))
+        return loop.sequence(
+            *(loops.store(self.boxes, (row, part), value) for part, value in enumerate(puts))
+        )
 
     def _moved(self, corners: list[e.Expr], deltas: list[e.Expr]) -> list[e.Expr]:
         if self.call["iou_loss"]:
@@ -235,9 +241,7 @@ class _Proposal:
         """The area in common as a part of the area of both; a pixel at an edge counts whole."""
         a, b = ([loops.load(self.boxes, one, part) for part in range(4)] for one in (own, other))
         one, zero = _number(1), _number(0)
-        sides = [
-            e.Max(e.Min(a[k + 2], b[k + 2]) - e.Max(a[k], b[k]) + one, zero) for k in (0, 1)
-        ]
+        sides = [e.Max(e.Min(a[k + 2], b[k + 2]) - e.Max(a[k], b[k]) + one, zero) for k in (0, 1)]
         common = sides[0] * sides[1]
         first, second = ((x[2] - x[0] + one) * (x[3] - x[1] + one) for x in (a, b))
         return common / (first + second - common)
@@ -247,7 +251,9 @@ class _Proposal:
 
         def row(source: e.Expr) -> loop.Stmt:
             place = b * self.call["rpn_post_nms_top_n"] + k
-            parts = [loops.store(self.out, (place, c + 1), loops.load(self.boxes, source, c)) for c in range(4)]
+            parts = [
+                loops.store(self.out, (place, c + 1), loops.load(self.boxes, source, c)) for c in range(4)
+            ]
             return loop.sequence(loops.store(self.out, (place, 0), e.cast(F32, b)), *parts)
 
         return loops.let("source", loops.load(self.kept, k % many), row)

@@ -1,9 +1,9 @@
 """Random numbers as TVM has them: Threefry, a generator of a counter that splits (Salmon and others, 2011).
 
-A generator is ten words of uint64: a key of four, a path of two, a counter of two of which the second counts,
-and one bit that stands where the next step of the path goes. Random numbers are the key's hash of the path and
-the counter; a split gives two generators whose paths differ in that bit. The same generator gives the same
-numbers, always.
+A generator is ten words of uint64: a key of four, a path of two, a counter of two of which the second
+counts, and one bit that stands where the next step of the path goes. Random numbers are the key's hash of
+the path and the counter; a split gives two generators whose paths differ in that bit. The same generator
+gives the same numbers, always.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 WORDS, STATE, ROUNDS = 4, 10, 20
+"""How many words are hashed, a generator has, and rounds there are. Of the key's additions the one behind the
+last round is left out, as in TVM."""
 PARITY = 0x1BD11BDAA9FC1A22
 """What the fifth word of a key begins with (Ferguson and others, the Skein hash function, 1.3)."""
 ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
@@ -120,7 +122,9 @@ def _both(name: str, a: e.Expr, b: e.Expr) -> e.Expr:
     return e.Call(name, (a, b), "uint64")
 
 
-def _threefry(key: Sequence[e.Expr], counter: Sequence[e.Expr], use: Callable[[list[e.Expr]], loop.Stmt]) -> loop.Stmt:
+def _threefry(
+    key: Sequence[e.Expr], counter: Sequence[e.Expr], use: Callable[[list[e.Expr]], loop.Stmt]
+) -> loop.Stmt:
     """``use`` of the hash of four words, each round's in variables."""
     parity = _word(PARITY)
     for word in key:
@@ -148,7 +152,10 @@ def _threefry(key: Sequence[e.Expr], counter: Sequence[e.Expr], use: Callable[[l
 
 
 def _named(
-    name: str, values: Sequence[e.Expr], body: Callable[[list[e.Expr]], loop.Stmt], done: tuple[e.Expr, ...] = ()
+    name: str,
+    values: Sequence[e.Expr],
+    body: Callable[[list[e.Expr]], loop.Stmt],
+    done: tuple[e.Expr, ...] = (),
 ) -> loop.Stmt:
     """``body`` of variables that stand for ``values``."""
     if len(done) == len(values):
@@ -233,9 +240,7 @@ def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
 
         now = _loaded(state)
         done = _stored(next_key, [*now[:6], _word(0), now[7] + _word(count), *now[8:]])
-        return loops.allocated(
-            loop.sequence(begin, loops.over(count // WORDS, block, "i"), done), state
-        )
+        return loops.allocated(loop.sequence(begin, loops.over(count // WORDS, block, "i"), done), state)
 
     return loops.extern("threefry_generate", [key], [((STATE,), "uint64"), (shape, "uint64")], body)
 

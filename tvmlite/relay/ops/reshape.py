@@ -27,9 +27,11 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
-    """``wanted`` with its codes replaced: 0 copies the extent of ``shape`` there, one -1 takes what is left,
-    -2 copies all extents that follow, -3 is the product of the next two, and -4 splits the next one in the two
-    numbers that stand behind it, of which one may be -1. As in TVM.
+    """``wanted`` with its codes replaced, as in TVM.
+
+    0 copies the extent of ``shape`` there, one -1 takes what is left, -2 copies all extents that follow, -3
+    is the product of the next two, and -4 splits the next one in the two numbers that stand behind it, of
+    which one may be -1.
 
     With the attribute ``allowzero``, 0 is an extent of zero.
     """
@@ -115,7 +117,8 @@ def _split_in_two(call: Call, extent: Dim, parts: list[Any], wanted: Sequence[An
         parts[unknown[0]] = normal_dim(extent // other)
     if not same_dim(normal_dim(parts[0] * parts[1]), extent):
         raise fault(
-            call, f"newshape is {show_shape(wanted)}: -4 splits {extent}, expected numbers whose product it is"
+            call,
+            f"newshape is {show_shape(wanted)}: -4 splits {extent}, expected numbers whose product it is",
         )
     return parts
 
@@ -288,5 +291,5 @@ def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Att
     evaluated=_evaluated,
 )
 def reshape(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The elements, in row-major order, in the shape ``newshape``, which may have codes (``resolve_shape``)."""
+    """The elements, in row-major order, in the shape ``newshape``; it may have codes (``resolve_shape``)."""
     return data[reshaped_indices(data.shape, resolve_shape(call, data.shape, call["newshape"]), i)]

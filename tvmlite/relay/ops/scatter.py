@@ -35,7 +35,6 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 
-
 def _halfway(old: e.Expr, new: e.Expr) -> e.Expr:
     total = old + new
     two = e.const(2, total.dtype)

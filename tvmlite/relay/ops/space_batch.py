@@ -29,7 +29,9 @@ def _block(call: Call, rank: int, pairs: str) -> tuple[int, ...]:
             call, f"block_shape is {call['block_shape']}, expected 1 to {rank - 1} numbers of at least 1"
         )
     if len(call[pairs]) != len(block) or any(len(pair) != 2 for pair in call[pairs]):
-        raise fault(call, f"{pairs} are {call[pairs]}, expected {len(block)} pairs, as block_shape has numbers")
+        raise fault(
+            call, f"{pairs} are {call[pairs]}, expected {len(block)} pairs, as block_shape has numbers"
+        )
     return block
 
 
@@ -66,9 +68,7 @@ def space_to_batch_nd(call: Call, data: Expr) -> Expr:
         widths = ((0, 0), *call["paddings"], *(((0, 0),) * behind))
         data = make("nn.pad", data, pad_width=widths, pad_value=call["pad_value"])
         shape = tensor_type_of(data).shape
-    pieces = [
-        _quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)
-    ]
+    pieces = [_quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)]
     cut: list[Any] = [shape[0]]
     for piece, b in zip(pieces, block, strict=True):
         cut += [piece, b]
@@ -131,7 +131,9 @@ _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
 
 
 def _mirror_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    return np.pad(data, call["pad_width"], _MIRRORS[call["mode"]])
+    if call["mode"] == "REFLECT":
+        return np.pad(data, call["pad_width"], "reflect")
+    return np.pad(data, call["pad_width"], "symmetric")
 
 
 @written_out(

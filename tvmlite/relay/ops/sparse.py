@@ -1,12 +1,13 @@
 """Products and sums with sparse matrices in compressed rows, or rows of blocks, as TVM has them.
 
-A sparse matrix is three tensors: ``data``, its elements or blocks; ``indices``, the column of each; ``indptr``,
-where in both the elements of each row begin, and where the last row's end.
+A sparse matrix is three tensors: ``data``, its elements or blocks; ``indices``, the column of each;
+``indptr``, where in both the elements of each row begin, and where the last row's end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,16 @@ def _block(data: Any) -> tuple[Any, Any]:
 
 
 def _dense_type(
-    call: Call, data: TensorType, weight_data: TensorType, weight_indices: TensorType, weight_indptr: TensorType
+    call: Call,
+    data: TensorType,
+    weight_data: TensorType,
+    weight_indices: TensorType,
+    weight_indptr: TensorType,
 ) -> TensorType:
     if call["sparse_lhs"]:
-        raise fault(call, "sparse_lhs is True, expected False: transpose the product, and give the dense first")
+        raise fault(
+            call, "sparse_lhs is True, expected False: transpose the product, and give the dense first"
+        )
     rows = _rows(call, weight_data, weight_indices, weight_indptr)
     expect(call, "data is", one_dtype(call, data, weight_data), NUMBERS)
     if data.ndim != 2:
@@ -55,7 +62,7 @@ def _dense_type(
 def _entries(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Iterator[tuple[int, int, Any]]:
     """Row, column and element of each that is there."""
     tall, wide = _block(data)
-    for row, (begin, end) in enumerate(zip(indptr[:-1], indptr[1:], strict=True)):
+    for row, (begin, end) in enumerate(pairwise(indptr)):
         for k in range(begin, end):
             for y, x in np.ndindex(tall, wide):
                 value = data[k, y, x] if data.ndim == 3 else data[k]
@@ -63,7 +70,11 @@ def _entries(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Itera
 
 
 def _dense_numpy(
-    call: Call, data: np.ndarray, weight_data: np.ndarray, weight_indices: np.ndarray, weight_indptr: np.ndarray
+    call: Call,
+    data: np.ndarray,
+    weight_data: np.ndarray,
+    weight_indices: np.ndarray,
+    weight_indptr: np.ndarray,
 ) -> np.ndarray:
     rows = (len(weight_indptr) - 1) * _block(weight_data)[0]
     work = np.float64 if data.dtype.kind == "f" else data.dtype
@@ -128,7 +139,11 @@ def _plain(call: Call, data: TensorType) -> None:
 
 
 def _add_type(
-    call: Call, dense_data: TensorType, sparse_data: TensorType, sparse_indices: TensorType, sparse_indptr: TensorType
+    call: Call,
+    dense_data: TensorType,
+    sparse_data: TensorType,
+    sparse_indices: TensorType,
+    sparse_indptr: TensorType,
 ) -> TensorType:
     rows = _rows(call, sparse_data, sparse_indices, sparse_indptr)
     _plain(call, sparse_data)
@@ -139,7 +154,11 @@ def _add_type(
 
 
 def _add_numpy(
-    call: Call, dense_data: np.ndarray, sparse_data: np.ndarray, sparse_indices: np.ndarray, sparse_indptr: np.ndarray
+    call: Call,
+    dense_data: np.ndarray,
+    sparse_data: np.ndarray,
+    sparse_indices: np.ndarray,
+    sparse_indptr: np.ndarray,
 ) -> np.ndarray:
     result = dense_data.copy()
     for row, column, value in _entries(sparse_data, sparse_indices, sparse_indptr):
@@ -277,9 +296,7 @@ def _reshape_numpy(
 
 
 @statement("sparse_reshape", infer=_reshape_type, reference=_reshape_numpy)
-def sparse_reshape(
-    call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor
-) -> list[Tensor]:
+def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor) -> list[Tensor]:
     """The indices, a row each, of elements of a tensor of ``prev_shape`` in the same of ``new_shape``, in
     which -1 is what is left; and that shape."""
     rows = sparse_indices.shape[0]

@@ -73,8 +73,10 @@ def variance(call: Call, data: Expr, mean: Expr) -> Expr:
     That is TVM's operator; ``tvm.relay.variance`` computes the mean itself.
     """
     wide, dtype = _wide(data)
-    expected = [1 if k in reduced_axes(call, tensor_type_of(data).ndim) else n
-                for k, n in enumerate(tensor_type_of(data).shape)]
+    expected = [
+        1 if k in reduced_axes(call, tensor_type_of(data).ndim) else n
+        for k, n in enumerate(tensor_type_of(data).shape)
+    ]
     if tensor_type_of(mean).ndim != len(expected):
         raise fault(call, f"mean has {tensor_type_of(mean).ndim} axes, expected {len(expected)}")
     return cast(_variance(call, wide, _wide(mean)[0]), dtype)
@@ -87,7 +89,10 @@ def _std_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def _moment_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     axes, keep = reduced_axes(call, data.ndim), bool(call["keepdims"])
     wide = data.astype(np.float64)
-    found = wide.mean(axis=axes, keepdims=keep), wide.var(axis=axes, keepdims=keep, ddof=bool(call["unbiased"]))
+    found = (
+        wide.mean(axis=axes, keepdims=keep),
+        wide.var(axis=axes, keepdims=keep, ddof=bool(call["unbiased"])),
+    )
     return np.asarray(found[0]).astype(data.dtype), np.asarray(found[1]).astype(data.dtype)
 
 

@@ -22,7 +22,7 @@ from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
-from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type
+from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops.reshape import has_codes
 from tvmlite.te import expr as e
 
@@ -61,9 +61,7 @@ def written_out(
         compute.__module__ = rule.__module__
         steps = rounding or (Rounding.STEPS if name.startswith(QUANTIZED) else Rounding.MANY)
         more = {"attrs": attrs, "parameters": parameters, "rounding": steps, **columns}
-        operator(
-            name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more
-        )(compute)
+        operator(name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more)(compute)
         RULES[name] = rule
         return rule
 
@@ -117,9 +115,7 @@ def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
         else:
             assert isinstance(node, Call)
             row = op.get(str(node.op))
-            read = (
-                done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
-            )
+            read = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
             done[node] = row.compute(node, *read)
     made = done[body] if isinstance(done[body], list) else [done[body]]
     results = [_own(one) if one in given or len(one.op.outputs) > 1 else one for one in made]

@@ -63,8 +63,8 @@ from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
-from tvmlite.relay.passes.write_out import write_out
 from tvmlite.relay.passes.target_passes import Options, Stage
+from tvmlite.relay.passes.write_out import write_out
 from tvmlite.relay.quantize.annotate import quantize_annotate
 from tvmlite.relay.quantize.realize import quantize_realize
 

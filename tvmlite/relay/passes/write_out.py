@@ -11,6 +11,7 @@ from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ops.written_out import QUANTIZED, RULES, fields_of
 from tvmlite.relay.passes.graph_pass import graph_pass
 
+
 @graph_pass
 def write_out(body: Expr) -> Expr:
     """``zeros_like(x)`` becomes ``zeros(shape of x)``, and so on for each operator that has a rule
