@@ -148,8 +148,8 @@ def test_a_seed_must_fit_the_key() -> None:
 
 
 def test_threefry_gives_the_words_that_its_authors_publish() -> None:
-    """Random123's known answers for 4x64 words and 20 rounds, of a key and a counter of zeros; but for what is
-    added behind the last round, which TVM leaves out: of such a key, 5 in the last word."""
+    """Random123's known answers for 4x64 words and 20 rounds, of a key and a counter of zeros; but for what
+    is added behind the last round, which TVM leaves out: of such a key, 5 in the last word."""
     state = np.zeros(10, np.uint64)
     state[8] = 1 << 63
     key = relay.var("key", shape=(10,), dtype="uint64")

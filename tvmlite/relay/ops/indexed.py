@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite.relay.ir.attributes import DIMENSIONS, INTEGER, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple
-from tvmlite.relay.ir.op import REQUIRED, Rounding, choice, make
+from tvmlite.relay.ir.op import REQUIRED, choice, make
 from tvmlite.relay.ir.types import TensorType, broadcast_shapes, normal_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import INTEGERS, expect, fault, one_dtype
 from tvmlite.relay.ops.index import safe_numpy
@@ -56,7 +56,6 @@ def _dense_numpy(call: Call, indices: np.ndarray, values: np.ndarray, default: n
 @written_out(
     "sparse_to_dense",
     reference=_dense_numpy,
-    rounding=Rounding.ONCE,
     attrs={"output_shape": Attribute(REQUIRED, lambda _: DIMENSIONS)},
     open_attrs=("output_shape",),
     parameters=("sparse_indices", "output_shape", "sparse_values", "default_value"),
@@ -101,7 +100,7 @@ def _advanced_numpy(call: Call, data: np.ndarray, *indices: np.ndarray) -> np.nd
     return np.array(data[tuple(places)])
 
 
-@written_out("adv_index", reference=_advanced_numpy, rounding=Rounding.ONCE)
+@written_out("adv_index", reference=_advanced_numpy)
 def adv_index(call: Call, *inputs: Expr) -> Expr:
     """``data[i, j, ...]`` of the first tensor and of indices, which are broadcast together, for its first
     axes."""
@@ -135,7 +134,7 @@ def _inverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return result
 
 
-@written_out("invert_permutation", reference=_inverse_numpy, rounding=Rounding.ONCE)
+@written_out("invert_permutation", reference=_inverse_numpy)
 def invert_permutation(call: Call, data: Expr) -> Expr:
     """Where each of ``0, 1, ...`` stands in ``data``, a vector that has each of them once."""
     type_ = tensor_type_of(data)
@@ -154,9 +153,7 @@ def _mesh_numpy(call: Call, *data: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(one.copy() for one in np.meshgrid(*data, indexing=call["indexing"]))
 
 
-@written_out(
-    "meshgrid", reference=_mesh_numpy, rounding=Rounding.ONCE, attrs={"indexing": choice("ij", "xy")}
-)
+@written_out("meshgrid", reference=_mesh_numpy, attrs={"indexing": choice("ij", "xy")})
 def meshgrid(call: Call, *data: Expr) -> Expr:
     """Each vector spread over the grid of all, an axis for each; with "xy" the first two axes change
     places."""
@@ -218,6 +215,7 @@ def _set_numpy(call: Call, data: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @injective(
     "strided_set",
+    fills=True,
     infer=_set_type,
     reference=_set_numpy,
     attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None},
@@ -287,6 +285,7 @@ def _diagonal_numpy(call: Call, data: np.ndarray, diagonal: np.ndarray) -> np.nd
 
 @injective(
     "matrix_set_diag",
+    fills=True,
     infer=_diagonal_type,
     reference=_diagonal_numpy,
     attrs={

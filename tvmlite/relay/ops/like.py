@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite.relay.ir.attributes import INTEGER, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
-from tvmlite.relay.ir.op import REQUIRED, Rounding, make
+from tvmlite.relay.ir.op import REQUIRED, make
 from tvmlite.relay.ir.types import Shape, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, fault, is_one
 from tvmlite.relay.ops.written_out import cast, reshaped, written_out
@@ -26,7 +26,7 @@ def _register_filled(name: str, value: int) -> None:
         return np.full_like(data, value)
 
     rule.__doc__ = doc
-    written_out(f"{name}_like", reference=reference, rounding=Rounding.ONCE)(rule)
+    written_out(f"{name}_like", reference=reference)(rule)
 
 
 _register_filled("zeros", 0)
@@ -37,7 +37,7 @@ def _full_numpy(call: Call, data: np.ndarray, fill_value: np.ndarray) -> np.ndar
     return np.full_like(data, fill_value)
 
 
-@written_out("full_like", reference=_full_numpy, rounding=Rounding.ONCE)
+@written_out("full_like", reference=_full_numpy)
 def full_like(call: Call, data: Expr, fill_value: Expr) -> Expr:
     """A tensor of the shape and dtype of ``data`` all of whose elements are the scalar ``fill_value``."""
     type_ = tensor_type_of(data)
@@ -48,7 +48,7 @@ def _cast_numpy(call: Call, data: np.ndarray, dtype_like: np.ndarray) -> np.ndar
     return data.astype(dtype_like.dtype)
 
 
-@written_out("cast_like", reference=_cast_numpy, rounding=Rounding.ONCE)
+@written_out("cast_like", reference=_cast_numpy)
 def cast_like(call: Call, data: Expr, dtype_like: Expr) -> Expr:
     """``data`` in the dtype of ``dtype_like``, as ``cast`` converts."""
     return cast(data, tensor_type_of(dtype_like).dtype)
@@ -77,7 +77,6 @@ def _reshape_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.n
 @written_out(
     "reshape_like",
     reference=_reshape_numpy,
-    rounding=Rounding.ONCE,
     attrs={
         "lhs_begin": Attribute(0, lambda _: INTEGER),
         "lhs_end": Attribute(None, lambda _: INTEGER),
@@ -107,7 +106,7 @@ def _slice_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.nda
     return data[tuple(at)].copy()
 
 
-@written_out("slice_like", reference=_slice_numpy, rounding=Rounding.ONCE, attrs={"axes": None})
+@written_out("slice_like", reference=_slice_numpy, attrs={"axes": None})
 def slice_like(call: Call, data: Expr, shape_like: Expr) -> Expr:
     """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
     its axes unless given."""
@@ -133,7 +132,7 @@ def _broadcast_numpy(call: Call, data: np.ndarray, broadcast_type: np.ndarray) -
     return np.broadcast_to(data, broadcast_type.shape).copy()
 
 
-@written_out("broadcast_to_like", reference=_broadcast_numpy, rounding=Rounding.ONCE)
+@written_out("broadcast_to_like", reference=_broadcast_numpy)
 def broadcast_to_like(call: Call, data: Expr, broadcast_type: Expr) -> Expr:
     """``data`` broadcast to the shape of ``broadcast_type``."""
     return make("broadcast_to", data, shape=tensor_type_of(broadcast_type).shape)
@@ -195,7 +194,7 @@ def _flatten_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.reshape(data.shape[0], -1)
 
 
-@written_out("nn.batch_flatten", reference=_flatten_numpy, rounding=Rounding.ONCE)
+@written_out("nn.batch_flatten", reference=_flatten_numpy)
 def batch_flatten(call: Call, data: Expr) -> Expr:
     """All axes behind the first as one."""
     shape = tensor_type_of(data).shape
@@ -214,9 +213,7 @@ def _reversed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.reshape(wanted)
 
 
-@written_out(
-    "contrib_reverse_reshape", reference=_reversed_numpy, rounding=Rounding.ONCE, attrs={"newshape": REQUIRED}
-)
+@written_out("contrib_reverse_reshape", reference=_reversed_numpy, attrs={"newshape": REQUIRED})
 def contrib_reverse_reshape(call: Call, data: Expr) -> Expr:
     """``reshape`` with its codes read from the last axis on: 0 is the extent of as many axes from the end."""
     shape, wanted = tensor_type_of(data).shape, call["newshape"]
@@ -237,7 +234,7 @@ def _size_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.array(data.size, call["dtype"])
 
 
-@written_out("ndarray_size", reference=_size_numpy, rounding=Rounding.ONCE, attrs={"dtype": "int32"})
+@written_out("ndarray_size", reference=_size_numpy, attrs={"dtype": "int32"})
 def ndarray_size(call: Call, data: Expr) -> Expr:
     """The number of elements of ``data``, a scalar."""
     count = num_elements(tensor_type_of(data).shape)
@@ -256,7 +253,7 @@ def _register_mark(name: str, doc: str, attrs: dict[str, Any]) -> None:
         return data
 
     rule.__doc__ = doc
-    written_out(name, reference=_same_numpy, rounding=Rounding.ONCE, attrs=attrs)(rule)
+    written_out(name, reference=_same_numpy, attrs=attrs)(rule)
 
 
 _register_mark("annotation.stop_fusion", "``data``; fusion is chosen by what pays, and goes on here.", {})
@@ -275,9 +272,7 @@ def _hint_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@written_out(
-    "annotation.cast_hint", reference=_hint_numpy, rounding=Rounding.ONCE, attrs={"dtype": "float32"}
-)
+@written_out("annotation.cast_hint", reference=_hint_numpy, attrs={"dtype": "float32"})
 def cast_hint(call: Call, data: Expr) -> Expr:
     """``data``: a hint of TVM's quantization, which only its passes read."""
     return data

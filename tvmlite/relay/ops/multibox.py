@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.relay.ir.attributes import INTEGER, NUMBER, QUANTITIES, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
-from tvmlite.relay.ir.op import REQUIRED, make
+from tvmlite.relay.ir.op import REQUIRED, Rounding, make
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, normal_dim, same_shape, show_shape
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import FLOAT, expect, fault, intrinsic, one_dtype, scalar_of
@@ -69,6 +69,7 @@ def _prior_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @injective(
     "vision.multibox_prior",
+    rounding=Rounding.MANY,
     infer=_prior_type,
     reference=_prior_numpy,
     attrs={

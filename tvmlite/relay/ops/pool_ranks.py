@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
-from tvmlite.relay.ir.op import Rounding, make
+from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Shape, num_elements
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault
@@ -74,7 +74,6 @@ def _register(kind: str, rank: int) -> None:
 
     what = "The mean" if kind == "avg" else "The greatest element"
     layout = {"layout": windows.LAYOUTS[rank], "out_layout": ""}
-    rounding = Rounding.MANY if kind == "avg" else Rounding.ONCE
     reference = _numpy(kind, rank)
     rule.__doc__ = (
         f"{what} of each of ``output_size`` regions that the data is cut into along {rank} axes;\n"
@@ -83,7 +82,6 @@ def _register(kind: str, rank: int) -> None:
     written_out(
         f"nn.adaptive_{kind}_pool{rank}d",
         reference=reference,
-        rounding=rounding,
         attrs={"output_size": None, **layout},
         open_attrs=("output_size",),
     )(rule)
@@ -92,7 +90,7 @@ def _register(kind: str, rank: int) -> None:
         return _pooled(call, data, kind, rank)
 
     whole.__doc__ = f"{what} of all that lies along {rank} axes."
-    written_out(f"nn.global_{kind}_pool{rank}d", reference=reference, rounding=rounding, attrs=layout)(whole)
+    written_out(f"nn.global_{kind}_pool{rank}d", reference=reference, attrs=layout)(whole)
 
 
 for _rank in (1, 3):

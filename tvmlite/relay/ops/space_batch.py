@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.relay.ir.attributes import INTEGERS, NUMBER, WIDTHS, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple
-from tvmlite.relay.ir.op import REQUIRED, Rounding, choice, make
+from tvmlite.relay.ir.op import REQUIRED, choice, make
 from tvmlite.relay.ir.types import Dim, TensorType, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.relay.ops.common import axis_of, fault, one_dtype, replaced
 from tvmlite.relay.ops.register import Indices, injective
@@ -55,8 +55,6 @@ def _to_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 @written_out(
     "nn.space_to_batch_nd",
     reference=_to_batch_numpy,
-    rounding=Rounding.ONCE,
-    fills=True,
     attrs={"block_shape": _BLOCK, "paddings": _PAIRS, "pad_value": Attribute(0.0, lambda _: NUMBER)},
 )
 def space_to_batch_nd(call: Call, data: Expr) -> Expr:
@@ -97,7 +95,6 @@ def _from_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 @written_out(
     "nn.batch_to_space_nd",
     reference=_from_batch_numpy,
-    rounding=Rounding.ONCE,
     attrs={"block_shape": _BLOCK, "crops": _PAIRS},
 )
 def batch_to_space_nd(call: Call, data: Expr) -> Expr:
@@ -139,7 +136,6 @@ def _mirror_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 @written_out(
     "nn.mirror_pad",
     reference=_mirror_numpy,
-    rounding=Rounding.ONCE,
     attrs={"pad_width": REQUIRED, "mode": choice(*_MIRRORS)},
 )
 def mirror_pad(call: Call, data: Expr) -> Expr:
@@ -197,7 +193,7 @@ def _fifo_numpy(call: Call, data: np.ndarray, buffer: np.ndarray) -> np.ndarray:
     return np.take(whole, range(data.shape[axis], whole.shape[axis]), axis)
 
 
-@written_out("nn.fifo_buffer", reference=_fifo_numpy, rounding=Rounding.ONCE, attrs={"axis": REQUIRED})
+@written_out("nn.fifo_buffer", reference=_fifo_numpy, attrs={"axis": REQUIRED})
 def fifo_buffer(call: Call, data: Expr, buffer: Expr) -> Expr:
     """``buffer`` without as many of its first elements along ``axis`` as ``data`` has, then ``data``."""
     new, old = tensor_type_of(data), tensor_type_of(buffer)
