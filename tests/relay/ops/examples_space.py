@@ -48,6 +48,12 @@ EXAMPLES = [
     ("nn.pad", {"pad_width": ((4, 3), (-1, 2)), "pad_mode": "symmetric"}, ["float32(2, n)"]),
     ("nn.dilate", {"strides": (1, 2, 3)}, ["float32(2, n, 3)"]),
     ("nn.dilate", {"strides": (2, 1), "dilation_value": 7.0}, ["int32(3, 4)"]),
+    (
+        "sliding_window",
+        {"axis": 1, "window_shape": (2, 3), "strides": (1, 2)},
+        ["float32(n, 5, 7, 2)"],
+    ),
+    ("sliding_window", {"axis": 0, "window_shape": (4,), "strides": (3,)}, ["int32(9)"]),
     ("nn.fifo_buffer", {"axis": 1}, ["float32(2, 3)", "float32(2, 7)"]),
     ("nn.fifo_buffer", {"axis": -2}, ["float32(1, n)", "float32(4, n)"]),
 ]

@@ -185,6 +185,65 @@ def dilate(call: Call, i: Indices, data: Tensor) -> e.Expr:
     return e.Call("if_then_else", (e.all_of(there), data[at], value), data.dtype)
 
 
+# --- windows as axes ------------------------------------------------------------------------------------
+
+
+def _windows(call: Call, shape: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """The first axis that windows slide along, their extents and strides."""
+    axis = axis_of(call, call["axis"], len(shape))
+    extents, strides = (
+        one if isinstance(one, tuple) else (one,) for one in (call["window_shape"], call["strides"])
+    )
+    fits = len(extents) == len(strides) and axis + len(extents) <= len(shape)
+    if not fits or not extents or any(not isinstance(n, int) or n < 1 for n in (*extents, *strides)):
+        raise fault(
+            call,
+            f"data is {show_shape(shape)}, axis is {axis}, window_shape is {extents}, strides are {strides}, "
+            "expected a number of at least 1 for each axis from there on",
+        )
+    return axis, extents, strides
+
+
+def _window_type(call: Call, data: TensorType) -> TensorType:
+    axis, extents, strides = _windows(call, data.shape)
+    counts = []
+    for size, n, s in zip(data.shape[axis:], extents, strides, strict=False):
+        if isinstance(size, int) and size < n:
+            raise fault(call, f"data is {show_shape(data.shape)}, window_shape is {extents}: it does not fit")
+        counts.append(normal_dim((size - n) // s + 1))
+    behind = data.shape[axis + len(extents) :]
+    return TensorType((*data.shape[:axis], *counts, *extents, *behind), data.dtype)
+
+
+def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    axis, extents, strides = _windows(call, data.shape)
+    axes = tuple(range(axis, axis + len(extents)))
+    view = np.lib.stride_tricks.sliding_window_view(data, extents, axes)
+    view = view[(*(slice(None),) * axis, *(slice(None, None, s) for s in strides))]
+    ends = range(data.ndim, data.ndim + len(extents))
+    return np.moveaxis(view, ends, range(axis + len(extents), axis + 2 * len(extents))).copy()
+
+
+@injective(
+    "sliding_window",
+    infer=_window_type,
+    reference=_window_numpy,
+    attrs={
+        "axis": REQUIRED,
+        "window_shape": Attribute(REQUIRED, lambda _: INTEGERS),
+        "strides": REQUIRED,
+    },
+)
+def sliding_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
+    """Every window of ``window_shape`` that slides over the axes from ``axis`` on: an axis of windows for
+    each of those, then one of elements for each."""
+    axis, extents, strides = _windows(call, data.shape)
+    count = len(extents)
+    starts, within = i[axis : axis + count], i[axis + count : axis + 2 * count]
+    places = [y * s + k for y, s, k in zip(starts, strides, within, strict=True)]
+    return data[(*i[:axis], *places, *i[axis + 2 * count :])]
+
+
 # --- a buffer that moves along ----------------------------------------------------------------------
 
 
