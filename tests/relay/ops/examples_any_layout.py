@@ -1,5 +1,7 @@
 """Examples of convolutions, poolings and resizes in other layouts, and of poolings of ranks 1 and 3."""
 
+import numpy as np
+
 from tvmlite.relay.ir.types import dim
 
 n = dim("n")
@@ -67,5 +69,19 @@ EXAMPLES = [
         "image.resize3d",
         {"size": (3, 7, 4), "layout": "NDHWC", "coordinate_transformation_mode": "align_corners"},
         ["float32(1, 2, 5, 3, 2)"],
+    ),
+]
+
+_ZEROS = [np.array(3, np.int32), np.array(0, np.int32), np.array(0.5, np.float32), np.array(0.25, np.float32)]
+EXAMPLES += [
+    (
+        "qnn.conv2d",
+        {**NHWC, "padding": (1, 1)},
+        ["uint8(1, 5, n, 3)", "int8(3, 3, 3, 4)", *_ZEROS],
+    ),
+    (
+        "qnn.conv2d_transpose",
+        {**NHWC, "strides": (2, 2)},
+        ["int8(1, 3, 4, 2)", "int8(2, 2, 2, 3)", *_ZEROS],
     ),
 ]

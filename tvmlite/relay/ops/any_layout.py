@@ -24,12 +24,13 @@ from tvmlite.relay.ops import (  # noqa: F401
     pool,
     pool_ranks,
     pool_whole,
+    qnn_products,
     resize,
     roi_align,
 )
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import LAYOUTS
-from tvmlite.relay.ops.written_out import RULES, computed, inferred
+from tvmlite.relay.ops.written_out import LAYOUT_RULES, computed, inferred
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,11 +82,10 @@ def _moved(value: Expr, axes: tuple[int, ...] | None) -> Expr:
 def accept(name: str, layouts: Layouts) -> None:
     """The operator ``name``, which is registered, takes layouts of its axes in any order."""
     row = op.OPERATORS[name]
-    written = RULES.get(name)
 
     def rule(call: Call, *args: Expr) -> Expr:
         if not layouts.permuted(call):
-            return written(call, *args) if written else call
+            return call
         orders = layouts.to_plain(call)
         for position, (arg, order) in enumerate(zip(args, orders, strict=True)):
             rank = tensor_type_of(arg).ndim
@@ -124,7 +124,7 @@ def accept(name: str, layouts: Layouts) -> None:
     compute.__doc__ = row.compute.__doc__
     compute.__module__ = row.compute.__module__
     op.OPERATORS[name] = dataclasses.replace(row, infer=infer, compute=compute, reference=reference)
-    RULES[name] = rule
+    LAYOUT_RULES[name] = rule
 
 
 def _accept_all(names: Sequence[str], layouts: Callable[[int], Layouts]) -> None:
@@ -155,5 +155,11 @@ _accept_all(
     [f"nn.{what}_{kind}_pool{{}}d" for what in ("adaptive", "global") for kind in ("avg", "max")],
     lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",)),
 )
+_QUANTIZED_ARGUMENTS = ("data_layout", "kernel_layout", None, None, None, None)
+for _name, _kernel in (
+    ("qnn.conv2d", conv.WEIGHT_LAYOUTS[2]),
+    ("qnn.conv2d_transpose", conv_transpose.WEIGHT_LAYOUTS[2]),
+):
+    accept(_name, Layouts({"data_layout": LAYOUTS[2], "kernel_layout": _kernel}, _QUANTIZED_ARGUMENTS))
 for _name in ("vision.roi_align", "vision.roi_pool"):
     accept(_name, Layouts({"layout": LAYOUTS[2]}, ("layout", None), None))

@@ -34,6 +34,9 @@ Rule: TypeAlias = Callable[..., Expr]
 RULES: dict[str, Rule] = {}
 """What each operator stands for: of a call and its arguments."""
 
+LAYOUT_RULES: dict[str, Rule] = {}
+"""Of operators that take layouts of any order: what a call of another layout is, a plain one itself."""
+
 
 def written_out(
     name: str,

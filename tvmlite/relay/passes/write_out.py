@@ -8,7 +8,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
-from tvmlite.relay.ops.written_out import QUANTIZED, RULES, fields_of
+from tvmlite.relay.ops.written_out import LAYOUT_RULES, QUANTIZED, RULES, fields_of
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 
@@ -23,12 +23,24 @@ def _written(node: Expr) -> Expr:
     match node:
         case TupleGetItem(Tuple(fields), index):
             return fields[index]
-        case Call(op=str(name)) if name in RULES and not name.startswith(QUANTIZED):
-            type_of(node)  # what is wrong with it is said of it, and not of what it becomes
-            variadic = op.get(name).num_inputs is None
-            made = RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
+        case Call(op=str()):
+            made = written(node)
             return node if made is node else _placed(made, node)
     return node
+
+
+def written(node: Call) -> Expr:
+    """What ``node`` stands for; itself if it stands for nothing else."""
+    name = str(node.op)
+    by_layout = name in LAYOUT_RULES and LAYOUT_RULES[name](node, *node.args)
+    if by_layout and by_layout is not node:
+        type_of(node)
+        return by_layout
+    if name not in RULES or name.startswith(QUANTIZED):
+        return node
+    type_of(node)  # what is wrong with it is said of it, and not of what it becomes
+    variadic = op.get(name).num_inputs is None
+    return RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
 
 
 def _placed(body: Expr, node: Call) -> Expr:

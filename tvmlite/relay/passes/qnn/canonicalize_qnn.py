@@ -15,6 +15,7 @@ from tvmlite.relay.ops.common import along_axis
 from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
 from tvmlite.relay.ops.written_out import QUANTIZED, RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.write_out import written
 
 
 @graph_pass
@@ -33,6 +34,8 @@ def _canonical(node: Expr) -> Expr:
         return _by_constants(node)
     if not (isinstance(node.op, str) and node.op.startswith(QUANTIZED) and node.op in RULES):
         return node
+    if (plain := written(node)) is not node:  # of another layout
+        return _placed(plain, node)
     tensor_type_of(node)  # what is wrong with it is said of it, and not of what it becomes
     return _placed(RULES[node.op](node, *node.args), node)
 
@@ -48,7 +51,7 @@ def _placed(body: Expr, node: Call) -> Expr:
             made = inner.map_children(finished)
             if isinstance(made, Call):
                 made = dataclasses.replace(made, span=node.span)
-                made = _by_constants(made) if made.op == "qnn.requantize" else made
+                made = _canonical(made)
             done[inner] = made
         return done[inner]
 
