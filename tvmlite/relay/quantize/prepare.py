@@ -26,6 +26,7 @@ from tvmlite.relay.passes.simplify.join_pieces import join_pieces
 from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.sink_transposes import sink_transposes
 from tvmlite.relay.passes.write_out import write_out
 
 NAMESPACE = "qnn."
@@ -46,7 +47,7 @@ def prepare(module: Module, attention: bool = False) -> Module:
             hint="give the float module; tvmlite.compile takes quantized ones as they are",
         )
     passes = [infer_types, write_out, dead_code, simplify_inference, fold_constant, canonicalize_ops]
-    passes += [simplify_expr, eliminate_common_subexpr, join_pieces]
+    passes += [sink_transposes, simplify_expr, eliminate_common_subexpr, join_pieces]
     passes += [recognize_norms, recognize_softmax, recognize_activations]
     passes += [] if attention else [recognize_attention]
     passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense, sink_reshapes]
