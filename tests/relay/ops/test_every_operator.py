@@ -176,7 +176,17 @@ COMPILED = {
         "like",
         "losses",
     ),
-    *("multibox", "pool_ranks", "proposal", "random", "search", "space_batch", "sparse", "statistics"),
+    *(
+        "multibox",
+        "pool_ranks",
+        "proposal",
+        "random",
+        "roi_pool",
+        "search",
+        "space_batch",
+        "sparse",
+        "statistics",
+    ),
     "upsampling",
 }
 """The families whose operators are compiled alone: written out, or loops of their own."""

@@ -41,7 +41,6 @@ TAILS: dict[str, Callable[[relay.Expr], relay.Expr]] = {
     "a whole constant": lambda y: relay.add(FULL, y),
     "a number": lambda y: relay.maximum(y, relay.const(0.5)),
     "itself": lambda y: relay.add(y, relay.nn.relu(y)),
-    "a softmax of the channels": lambda y: relay.nn.softmax(y),
     "padding": lambda y: relay.nn.pad(y, ((0, 0), (1, 2), (0, 3), (0, 1))),
     "joined channels": lambda y: relay.concatenate([y, relay.nn.relu(y)], axis=3),
     "a mean that keeps axes": lambda y: relay.mean(y, axis=(1, 2), keepdims=True),
@@ -89,6 +88,14 @@ def test_a_mean_that_leaves_axes_in_another_order_is_transposed() -> None:
 def test_what_another_tensor_would_have_to_be_transposed_for_stays() -> None:
     other = relay.var("other", shape=(2, 6, 5, 4))
     module = write_out(relay.Module.from_expr(relay.Function([X, other], relay.add(conv(X, 4), other))))
+
+    assert sink_transposes(module) is module
+
+
+def test_a_normalization_along_the_channels_stays_behind_the_transpose() -> None:
+    y = conv(X, 4)
+    moved = relay.subtract(y, relay.mean(y, axis=-1, keepdims=True))
+    module = write_out(relay.Module.from_expr(relay.Function([X], relay.nn.softmax(moved))))
 
     assert sink_transposes(module) is module
 

@@ -20,13 +20,13 @@ from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops import (  # noqa: F401
     conv,
     conv_transpose,
-    detection,
     pool,
     pool_ranks,
     pool_whole,
     qnn_products,
     resize,
     roi_align,
+    roi_pool,
 )
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import LAYOUTS

@@ -23,7 +23,9 @@ from tvmlite.relay.ops.written_out import LAYOUT_RULES
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
-ALONG_AXIS = ("nn.softmax", "nn.log_softmax")
+CHANNELS = 1
+"""The axis of channels of what convolutions give. A mean along it that keeps its axis begins a normalization,
+which is read along the last axis, where its elements are neighbours: there the transpose stays."""
 
 Axes = tuple[int, ...]
 
@@ -74,10 +76,6 @@ class _Pass:
             return self._concatenated(node)
         if first is None:
             return None
-        if node.op in ALONG_AXIS:
-            x, axes = first
-            made = _again(node, (x,), axis=axes[node["axis"] % len(axes)])
-            return self._transposed(made, axes, node)
         if node.op == "nn.pad":
             x, axes = first
             widths = tuple(node["pad_width"][axes.index(k)] for k in range(len(axes)))
@@ -118,6 +116,8 @@ class _Pass:
 
     def _reduced(self, node: Call, x: Expr, axes: Axes) -> Expr | None:
         over = tuple(axes[k] for k in reduced_axes(node, len(axes)))
+        if node["keepdims"] and CHANNELS in over:
+            return None
         made = _again(node, (x,), axis=tuple(sorted(over)), exclude=False)
         if node["keepdims"]:
             return self._transposed(made, axes, node)
