@@ -15,6 +15,7 @@ EXAMPLES = [
         for axis in (0, -1)
     ),
     ("scatter_elements", {"reduction": "mean"}, ["float32(4, 3)", PLACES, "float32(3, 3)"]),
+    ("scatter_elements", {"reduction": "mean"}, ["bfloat16(4, 3)", PLACES, "bfloat16(3, 3)"]),
     ("scatter_elements", {"reduction": "mean", "axis": 1}, ["int32(3, 3)", PLACES, "int32(3, 3)"]),
     (
         "sparse_to_dense",
@@ -57,6 +58,7 @@ EXAMPLES = [
             ("i...->...", ["int32(4, 3, 2)"]),
             ("...ij, ...jk -> ...ik", ["float32(2, n, 3, 4)", "float32(n, 4, 5)"]),
             ("bhqd,bkhd->bqhk", ["float32(2, 3, 4, 5)", "float32(2, 6, 3, 5)"]),
+            ("ij,jk->ik", ["bfloat16(3, 4)", "bfloat16(4, 2)"]),
             ("i,ij,j->", ["float64(3)", "float64(3, 4)", "float64(4)"]),
         )
     ),

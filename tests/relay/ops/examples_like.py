@@ -28,6 +28,7 @@ EXAMPLES = [
     ("collapse_sum_like", {}, ["int32(2, 3)", "int32(2, 3)"]),
     ("collapse_sum_like", {}, ["float16(5, n)", "float32(n)"]),
     ("collapse_sum_to", {"shape": (1, n)}, ["float32(7, 3, n)"]),
+    ("collapse_sum_to", {"shape": (1, 3)}, ["bfloat16(7, 2, 3)"]),
     ("collapse_sum_to", {"shape": ()}, ["float64(2, 3)"]),
     ("nn.batch_flatten", {}, ["float32(n, 3, 4)"]),
     ("nn.batch_flatten", {}, ["int8(3)"]),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.attributes import TEXT, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
@@ -49,7 +50,7 @@ def letters_of(call: Call, equation: str, ranks: Sequence[int]) -> tuple[list[st
 
 
 def _einsum_numpy(call: Call, *data: np.ndarray) -> np.ndarray:
-    wide = [one.astype(np.float64) if one.dtype.kind == "f" else one for one in data]
+    wide = [one.astype(np.float64) if dtypes.is_float(dtypes.check(one.dtype)) else one for one in data]
     return np.asarray(np.einsum(call["equation"].replace(" ", ""), *wide)).astype(data[0].dtype)
 
 

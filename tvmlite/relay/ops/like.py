@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.attributes import INTEGER, Attribute
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
@@ -163,7 +164,7 @@ def collapsed_numpy(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The gradient of broadcasting to the shape of ``data``."""
     ahead = data.ndim - len(shape)
     kept = [k + ahead for k, extent in enumerate(shape) if extent == 1]
-    wide = data.astype(np.float64) if data.dtype.kind == "f" else data
+    wide = data.astype(np.float64) if dtypes.is_float(dtypes.check(data.dtype)) else data
     summed = wide.sum(axis=tuple(range(ahead)) + tuple(kept), keepdims=True)
     return summed.reshape(shape).astype(data.dtype)
 

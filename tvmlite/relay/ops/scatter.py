@@ -43,7 +43,11 @@ def _halfway(old: e.Expr, new: e.Expr) -> e.Expr:
 
 def _halfway_numpy(old: Any, new: Any) -> Any:
     total = old + new
-    return total / np.array(2, total.dtype) if total.dtype.kind == "f" else np.trunc(total / 2)
+    return (
+        total / np.array(2, total.dtype)
+        if dtypes.is_float(dtypes.check(total.dtype))
+        else np.trunc(total / 2)
+    )
 
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {

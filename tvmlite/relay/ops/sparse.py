@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, normal_dim, same_dim, same_shape, show_shape
 from tvmlite.relay.ops import loops
@@ -77,7 +78,7 @@ def _dense_numpy(
     weight_indptr: np.ndarray,
 ) -> np.ndarray:
     rows = (len(weight_indptr) - 1) * _block(weight_data)[0]
-    work = np.float64 if data.dtype.kind == "f" else data.dtype
+    work = np.float64 if dtypes.is_float(dtypes.check(data.dtype)) else data.dtype
     matrix = np.zeros((rows, data.shape[1]), work)
     for row, column, value in _entries(weight_data, weight_indices, weight_indptr):
         matrix[row, column] += value
