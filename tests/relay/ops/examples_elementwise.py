@@ -67,3 +67,5 @@ EXAMPLES = [
     ("nn.prelu", {"axis": -1}, ["float64(2, n)", "float64(n)"]),
     ("nn.prelu", {"axis": 0}, ["float32(1, 4)", "float32(1)"]),
 ]
+
+EXAMPLES += [("log10", {}, [data]) for data in ("float32(3, n) in 0.01..99", "float16(7) in 0.1..9")]

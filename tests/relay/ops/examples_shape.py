@@ -22,6 +22,11 @@ EXAMPLES = [
     ("reshape", {"newshape": (1, 1)}, ["uint8()"]),
     ("reshape", {"newshape": (3, 0), "allowzero": True}, ["float32(0, 7)"]),
     ("reshape", {"newshape": (10, 7, 3)}, ["float32(3, 7, 10)"]),
+    *(
+        ("reshape", {"newshape": wanted}, ["float32(2, 3, 4)"])
+        for wanted in ((2, -2), (-2, 1, 1), (-3, 4), (0, -3), (-3, -2), (-4, 1, 2, -2), (2, -4, -1, 3, -2))
+    ),
+    ("reshape", {"newshape": (-4, -1, 2, -3)}, ["int32(6, n, 4)"]),
     ("expand_dims", {"axis": 1}, ["float32(2, n)"]),
     ("expand_dims", {"axis": -1, "num_newaxis": 2}, ["int8(3)"]),
     ("expand_dims", {"axis": 0}, ["float64()"]),

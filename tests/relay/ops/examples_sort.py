@@ -12,6 +12,7 @@ OUTSIDE = np.array([[0, 4, -5], [9, -1, -6]], np.int64)
 _DATA = (EDGES, "float32(3, 8)", "int32(n, 5) in 0..4", "uint8(2, 1)", "bool(7)", "float16(3, 6)")
 
 EXAMPLES = [
+    ("topk", {"k": -1, "axis": 0}, ["float32(n, 3)"]),
     *(
         (name, {"is_ascend": up}, [data])
         for name in ("sort", "argsort")

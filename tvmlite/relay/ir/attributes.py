@@ -243,6 +243,7 @@ QUANTITY = Kind("a number or a dimension", is_quantity)
 BOOL = Kind("True or False", is_bool, _as_bool)
 TEXT = Kind("a text", is_text, _as_text)
 DTYPE = Kind("the name of a dtype", is_dtype, _as_dtype)
+QUANTITIES = Kind("a tuple of numbers", _several(is_quantity), _as_several)
 WIDTHS = Kind("a tuple of pairs of integers and dimensions", _several(_several(is_dimension)))
 
 _BY_NAME: Mapping[str, Kind] = {
@@ -265,8 +266,7 @@ _BY_NAME: Mapping[str, Kind] = {
     **dict.fromkeys(("dtype", "out_dtype"), DTYPE),
     "pad_width": WIDTHS,
     "conditions": Kind("a tuple of conditions on dimensions", _several(is_condition)),
-    "scales": Kind("a tuple of numbers", _several(is_quantity), _as_several),
-    "roi": Kind("a tuple of numbers", _several(is_quantity), _as_several),
+    **dict.fromkeys(("scales", "roi"), QUANTITIES),
     "activations": Kind("a tuple of (name, alpha, beta)", _several(is_activation)),
 }
 

@@ -132,6 +132,16 @@ for _name, _row in {
         e.TruncMod,
         _by_kind(common.truncating_mod, np.fmod),
     ),
+    "trunc_divide": (
+        "``lhs / rhs`` rounded towards 0; of integers by 0 it is 0.",
+        _by_kind(e.TruncDiv, lambda a, b: intrinsic("trunc", e.Div(a, b))),
+        _by_kind(common.truncating_divide, lambda a, b: np.trunc(np.divide(a, b))),
+    ),
+    "trunc_mod": (
+        "The remainder of ``trunc_divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
+        e.TruncMod,
+        _by_kind(common.truncating_mod, np.fmod),
+    ),
     "floor_mod": (
         "The remainder of ``floor_divide``, with the sign of ``rhs``; of integers by 0 it is 0.",
         _by_kind(e.FloorMod, _float_floor_mod),

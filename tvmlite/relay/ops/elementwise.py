@@ -87,6 +87,14 @@ for _name, _row in {
     _register_function(_name, *_row, wanted=NUMBERS, rounding=Rounding.STEPS)
 
 
+@elemwise("log10", infer=data_type(FLOAT), reference=quietly(np.log10))
+def log10(call: Call, i: Indices, data: Tensor) -> e.Expr:
+    """The logarithm of each element to the base 10."""
+    wide = "float64" if data.dtype == "float64" else "float32"
+    found = e.Call("log", (e.cast(wide, data[i]),), wide) * e.const(1 / math.log(10), wide)
+    return e.cast(data.dtype, found)
+
+
 def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
     """A question about floats; ``of_ints`` is its answer for everything else."""
 

@@ -64,7 +64,7 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={
         "pad_width": REQUIRED,
         "pad_value": 0.0,
-        "pad_mode": choice("constant", "edge", "reflect", "wrap"),
+        "pad_mode": choice("constant", "edge", "reflect", "wrap", "symmetric"),
     },
     open_attrs=("pad_width", "pad_value"),
 )
@@ -72,7 +72,7 @@ def pad(call: Call, data: Tensor) -> Tensor:
     """``data`` with ``pad_width``, a (before, after) an axis, more elements; negative widths crop.
 
     ``pad_mode`` says which: "constant" ``pad_value``, "edge" the nearest, "reflect" a mirror image about the
-    edge element, "wrap" the data from its other end.
+    edge element, "symmetric" one that repeats it, "wrap" the data from its other end.
     """
     widths = _widths(call, data.shape)
     shape = _padded_shape(call, data.shape)
@@ -120,6 +120,9 @@ def _source(mode: str, index: e.Expr, extent: Dim, before: Dim, after: Dim) -> e
         return clamp(position, extent)
     if mode == "wrap":
         return position % extent
+    if mode == "symmetric":
+        phase = position % (2 * extent)
+        return e.Min(*e.match(phase, 2 * extent - 1 - phase))
     period = 2 * (extent - 1)
     phase = position % period
     return e.Min(*e.match(phase, period - phase))

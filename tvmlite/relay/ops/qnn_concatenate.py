@@ -14,7 +14,7 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import expect, fault
 from tvmlite.relay.ops.qnn_parameters import BYTES, argument_of, check_scale, check_zero_point
 from tvmlite.relay.ops.qnn_requantize import requantized_numpy
-from tvmlite.relay.ops.qnn_written_out import fields_of, requantized, written_out
+from tvmlite.relay.ops.written_out import fields_of, requantized, written_out
 
 Types = Sequence[TensorType]
 Arrays = Sequence[np.ndarray]

@@ -17,7 +17,7 @@ from tvmlite.relay.ops.common import axis_of, expect, fault, one_dtype, truncati
 from tvmlite.relay.ops.elementwise import erf_numpy
 from tvmlite.relay.ops.qnn_parameters import BYTES, check_one_in_one_out, check_scale, check_zero_point
 from tvmlite.relay.ops.qnn_requantize import fixed_point_numpy, multiplier_and_shift, requantized_numpy
-from tvmlite.relay.ops.qnn_written_out import (
+from tvmlite.relay.ops.written_out import (
     binary,
     cast,
     minus,

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import conv, conv_transpose, windows
 from tvmlite.relay.ops.common import along_axis, expect, fault
 from tvmlite.relay.ops.qnn_parameters import BYTES, check_scale, check_zero_point
-from tvmlite.relay.ops.qnn_written_out import along, binary, cast, minus, number, reshaped, written_out
+from tvmlite.relay.ops.written_out import along, binary, cast, minus, number, reshaped, written_out
 
 WEIGHT_NAMES = ("data", "kernel", "input_zero_point", "kernel_zero_point", "input_scale", "kernel_scale")
 

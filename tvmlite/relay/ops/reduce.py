@@ -47,7 +47,7 @@ def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
     if call["axis"] is None or call["axis"] == ():
         return tuple(range(rank))
     axes = axes_of(call, call["axis"], rank)
-    return tuple(k for k in range(rank) if k not in axes) if call["exclude"] else axes
+    return tuple(k for k in range(rank) if k not in axes) if call.get("exclude") else axes
 
 
 def reduced_shape(call: Call, shape: Shape) -> Shape:

@@ -27,16 +27,20 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
-    """``wanted`` with its codes replaced: 0 copies the extent of ``shape`` there, one -1 takes what is left.
+    """``wanted`` with its codes replaced, as in TVM.
+
+    0 copies the extent of ``shape`` there, one -1 takes what is left, -2 copies all extents that follow, -3
+    is the product of the next two, and -4 splits the next one in the two numbers that stand behind it, of
+    which one may be -1.
 
     With the attribute ``allowzero``, 0 is an extent of zero.
     """
+    if any(map(_is_code, wanted)):
+        return resolve_shape(call, shape, _expanded(call, shape, wanted))
     found: list[Dim] = []
     for position, extent in enumerate(wanted):
         if not isinstance(extent, int):
             found.append(normal_dim(extent))
-        elif extent < -1:
-            raise fault(call, f"newshape is {show_shape(wanted)}: {extent} is no extent and no code (0, -1)")
         elif extent == 0 and not call.get("allowzero"):
             if position >= len(shape):
                 raise fault(
@@ -57,6 +61,66 @@ def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
             f"data is {show_shape(shape)}, newshape is {show_shape(wanted)}, expected as many elements",
         )
     return tuple(found)
+
+
+def _is_code(extent: Any) -> bool:
+    return isinstance(extent, int) and extent < -1
+
+
+def has_codes(call: Call) -> bool:
+    """Whether a reshape's shape has codes but 0 and -1: ``passes/write_out`` resolves them."""
+    return any(map(_is_code, call["newshape"]))
+
+
+def _expanded(call: Call, shape: Shape, wanted: Sequence[Any]) -> list[Any]:
+    """``wanted`` without the codes -2, -3 and -4."""
+    found: list[Any] = []
+    rest, codes = list(shape), list(wanted)
+
+    def next_extent() -> Dim:
+        if not rest:
+            raise fault(
+                call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no axis for each code"
+            )
+        return rest.pop(0)
+
+    while codes:
+        code = codes.pop(0)
+        if not isinstance(code, int) or code >= -1:
+            if isinstance(code, int) and code == 0:
+                found.append(next_extent())
+            else:
+                found.append(code)
+                rest = rest[1:]
+        elif code == -2:
+            found, rest = [*found, *rest], []
+        elif code == -3:
+            found.append(normal_dim(next_extent() * next_extent()))
+        elif code == -4:
+            found += _split_in_two(call, next_extent(), codes[:2], wanted)
+            codes = codes[2:]
+        else:
+            raise fault(
+                call,
+                f"newshape is {show_shape(wanted)}: {code} is no extent and no code (0, -1, -2, -3, -4)",
+            )
+    return found
+
+
+def _split_in_two(call: Call, extent: Dim, parts: list[Any], wanted: Sequence[Any]) -> list[Any]:
+    """What the code -4 makes of ``extent``."""
+    unknown = [k for k, part in enumerate(parts) if isinstance(part, int) and part == -1]
+    if len(parts) != 2 or len(unknown) > 1:
+        raise fault(call, f"newshape is {show_shape(wanted)}: two numbers follow -4, of which one may be -1")
+    if unknown:
+        other = parts[1 - unknown[0]]
+        parts[unknown[0]] = normal_dim(extent // other)
+    if not same_dim(normal_dim(parts[0] * parts[1]), extent):
+        raise fault(
+            call,
+            f"newshape is {show_shape(wanted)}: -4 splits {extent}, expected numbers whose product it is",
+        )
+    return parts
 
 
 def _quotient(call: Call, shape: Shape, rest: Sequence[Dim], wanted: Sequence[Any]) -> Dim:
@@ -175,15 +239,42 @@ def _reshape_type(call: Call, data: TensorType) -> TensorType:
 
 def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     wanted = call["newshape"]
-    if not call["allowzero"]:
+    if min(wanted, default=0) < -1:
+        wanted = _codes_numpy(data.shape, list(wanted))
+    elif not call["allowzero"]:
         wanted = tuple(data.shape[k] if extent == 0 else extent for k, extent in enumerate(wanted))
     return data.reshape(wanted)
+
+
+def _codes_numpy(shape: tuple[int, ...], codes: list[int]) -> list[int]:
+    """The extents that TVM's codes stand for, the one of -1 last."""
+    found: list[int] = []
+    at = 0
+    while codes:
+        code = codes.pop(0)
+        if code == -2:
+            found.extend(shape[at:])
+            at = len(shape)
+        elif code == -3:
+            found.append(shape[at] * shape[at + 1])
+            at += 2
+        elif code == -4:
+            first, second = codes.pop(0), codes.pop(0)
+            first = shape[at] // second if first == -1 else first
+            found.extend((first, shape[at] // first))
+            at += 1
+        else:
+            found.append(shape[at] if code == 0 else code)
+            at += 1
+    return found
 
 
 def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Attrs:
     """``attrs`` of a reshape of ``shape`` whose zeros are extents: written as a number, 0 copies the extent
     there, but an expression that comes to 0 does not."""
     newshape = list(attrs["newshape"])
+    if has_codes(call):
+        return canonical(attrs | {"newshape": resolve_shape(call, shape, newshape), "allowzero": True})
     for k, given in enumerate(call["newshape"]):
         if isinstance(given, int) and given == 0 and not call["allowzero"]:
             newshape[k] = shape[k]
@@ -200,5 +291,5 @@ def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Att
     evaluated=_evaluated,
 )
 def reshape(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The elements, in row-major order, in the shape ``newshape``; 0 and -1 are codes (``resolve_shape``)."""
+    """The elements, in row-major order, in the shape ``newshape``; it may have codes (``resolve_shape``)."""
     return data[reshaped_indices(data.shape, resolve_shape(call, data.shape, call["newshape"]), i)]

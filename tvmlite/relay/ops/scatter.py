@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
@@ -33,18 +34,37 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
+
+def _halfway(old: e.Expr, new: e.Expr) -> e.Expr:
+    total = old + new
+    two = e.const(2, total.dtype)
+    return e.Div(total, two) if dtypes.is_float(total.dtype) else e.TruncDiv(total, two)
+
+
+def _halfway_numpy(old: Any, new: Any) -> Any:
+    total = old + new
+    return (
+        total / np.array(2, total.dtype)
+        if dtypes.is_float(dtypes.check(total.dtype))
+        else np.trunc(total / 2)
+    )
+
+
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "update": (lambda old, new: new, None),
     "add": (lambda old, new: old + new, np.add),
     "mul": (lambda old, new: old * new, np.multiply),
     "min": (e.Min, np.minimum),
     "max": (e.Max, np.maximum),
+    "mean": (_halfway, None),
 }
-"""How an update combines with what is there: in te, and as a numpy ufunc."""
+"""How an update combines with what is there: in te, and as a numpy ufunc, where there is one.
+
+"mean" is TVM's: of repeated indices each update is averaged with what the one before has left."""
 
 
 def _check_mode(call: Call, attribute: str, dtype: str) -> None:
-    if dtype == "bool" and call[attribute] in ("add", "mul"):
+    if dtype == "bool" and call[attribute] in ("add", "mul", "mean"):
         raise fault(call, f"{attribute} is {call[attribute]!r}, data is bool, expected numbers")
 
 
@@ -61,7 +81,8 @@ def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], u
     with np.errstate(all="ignore"):
         if COMBINE[mode][1] is None:
             for k, place in enumerate(zip(*places, strict=True)):
-                result[place] = values[k]
+                new = values[k]
+                result[place] = _halfway_numpy(result[place], new) if mode == "mean" else new
         else:
             COMBINE[mode][1].at(result, places, values)
 

@@ -178,6 +178,8 @@ def argsort(call: Call, data: Tensor) -> Tensor:
 
 def _topk_shape(call: Call, shape: Shape) -> Shape:
     axis, k = axis_of(call, call["axis"], len(shape)), normal_dim(call["k"])
+    if isinstance(k, int) and k == -1:
+        return shape
     fits = k <= shape[axis]
     if not (fits if isinstance(fits, bool) else k is shape[axis] or arith.Analyzer().prove(fits)):
         raise fault(call, f"k is {k}, the data's extent is {shape[axis]}, expected k to be at most that")
@@ -191,8 +193,8 @@ def _topk_type(call: Call, data: TensorType) -> Type:
 
 
 def _topk_numpy(call: Call, data: np.ndarray) -> Any:
-    axis = call["axis"]
-    order = np.take(_order_numpy(data, axis, call["is_ascend"]), range(call["k"]), axis)
+    axis, k = call["axis"], call["k"] if call["k"] >= 0 else data.shape[call["axis"]]
+    order = np.take(_order_numpy(data, axis, call["is_ascend"]), range(k), axis)
     values, indices = np.take_along_axis(data, order, axis), order.astype(dtypes.numpy_of(call["dtype"]))
     return {"both": (values, indices), "values": values, "indices": indices}[call["ret_type"]]
 
@@ -202,7 +204,7 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     infer=_topk_type,
     reference=_topk_numpy,
     attrs={
-        "k": at_least(0, 1),
+        "k": at_least(-1, 1),
         "axis": -1,
         "ret_type": choice("both", "values", "indices"),
         "is_ascend": False,
@@ -211,7 +213,8 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:
-    """The first ``k`` of each row along ``axis`` in descending order (ascending if asked), and their indices.
+    """The first ``k`` of each row along ``axis`` in descending order (ascending if asked), and their indices;
+    all of them if ``k`` is -1.
 
     ``ret_type`` says which of the two is given; of equals the one of the least index comes first.
     """

@@ -4,13 +4,13 @@
 level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel, but those
-        of TVM for quantized tensors, which are written out
+        that are other operators, as many of TVM's for quantized tensors are, which are written out
 1       training leftovers are decomposed, constants folded, operators fused into groups
 2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
         layers of its slices; unit axes are dropped behind the tails of convolutions;
         normalisations, softmax, activations and attention are recognised where they are written out;
-        scales move into weights; reshapes are views; groups that differ in numbers only are one kernel;
-        results take the places of operands that nothing reads any more
+        scales move into weights; reshapes are views, and transposes of layouts cancel; groups that differ in
+        numbers only are one kernel; results take the places of operands that nothing reads any more
 3       transposed convolutions become convolutions of all their phases, channels of convolution networks
         are put in blocks, constant weights laid out for the target (the default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
@@ -63,7 +63,9 @@ from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.sink_transposes import sink_transposes
 from tvmlite.relay.passes.target_passes import Options, Stage
+from tvmlite.relay.passes.write_out import write_out
 from tvmlite.relay.quantize.annotate import quantize_annotate
 from tvmlite.relay.quantize.realize import quantize_realize
 
@@ -104,11 +106,11 @@ def pipeline(
             return []
         return target_passes.passes_of(Options(target, precision, error_bound, decisions), *stages)
 
-    passes: list[Pass] = [infer_types, canonicalize_qnn, dead_code]
+    passes: list[Pass] = [infer_types, write_out, canonicalize_qnn, dead_code]
     if opt_level >= 1:
         passes += [simplify_inference, simplify_loops, *for_target(2, Stage.ELEMENT_TYPES), fold_constant]
     if opt_level >= 2:
-        passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
+        passes += [canonicalize_ops, sink_transposes, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations]
         passes += [with_options(recognize_attention, decisions)]
         passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense]
@@ -165,6 +167,8 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         simplify_inference,
         simplify_loops,
         sink_reshapes,
+        sink_transposes,
         to_mixed_precision(),
+        write_out,
     ]
     return {one.__name__: one for one in [*passes, *target_passes.alone(target)]}

@@ -26,6 +26,8 @@ from tvmlite.relay.passes.simplify.join_pieces import join_pieces
 from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.sink_transposes import sink_transposes
+from tvmlite.relay.passes.write_out import write_out
 
 NAMESPACE = "qnn."
 """Of the operators that only quantized modules have."""
@@ -44,8 +46,8 @@ def prepare(module: Module, attention: bool = False) -> Module:
             node.span,
             hint="give the float module; tvmlite.compile takes quantized ones as they are",
         )
-    passes = [infer_types, dead_code, simplify_inference, fold_constant, canonicalize_ops, simplify_expr]
-    passes += [eliminate_common_subexpr, join_pieces]
+    passes = [infer_types, write_out, dead_code, simplify_inference, fold_constant, canonicalize_ops]
+    passes += [sink_transposes, simplify_expr, eliminate_common_subexpr, join_pieces]
     passes += [recognize_norms, recognize_softmax, recognize_activations]
     passes += [] if attention else [recognize_attention]
     passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense, sink_reshapes]

@@ -81,3 +81,17 @@ def test_scales_that_are_computed_leave_the_requantization() -> None:
     module = relay.parse(text)
 
     assert canonicalize_qnn(module) is module
+
+
+def test_a_convolution_of_another_layout_is_written_out_too() -> None:
+    data = relay.var("x", shape=(1, 5, 5, 3), dtype="uint8")
+    weight = relay.const(np.arange(24, dtype=np.int8).reshape(2, 2, 3, 2))
+    zeros = relay.const(3), relay.const(0), relay.const(0.5), relay.const(0.25)
+    call = relay.qnn.conv2d(data, weight, *zeros, data_layout="NHWC", kernel_layout="HWIO")
+    module = relay.Module.from_expr(call)
+    value = np.random.default_rng(0).integers(0, 255, (1, 5, 5, 3)).astype(np.uint8)
+
+    after = canonicalize_qnn(module)
+
+    assert "qnn" not in str(after)
+    np.testing.assert_array_equal(interpret(after, [value]), interpret(module, [value]))

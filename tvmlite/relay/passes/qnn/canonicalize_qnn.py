@@ -13,8 +13,9 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
 from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
-from tvmlite.relay.ops.qnn_written_out import RULES, binary, cast, minus, saturated
+from tvmlite.relay.ops.written_out import QUANTIZED, RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.write_out import written
 
 
 @graph_pass
@@ -31,11 +32,12 @@ def _canonical(node: Expr) -> Expr:
         return node
     if node.op == "qnn.requantize":
         return _by_constants(node)
-    rule = RULES.get(node.op) if isinstance(node.op, str) else None
-    if rule is None:
+    if not (isinstance(node.op, str) and node.op.startswith(QUANTIZED) and node.op in RULES):
         return node
+    if (plain := written(node)) is not node:  # of another layout
+        return _placed(plain, node)
     tensor_type_of(node)  # what is wrong with it is said of it, and not of what it becomes
-    return _placed(rule(node, *node.args), node)
+    return _placed(RULES[node.op](node, *node.args), node)
 
 
 def _placed(body: Expr, node: Call) -> Expr:
@@ -49,7 +51,7 @@ def _placed(body: Expr, node: Call) -> Expr:
             made = inner.map_children(finished)
             if isinstance(made, Call):
                 made = dataclasses.replace(made, span=node.span)
-                made = _by_constants(made) if made.op == "qnn.requantize" else made
+                made = _canonical(made)
             done[inner] = made
         return done[inner]
 

@@ -1,7 +1,9 @@
-"""Quantized operators that are other operators: each is its rule, from a call to what it stands for.
+"""Operators that are other operators: each is its rule, from a call to what it stands for.
 
-``passes/qnn/canonicalize_qnn`` replaces calls by what their rules give, at every level. Where a call is
-compiled alone, its compute is what the rule gives, too.
+``passes/write_out`` replaces calls by what their rules give, at every level, and
+``passes/qnn/canonicalize_qnn`` those of quantized operators: so all that passes and techniques know of the
+operators in a rule holds of what it writes out. Where a call is compiled alone, its compute is what the rule
+gives, too.
 """
 
 from __future__ import annotations
@@ -14,58 +16,94 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
-from tvmlite.relay.ir.types import TensorType, TupleType
+from tvmlite.relay.ir.types import TensorType, TupleType, Type
+from tvmlite.relay.ops.reshape import has_codes
 from tvmlite.te import expr as e
+
+QUANTIZED = "qnn."
+"""How the names of quantized operators begin, whose rules ``canonicalize_qnn`` applies."""
 
 Rule: TypeAlias = Callable[..., Expr]
 
 RULES: dict[str, Rule] = {}
 """What each operator stands for: of a call and its arguments."""
 
+LAYOUT_RULES: dict[str, Rule] = {}
+"""Of operators that take layouts of any order: what a call of another layout is, a plain one itself."""
+
 
 def written_out(
     name: str,
     *,
-    infer: Callable[..., TensorType],
     reference: Callable[..., Any],
+    infer: Callable[..., Type] | None = None,
     attrs: Mapping[str, Any] | None = None,
     parameters: Sequence[str] = (),
     tuples: tuple[str, ...] = (),
+    rounding: Rounding | None = None,
+    **columns: Any,
 ) -> Callable[[Rule], Rule]:
-    """Register the decorated rule as the operator ``name``."""
+    """Register the decorated rule as the operator ``name``.
+
+    Without ``infer``, the type is that of what the rule gives, and what is wrong with a call is what the rule
+    finds, or what is wrong with that. A rule of ``*arguments`` makes a variadic operator.
+    """
 
     def register(rule: Rule) -> Rule:
-        def compute(call: Call, *tensors: te.Tensor) -> te.Tensor:
-            return _computed(rule, call, tensors)
+        def compute(call: Call, *tensors: Any) -> Any:
+            return computed(rule, call, tensors)
 
         compute.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
         compute.__doc__ = rule.__doc__
         compute.__module__ = rule.__module__
-        columns = {"attrs": attrs, "parameters": parameters, "rounding": Rounding.STEPS}
-        operator(name, infer=infer, reference=reference, tuples=tuples, **columns)(compute)  # type: ignore[arg-type]
+        steps = rounding or (Rounding.STEPS if name.startswith(QUANTIZED) else Rounding.MANY)
+        more = {"attrs": attrs, "parameters": parameters, "rounding": steps, **columns}
+        operator(name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more)(compute)
         RULES[name] = rule
         return rule
 
     return register
 
 
-def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor:
+def inferred(rule: Rule) -> Callable[..., Type]:
+    """The type relation of ``rule``: the type of what it gives; errors are those of the call."""
+
+    def infer(call: Call, *types: Any) -> Type:
+        try:
+            return type_of(rule(call, *map(_variable, types)))
+        except TypeInferError as error:
+            own = error.message.startswith(f"{call.op}: ")
+            raise TypeInferError(error.message if own else f"{call.op}: {error.message}", call.span) from None
+
+    return infer
+
+
+def _variable(type_: Any) -> Expr:
+    if isinstance(type_, tuple):
+        return Tuple(tuple(map(_variable, type_)))
+    return Var("x", TensorType(type_.shape, type_.dtype))
+
+
+def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
     """The stages of what ``rule`` makes of ``call``."""
     done: dict[Expr, Any] = {}
 
     def argument(given: te.Tensor | Sequence[te.Tensor]) -> Expr:
         if not isinstance(given, te.Tensor):
             return Tuple(tuple(map(argument, given)))
-        made = Var(f"x{len(done)}", TensorType(given.shape, given.dtype))
+        made = _variable(given)
         done[made] = given
         return made
 
-    body = rule(call, *map(argument, tensors))
+    arguments = [argument(one) for one in tensors]
+    given = set(done.values())
+    body = rule(call, *arguments)
     for node in postorder(body):
         assert isinstance(node, Expr)
         if node in done:
@@ -75,12 +113,21 @@ def _computed(rule: Rule, call: Call, tensors: Sequence[te.Tensor]) -> te.Tensor
             done[node] = te.compute((), _scalar(node), name="constant")
         elif isinstance(node, Tuple):
             done[node] = [done[one] for one in node.fields]
+        elif isinstance(node, TupleGetItem):
+            done[node] = done[node.value][node.index]
         else:
             assert isinstance(node, Call)
             row = op.get(str(node.op))
-            given = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
-            done[node] = row.compute(node, *given)
-    return done[body]
+            read = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
+            done[node] = row.compute(node, *read)
+    made = done[body] if isinstance(done[body], list) else [done[body]]
+    results = [_own(one) if one in given or len(one.op.outputs) > 1 else one for one in made]
+    return results if isinstance(done[body], list) else results[0]
+
+
+def _own(data: te.Tensor) -> te.Tensor:
+    """A copy: what is not a stage's only result, as an argument is not, is no result of a call."""
+    return te.compute(data.shape, lambda *i: data[i], name="copy", tag="elemwise")
 
 
 def _scalar(node: Constant) -> Callable[[], e.Expr]:
@@ -149,3 +196,13 @@ def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:
 def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32", axis: int = -1) -> Expr:
     """``qnn.requantize`` with TVM's defaults."""
     return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)
+
+
+def _without_codes(call: Call, data: Expr) -> Expr:
+    """A reshape by extents, 0 and -1 alone."""
+    if not has_codes(call):
+        return call
+    return make("reshape", data, newshape=tensor_type_of(call).shape, allowzero=True)
+
+
+RULES["reshape"] = _without_codes

@@ -1,0 +1,84 @@
+"""Operators that are other operators are written out before all else, and mean what they meant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ops.written_out import RULES
+from tvmlite.relay.passes.write_out import write_out
+
+
+def operators_of(module: relay.Module) -> list[str]:
+    return [str(one.op) for one in postorder(module.main.body) if isinstance(one, relay.Call)]
+
+
+def test_what_has_a_rule_becomes_what_it_stands_for() -> None:
+    x = relay.var("x", shape=("n", 3))
+    module = relay.Module.from_expr(relay.add(relay.zeros_like(x), x))
+
+    after = write_out(module)
+
+    assert operators_of(after) == ["zeros", "add"]
+    span = module.main.body.args[0].span
+    assert [one.span for one in postorder(after.main.body) if getattr(one, "op", "") == "zeros"] == [span]
+
+
+def test_a_module_without_such_operators_is_the_same_object() -> None:
+    data, weight = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    module = relay.Module.from_expr(relay.nn.conv2d(data, weight))
+
+    assert write_out(module) is module
+
+
+def test_a_convolution_of_another_layout_is_the_plain_one_between_transposes() -> None:
+    data, weight = relay.var("x", shape=(1, 8, 8, 3)), relay.var("w", shape=(3, 3, 3, 4))
+    call = relay.nn.conv2d(data, weight, data_layout="NHWC", kernel_layout="HWIO")
+
+    after = write_out(relay.Module.from_expr(call))
+
+    assert operators_of(after) == ["transpose", "transpose", "nn.conv2d", "transpose"]
+    assert str(relay.type_of(after.main.body)) == str(relay.type_of(call))
+
+
+def test_the_wrong_number_of_axes_is_said_of_the_call() -> None:
+    call = relay.make("nn.max_pool2d", relay.var("x", shape=(1, 8, 3)), layout="NHWC")
+
+    with pytest.raises(TypeError, match=r"^nn.max_pool2d: data has 3 axes, expected 4, as its layout has"):
+        relay.type_of(call)
+
+
+def test_a_field_of_several_results_is_that_result() -> None:
+    x = relay.var("x", shape=(4, 6))
+    moments = relay.make("mean_variance", x, axis=(1,))
+    module = relay.Module.from_expr(relay.TupleGetItem(moments, 1))
+    value = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
+
+    after = write_out(module)
+
+    assert not [one for one in postorder(after.main.body) if isinstance(one, relay.TupleGetItem)]
+    np.testing.assert_allclose(interpret(after.main, [value]), value.var(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("level", [0, 3])
+def test_a_model_of_them_compiles_for_each_target_and_level(target: str, level: int) -> None:
+    x, w = relay.var("x", shape=("n", 6, 5, 3)), relay.var("w", shape=(3, 3, 3, 4))
+    made = relay.nn.conv2d(x, w, padding=1, data_layout="NHWC", kernel_layout="HWIO")
+    made = relay.nn.max_pool2d(relay.nn.relu(made), (2, 2), (2, 2), layout="NHWC")
+    made = relay.nn.batch_flatten(relay.add(made, relay.ones_like(made)))
+    module = relay.Module.from_expr(relay.Function([x, w], made))
+    rng = np.random.default_rng(1)
+    values = [rng.standard_normal(s).astype(np.float32) for s in ((2, 6, 5, 3), (3, 3, 3, 4))]
+
+    lib = tvmlite.compile(module, target=target, opt_level=level)
+
+    np.testing.assert_allclose(lib(*values), interpret(module, values), rtol=1e-4, atol=1e-5)
+
+
+def test_nothing_that_has_a_rule_is_left() -> None:
+    assert {"zeros_like", "nn.batch_flatten", "nn.upsampling", "einsum", "variance"} <= set(RULES)

@@ -1,0 +1,165 @@
+"""Convolutions, poolings and resizes of data in layouts with other orders of axes: ``NHWC``, ``HWIO``.
+
+Each is its channels-first form between transposes, which go where they cancel (``passes/write_out``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Expr
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType, Type
+from tvmlite.relay.ops import (  # noqa: F401
+    conv,
+    conv_transpose,
+    pool,
+    pool_ranks,
+    pool_whole,
+    qnn_products,
+    resize,
+    roi_align,
+    roi_pool,
+)
+from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.windows import LAYOUTS
+from tvmlite.relay.ops.written_out import LAYOUT_RULES, computed, inferred
+
+
+@dataclasses.dataclass(frozen=True)
+class Layouts:
+    """The attributes of an operator that are layouts, with the ones its formula is of.
+
+    ``arguments`` are those of its arguments, in order, None for one without; ``result`` that of its result,
+    which is the data's unless given.
+    """
+
+    plain: Mapping[str, str]
+    arguments: tuple[str | None, ...]
+    result: str | None = "out_layout"
+
+    def permuted(self, call: Call) -> bool:
+        """Whether ``call`` has the axes of a layout in another order."""
+        known = [(call[key], plain) for key, plain in self.plain.items()]
+        out = call[self.result] if self.result else ""
+        if out:
+            known.append((out, next(iter(self.plain.values()))))
+        return any(given != plain for given, plain in known) and all(
+            isinstance(given, str) and sorted(given) == sorted(plain) for given, plain in known
+        )
+
+    def to_plain(self, call: Call) -> list[tuple[int, ...] | None]:
+        """Of each argument, the axes that make it plain; None where it is."""
+        return [None if key is None else _axes(call[key], self.plain[key]) for key in self.arguments]
+
+    def from_plain(self, call: Call) -> tuple[int, ...] | None:
+        """The axes that give the plain result the layout that is asked."""
+        first = next(iter(self.plain))
+        wanted = (call[self.result] if self.result else "") or call[first]
+        return _axes(self.plain[first], wanted)
+
+    def plain_attrs(self, call: Call) -> dict[str, Any]:
+        """The attributes of the channels-first call."""
+        more: dict[str, Any] = dict(self.plain)
+        return {**dict(call.attrs), **more, **({self.result: ""} if self.result else {})}
+
+
+def _axes(given: str, wanted: str) -> tuple[int, ...] | None:
+    return None if given == wanted else tuple(given.index(axis) for axis in wanted)
+
+
+def _moved(value: Expr, axes: tuple[int, ...] | None) -> Expr:
+    return value if axes is None else make("transpose", value, axes=axes)
+
+
+def accept(name: str, layouts: Layouts) -> None:
+    """The operator ``name``, which is registered, takes layouts of its axes in any order."""
+    row = op.OPERATORS[name]
+
+    def rule(call: Call, *args: Expr) -> Expr:
+        if not layouts.permuted(call):
+            return call
+        orders = layouts.to_plain(call)
+        for position, (arg, order) in enumerate(zip(args, orders, strict=True)):
+            rank = tensor_type_of(arg).ndim
+            if order is not None and rank != len(order):
+                what = row.argument_names[position]
+                raise fault(call, f"{what} has {rank} axes, expected {len(order)}, as its layout has")
+        plain = [_moved(arg, order) for arg, order in zip(args, orders, strict=True)]
+        return _moved(make(name, *plain, **layouts.plain_attrs(call)), layouts.from_plain(call))
+
+    by_rule = inferred(rule)
+
+    def infer(call: Call, *types: TensorType) -> Type:
+        if not layouts.permuted(call):
+            return row.infer(call, *types)
+        try:
+            return by_rule(call, *types)
+        except TypeInferError as error:
+            if "its layout" in error.message:
+                raise
+            axes = ", ".join(layouts.plain.values())
+            raise TypeInferError(f"{error.message} (of axes in the order {axes})", call.span) from None
+
+    def compute(call: Call, *tensors: Any) -> Any:
+        return computed(rule, call, tensors) if layouts.permuted(call) else row.compute(call, *tensors)
+
+    def reference(call: Call, *arrays: np.ndarray) -> np.ndarray:
+        if not layouts.permuted(call):
+            return row.reference(call, *arrays)
+        orders = layouts.to_plain(call)
+        plain = [a if o is None else np.transpose(a, o) for a, o in zip(arrays, orders, strict=True)]
+        attrs = tuple(sorted(layouts.plain_attrs(call).items()))
+        made = row.reference(dataclasses.replace(call, attrs=attrs), *plain)
+        order = layouts.from_plain(call)
+        return made if order is None else np.ascontiguousarray(np.transpose(made, order))
+
+    compute.__doc__ = row.compute.__doc__
+    compute.__module__ = row.compute.__module__
+    op.OPERATORS[name] = dataclasses.replace(row, infer=infer, compute=compute, reference=reference)
+    LAYOUT_RULES[name] = rule
+
+
+def _accept_all(names: Sequence[str], layouts: Callable[[int], Layouts]) -> None:
+    for rank in (1, 2, 3):
+        for name in names:
+            accept(name.format(rank), layouts(rank))
+
+
+_accept_all(
+    ["nn.conv{}d"],
+    lambda rank: Layouts(
+        {"data_layout": LAYOUTS[rank], "kernel_layout": conv.WEIGHT_LAYOUTS[rank]},
+        ("data_layout", "kernel_layout"),
+    ),
+)
+_accept_all(
+    ["nn.conv{}d_transpose"],
+    lambda rank: Layouts(
+        {"data_layout": LAYOUTS[rank], "kernel_layout": conv_transpose.WEIGHT_LAYOUTS[rank]},
+        ("data_layout", "kernel_layout"),
+    ),
+)
+_accept_all(
+    ["nn.max_pool{}d", "nn.avg_pool{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",))
+)
+_accept_all(["image.resize{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",), None))
+_accept_all(
+    [f"nn.{what}_{kind}_pool{{}}d" for what in ("adaptive", "global") for kind in ("avg", "max")],
+    lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",)),
+)
+_QUANTIZED_ARGUMENTS = ("data_layout", "kernel_layout", None, None, None, None)
+for _name, _kernel in (
+    ("qnn.conv2d", conv.WEIGHT_LAYOUTS[2]),
+    ("qnn.conv2d_transpose", conv_transpose.WEIGHT_LAYOUTS[2]),
+):
+    accept(_name, Layouts({"data_layout": LAYOUTS[2], "kernel_layout": _kernel}, _QUANTIZED_ARGUMENTS))
+for _name in ("vision.roi_align", "vision.roi_pool"):
+    accept(_name, Layouts({"layout": LAYOUTS[2]}, ("layout", None), None))

@@ -1,0 +1,346 @@
+"""Random numbers as TVM has them: Threefry, a generator of a counter that splits (Salmon and others, 2011).
+
+A generator is ten words of uint64: a key of four, a path of two, a counter of two of which the second
+counts, and one bit that stands where the next step of the path goes. Random numbers are the key's hash of
+the path and the counter; a split gives two generators whose paths differ in that bit. The same generator
+gives the same numbers, always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import DIMENSIONS, Attribute, choice
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ir.op import REQUIRED, make
+from tvmlite.relay.ir.types import TensorType, TupleType, same_shape, show_shape
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import fault, unravelled
+from tvmlite.relay.ops.register import statement
+from tvmlite.relay.ops.written_out import cast, number, written_out
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
+
+WORDS, STATE, ROUNDS = 4, 10, 20
+"""How many words are hashed, a generator has, and rounds there are. Of the key's additions the one behind the
+last round is left out, as in TVM."""
+PARITY = 0x1BD11BDAA9FC1A22
+"""What the fifth word of a key begins with (Ferguson and others, the Skein hash function, 1.3)."""
+ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
+"""By how many bits a round turns the second word of both pairs (Skein, table 4)."""
+ORDER = (0, 3, 2, 1)
+"""In which order a round leaves the words."""
+ALL = 2**64 - 1
+KEY = TensorType((STATE,), "uint64")
+
+_SHAPE = Attribute(REQUIRED, lambda _: DIMENSIONS)
+
+
+def threefry_key(seed: int) -> np.ndarray:
+    """The generator of ``seed``, an integer of at most 256 bits: what TVM's ``threefry_key`` gives."""
+    if not isinstance(seed, int) or not 0 <= seed < 2**256:
+        raise TvmliteError(f"threefry_key: seed is {seed!r}, expected 0 to 2**256 - 1", Span.of_caller())
+    key = np.frombuffer(seed.to_bytes(32, "little"), "<u8").astype(np.uint64)
+    return np.concatenate([key, np.array([0, 0, 0, 0, 1 << 63, 0], np.uint64)])
+
+
+# --- in numpy ---------------------------------------------------------------------------------------
+
+
+def _threefry_numpy(key: Sequence[int], counter: Sequence[int]) -> list[int]:
+    """The hash of four words by Python's integers."""
+    whole = [*key, PARITY]
+    for word in key:
+        whole[WORDS] ^= word
+    x = list(counter)
+    for r in range(ROUNDS):
+        if r % 4 == 0:
+            added = [whole[(r // 4 + j) % (WORDS + 1)] for j in range(WORDS)]
+            added[-1] += r // 4
+            x = [(a + b) & ALL for a, b in zip(x, added, strict=True)]
+        for j in range(2):
+            a, b, turn = x[2 * j], x[2 * j + 1], ROTATIONS[r % 8][j]
+            a = (a + b) & ALL
+            x[2 * j], x[2 * j + 1] = a, a ^ (((b << turn) | (b >> (64 - turn))) & ALL)
+        x = [x[k] for k in ORDER]
+    return x
+
+
+def _next_numpy(a: int, b: int) -> tuple[int, int]:
+    """The bit of 128 one place to the right."""
+    if a == 1:
+        return 0, 1 << 63
+    return (0, b >> 1) if a == 0 else (a >> 1, 0)
+
+
+def _generate_numpy(call: Call, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    state, shape = [int(word) for word in key], tuple(call["out_shape"])
+    count = math.prod(shape)
+    if not state[7] < ALL - count:
+        if state[8] == 0 and state[9] == 0:
+            state = [*_threefry_numpy(state[:4], [ALL] * 4), 0, 0, 0, 0, 1 << 63, 0]
+        else:
+            path = [state[4] | state[8], state[5] | state[9]]
+            state = [*state[:4], *path, 0, 0, *_next_numpy(state[8], state[9])]
+    numbers = [
+        word
+        for i in range(count // WORDS)
+        for word in _threefry_numpy(state[:4], [(one + i) & ALL for one in state[4:8]])
+    ]
+    state[6], state[7] = 0, (state[7] + count) & ALL
+    return np.array(state, np.uint64), np.array(numbers, np.uint64).reshape(shape)
+
+
+def _split_numpy(call: Call, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    state = [int(word) for word in key]
+    if state[8] == 0 and state[9] == 0:
+        new = _threefry_numpy(state[:4], state[4:8])
+        left, right = [*new, 0, 0, 0, 0, 1 << 62, 0], [*new, 1 << 63, 0, 0, 0, 1 << 62, 0]
+    else:
+        place = _next_numpy(state[8], state[9])
+        left = [*state[:8], *place]
+        right = [*state[:4], state[4] | state[8], state[5] | state[9], *state[6:8], *place]
+    return np.array(left, np.uint64), np.array(right, np.uint64)
+
+
+# --- in loops ---------------------------------------------------------------------------------------
+
+
+def _word(value: int) -> e.Expr:
+    return e.const(value, "uint64")
+
+
+def _both(name: str, a: e.Expr, b: e.Expr) -> e.Expr:
+    return e.Call(name, (a, b), "uint64")
+
+
+def _threefry(
+    key: Sequence[e.Expr], counter: Sequence[e.Expr], use: Callable[[list[e.Expr]], loop.Stmt]
+) -> loop.Stmt:
+    """``use`` of the hash of four words, each round's in variables."""
+    parity = _word(PARITY)
+    for word in key:
+        parity = _both("bitwise_xor", parity, word)
+
+    def rounds(whole: list[e.Expr], x: list[e.Expr], r: int) -> loop.Stmt:
+        if r == ROUNDS:
+            return use(x)
+        if r % 4 == 0:
+            added = [whole[(r // 4 + j) % (WORDS + 1)] for j in range(WORDS)]
+            added[-1] = added[-1] + _word(r // 4)
+            x = [a + b for a, b in zip(x, added, strict=True)]
+        mixed: list[e.Expr] = []
+        for j in range(2):
+            a, b, turn = x[2 * j], x[2 * j + 1], ROTATIONS[r % 8][j]
+            turned = _both(
+                "bitwise_or",
+                _both("shift_left", b, _word(turn)),
+                _both("shift_right", b, _word(64 - turn)),
+            )
+            mixed += [a + b, _both("bitwise_xor", a + b, turned)]
+        return _named("x", [mixed[k] for k in ORDER], lambda found: rounds(whole, found, r + 1))
+
+    return _named("k", [*key, parity], lambda whole: rounds(whole, list(counter), 0))
+
+
+def _named(
+    name: str,
+    values: Sequence[e.Expr],
+    body: Callable[[list[e.Expr]], loop.Stmt],
+    done: tuple[e.Expr, ...] = (),
+) -> loop.Stmt:
+    """``body`` of variables that stand for ``values``."""
+    if len(done) == len(values):
+        return body(list(done))
+    return loops.let(
+        f"{name}{len(done)}", values[len(done)], lambda var: _named(name, values, body, (*done, var))
+    )
+
+
+def _moved(a: e.Expr, b: e.Expr) -> list[e.Expr]:
+    """The bit of 128 one place to the right."""
+    one = _word(1)
+    last, none = e.Equal(a, one), e.Equal(a, _word(0))
+    half = _both("shift_right", b, one)
+    second = e.Select(last, _word(1 << 63), e.Select(none, half, _word(0)))
+    return [_both("shift_right", a, one), second]
+
+
+def _stored(target: loop.Buffer, values: Sequence[e.Expr], start: Any = 0) -> loop.Stmt:
+    return loop.sequence(*(loops.store(target, (start + k,), value) for k, value in enumerate(values)))
+
+
+def _loaded(source: loop.Buffer) -> list[e.Expr]:
+    return [loops.load(source, k) for k in range(STATE)]
+
+
+def _out_of_room(state: Sequence[e.Expr]) -> e.Expr:
+    return e.And(e.Equal(state[8], _word(0)), e.Equal(state[9], _word(0)))
+
+
+def _check_key(call: Call, key: TensorType) -> None:
+    if key.dtype != KEY.dtype or not same_shape(key.shape, KEY.shape):
+        raise fault(call, f"key is {key}, expected {KEY}, as threefry_key makes it")
+
+
+def _shape_of(call: Call) -> tuple[int, ...]:
+    shape = call["out_shape"]
+    if any(not isinstance(n, int) or n < 0 for n in shape) or math.prod(shape) % WORDS:
+        raise fault(
+            call, f"out_shape is {show_shape(shape)}, expected known extents, a multiple of {WORDS} elements"
+        )
+    return tuple(shape)
+
+
+def _generate_type(call: Call, key: TensorType) -> TupleType:
+    _check_key(call, key)
+    return TupleType((KEY, TensorType(_shape_of(call), "uint64")))
+
+
+@statement(
+    "random.threefry_generate", infer=_generate_type, reference=_generate_numpy, attrs={"out_shape": _SHAPE}
+)
+def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
+    """The next generator, and random bits of ``out_shape``, whose elements are a multiple of 4, in uint64."""
+    shape = _shape_of(call)
+    count = math.prod(shape)
+
+    def body(given: loop.Buffer, next_key: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        state = loops.buffer("state", (STATE,), "uint64")
+        old = _loaded(given)
+
+        def new_key(words: list[e.Expr]) -> loop.Stmt:
+            zero = _word(0)
+            return _stored(state, [*words, zero, zero, zero, zero, _word(1 << 63), zero])
+
+        path = [_both("bitwise_or", old[4], old[8]), _both("bitwise_or", old[5], old[9])]
+        longer = _stored(state, [*old[:4], *path, _word(0), _word(0), *_moved(old[8], old[9])])
+        restart = loop.If(_out_of_room(old), _threefry(old[:4], [_word(ALL)] * WORDS, new_key), longer)
+        begin = loop.If(e.Less(old[7], _word(ALL - count)), _stored(state, old), restart)
+
+        def block(i: e.Expr) -> loop.Stmt:
+            now = _loaded(state)
+            counter = [one + e.cast("uint64", i) for one in now[4:8]]
+
+            def put(words: list[e.Expr]) -> loop.Stmt:
+                stores = [
+                    loops.store(out, unravelled(i * WORDS + k, shape), word) for k, word in enumerate(words)
+                ]
+                return loop.sequence(*stores)
+
+            return _threefry(now[:4], counter, put)
+
+        now = _loaded(state)
+        done = _stored(next_key, [*now[:6], _word(0), now[7] + _word(count), *now[8:]])
+        return loops.allocated(loop.sequence(begin, loops.over(count // WORDS, block, "i"), done), state)
+
+    return loops.extern("threefry_generate", [key], [((STATE,), "uint64"), (shape, "uint64")], body)
+
+
+def _split_type(call: Call, key: TensorType) -> TupleType:
+    _check_key(call, key)
+    return TupleType((KEY, KEY))
+
+
+@statement("random.threefry_split", infer=_split_type, reference=_split_numpy)
+def threefry_split(call: Call, key: Tensor) -> list[Tensor]:
+    """Two generators whose numbers have nothing to do with each other's, nor with those of ``key``, which
+    must not be used again."""
+
+    def body(given: loop.Buffer, left: loop.Buffer, right: loop.Buffer) -> loop.Stmt:
+        old, zero, second = _loaded(given), _word(0), _word(1 << 62)
+
+        def new_key(words: list[e.Expr]) -> loop.Stmt:
+            behind = [zero, zero, zero, second, zero]
+            return loop.sequence(
+                _stored(left, [*words, zero, *behind]), _stored(right, [*words, _word(1 << 63), *behind])
+            )
+
+        place = _moved(old[8], old[9])
+        path = [_both("bitwise_or", old[4], old[8]), _both("bitwise_or", old[5], old[9])]
+        further = loop.sequence(
+            _stored(left, [*old[:8], *place]), _stored(right, [*old[:4], *path, *old[6:8], *place])
+        )
+        return loop.If(_out_of_room(old), _threefry(old[:4], old[4:8], new_key), further)
+
+    return loops.extern("threefry_split", [key], [((STATE,), "uint64"), ((STATE,), "uint64")], body)
+
+
+# --- distributions ----------------------------------------------------------------------------------
+
+_FRACTION = {"float32": 23, "float64": 52}
+"""How many of 64 random bits a number of each dtype takes."""
+
+
+def _standard(key: Expr, shape: tuple[int, ...], dtype: str) -> tuple[Expr, Expr]:
+    """The next generator, and numbers from 0 to below 1."""
+    made = make("random.threefry_generate", key, out_shape=shape)
+    bits = make("right_shift", TupleGetItem(made, 1), number(64 - _FRACTION[dtype], "uint64"))
+    return TupleGetItem(made, 0), make("divide", cast(bits, dtype), number(2 ** _FRACTION[dtype], dtype))
+
+
+def _standard_numpy(call: Call, key: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    attrs = (("out_shape", shape),)
+    next_key, bits = _generate_numpy(Call("random.threefry_generate", (), attrs), key)
+    fraction = _FRACTION[call["out_dtype"]]
+    return next_key, (bits >> np.uint64(64 - fraction)).astype(call["out_dtype"]) / 2**fraction
+
+
+def _limits(call: Call, key: Expr, **given: Expr) -> None:
+    _check_key(call, tensor_type_of(key))
+    for name, one in given.items():
+        type_ = tensor_type_of(one)
+        if type_.ndim or type_.dtype != call["out_dtype"]:
+            raise fault(call, f"{name} is {type_}, expected a scalar of {call['out_dtype']}")
+
+
+_DISTRIBUTION: dict[str, Any] = {"out_shape": _SHAPE, "out_dtype": choice("float32", "float64")}
+
+
+def _uniform_numpy(
+    call: Call, key: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    next_key, values = _standard_numpy(call, key, tuple(call["out_shape"]))
+    return next_key, (values * (high - low) + low).astype(call["out_dtype"])
+
+
+@written_out("random.uniform", reference=_uniform_numpy, attrs=_DISTRIBUTION)
+def uniform(call: Call, key: Expr, low: Expr, high: Expr) -> Expr:
+    """The next generator, and numbers from ``low`` to below ``high``, all equally likely."""
+    _limits(call, key, low=low, high=high)
+    next_key, values = _standard(key, _shape_of(call), call["out_dtype"])
+    return Tuple((next_key, make("add", make("multiply", values, make("subtract", high, low)), low)))
+
+
+def _normal_numpy(
+    call: Call, key: np.ndarray, mean: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    next_key, values = _standard_numpy(call, key, (2, *call["out_shape"]))
+    root = np.sqrt(-2 * np.log(1 - values[0]))
+    made = root * np.sin(2 * np.pi * values[1].astype(np.float64)) * scale + mean
+    return next_key, made.astype(call["out_dtype"])
+
+
+@written_out("random.normal", reference=_normal_numpy, attrs=_DISTRIBUTION)
+def normal(call: Call, key: Expr, mean: Expr, scale: Expr) -> Expr:
+    """The next generator, and numbers of the normal distribution with ``mean`` and standard deviation
+    ``scale``: of two uniform numbers each (Box and Muller)."""
+    _limits(call, key, mean=mean, scale=scale)
+    shape, dtype = _shape_of(call), call["out_dtype"]
+    next_key, values = _standard(key, (2, *shape), dtype)
+    first, second = (
+        make("squeeze", make("strided_slice", values, begin=(k,), end=(k + 1,), axes=(0,)), axis=(0,))
+        for k in range(2)
+    )
+    above = make("subtract", number(1, dtype), first)
+    root = make("sqrt", make("multiply", number(-2, dtype), make("log", above)))
+    wave = make("sin", make("multiply", number(2 * math.pi, dtype), second))
+    return Tuple((next_key, make("add", make("multiply", make("multiply", root, wave), scale), mean)))

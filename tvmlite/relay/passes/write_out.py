@@ -1,0 +1,60 @@
+"""Operators that are other operators become those, so that other passes know one form."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ops.written_out import LAYOUT_RULES, QUANTIZED, RULES, fields_of
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+
+@graph_pass
+def write_out(body: Expr) -> Expr:
+    """``zeros_like(x)`` becomes ``zeros(shape of x)``, and so on for each operator that has a rule
+    (``relay/ops/written_out.py``)."""
+    return rewrite(body, _written)
+
+
+def _written(node: Expr) -> Expr:
+    match node:
+        case TupleGetItem(Tuple(fields), index):
+            return fields[index]
+        case Call(op=str()):
+            made = written(node)
+            return node if made is node else _placed(made, node)
+    return node
+
+
+def written(node: Call) -> Expr:
+    """What ``node`` stands for; itself if it stands for nothing else."""
+    name = str(node.op)
+    by_layout = name in LAYOUT_RULES and LAYOUT_RULES[name](node, *node.args)
+    if by_layout and by_layout is not node:
+        type_of(node)
+        return by_layout
+    if name not in RULES or name.startswith(QUANTIZED):
+        return node
+    type_of(node)  # what is wrong with it is said of it, and not of what it becomes
+    variadic = op.get(name).num_inputs is None
+    return RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
+
+
+def _placed(body: Expr, node: Call) -> Expr:
+    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; what is in it is
+    written out, too."""
+    fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)
+    done: dict[Expr, Expr] = {one: one for one in (*node.args, *fields)}
+
+    def finished(inner: Expr) -> Expr:
+        if inner not in done:
+            made = inner.map_children(finished)
+            if isinstance(made, Call):
+                made = dataclasses.replace(made, span=node.span)
+            done[inner] = _written(made)
+        return done[inner]
+
+    return finished(body)

@@ -1,0 +1,69 @@
+"""Operators of TVM 0.11's Relay that tvmlite does not have: the reason, and what to use instead."""
+
+from __future__ import annotations
+
+_DEVICE = "it is for {}, and tvmlite compiles for CPUs: use {}"
+_SIZES = (
+    "sizes are numbers or named dimensions, never tensors: use {}, with relay.var(..., shape=('n', ...)) "
+    "for sizes that differ from run to run"
+)
+_LOWERED = "it stands in graphs that TVM has lowered: give the graph before, and tvmlite.compile lowers it"
+_TRAINING = "tvmlite runs models and does not train them: there is no gradient"
+_BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
+_LAYOUT = "layouts are chosen when a model is compiled, which transforms data and weights: use {}"
+
+ABSENT: dict[str, str] = {
+    # the shape is an argument
+    "dyn.reshape": _SIZES.format("reshape"),
+    "dyn.tile": _SIZES.format("tile"),
+    "dyn.broadcast_to": _SIZES.format("broadcast_to"),
+    "dyn.zeros": _SIZES.format("zeros"),
+    "dyn.ones": _SIZES.format("ones"),
+    "dyn.full": _SIZES.format("full"),
+    "dyn.one_hot": _SIZES.format("one_hot"),
+    "dyn.expand_dims": _SIZES.format("expand_dims"),
+    "dyn.squeeze": _SIZES.format("squeeze"),
+    "dyn.strided_slice": _SIZES.format("strided_slice"),
+    "dyn.sparse_to_dense": _SIZES.format("sparse_to_dense"),
+    "dyn.topk": _SIZES.format("topk"),
+    "dyn.nn.pad": _SIZES.format("nn.pad"),
+    "dyn.nn.upsampling": _SIZES.format("nn.upsampling, or image.resize2d"),
+    "dyn.nn.upsampling3d": _SIZES.format("nn.upsampling3d, or image.resize3d"),
+    "dyn.image.resize2d": _SIZES.format("image.resize2d"),
+    "sparse_fill_empty_rows": "how many rows there are depends on the data: use sparse_to_dense",
+    # chosen by the compiler
+    "auto_scheduler_layout_transform": _LAYOUT.format("layout_transform"),
+    "meta_schedule_layout_transform": _LAYOUT.format("layout_transform"),
+    "nn.contrib_conv2d_gemm_weight_transform": _LAYOUT.format("nn.conv2d"),
+    "nn.contrib_conv2d_gemm_without_weight_transform": _LAYOUT.format("nn.conv2d"),
+    "nn.contrib_conv2d_winograd_nnpack_weight_transform": _LAYOUT.format("nn.conv2d"),
+    "nn.contrib_conv3d_winograd_weight_transform": _LAYOUT.format("nn.conv3d"),
+    "nn.contrib_conv3d_winograd_without_weight_transform": _LAYOUT.format("nn.conv3d"),
+    "nn.internal.sparse_dense_padded": _DEVICE.format("GPUs", "nn.sparse_dense"),
+    # narrower than a byte
+    "nn.bitpack": _BITS.format("conv2d", "conv2d"),
+    "nn.bitserial_conv2d": _BITS.format("conv2d", "conv2d"),
+    "nn.bitserial_dense": _BITS.format("dense", "dense"),
+    "annotation.bitpack_start": _DEVICE.format("VTA", "the model without it"),
+    "annotation.bitpack_end": _DEVICE.format("VTA", "the model without it"),
+    # training
+    "nn.conv2d_backward_weight": _TRAINING,
+    "nn.max_pool2d_grad": _TRAINING,
+    "nn.avg_pool2d_grad": _TRAINING,
+    # in the middle of TVM's compiler
+    "call_lowered": _LOWERED,
+    "debug": _LOWERED,
+    "memory.alloc_storage": _LOWERED,
+    "memory.alloc_tensor": _LOWERED,
+    "memory.kill": _LOWERED,
+    "vm.shape_of": _LOWERED,
+    "vm.shape_func": _LOWERED,
+    "vm.invoke_tvm_op": _LOWERED,
+    "vm.reshape_tensor": _LOWERED,
+    "relay.op.annotation.simulated_quantize": "TVM's quantization puts it there: use tvmlite.relay.quantize",
+    # others
+    "nn.sparse_conv2d": "there is no kernel of sparse convolutions: use nn.conv2d of the dense weight",
+    "random.multinomial": "there is no kernel of it: use random.uniform, cumsum of the probabilities, and "
+    "searchsorted",
+}
+"""By name; ``tvm.relay`` says it where such an operator is asked for."""
