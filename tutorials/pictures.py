@@ -15,6 +15,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.te.loop import ir, walk
 from tvmlite.te.loop.interpret import interpret
+from tvmlite.te.visualizer import limits
 
 try:
     import matplotlib
@@ -153,14 +154,16 @@ def _number(extent: Any) -> int:
 
 
 def visit_order(loops: ir.Function, tensor: str) -> np.ndarray:
-    """The step in which each element of ``tensor``, a parameter, is written last, from 0 on."""
+    """In which step, of those that write ``tensor``, each of its elements is complete: from 0 on.
+
+    ``tensor`` is a parameter, all of which is written.
+    """
     (shape,) = [p.shape for p in loops.params if isinstance(p, ir.Buffer) and p.name == tensor]
     order = np.full([_number(extent) for extent in shape], -1)
-    steps: dict[int, int] = {}
     for visit in visits(loops):
         if visit.buffer == tensor:
-            order[visit.index] = steps.setdefault(visit.step, len(steps))
-    return order
+            order[visit.index] = visit.step
+    return np.unique(order, return_inverse=True)[1].reshape(order.shape)
 
 
 def draw_order(
@@ -169,11 +172,13 @@ def draw_order(
     title: str = "",
     axes: Any = None,
     group: Callable[[Visit], int] | None = None,
+    names: tuple[str, str] = ("i", "j"),
 ) -> None:
     """Draw when each element of the 2-d ``tensor`` is written: a number and a colour, from light to dark.
 
     Elements with the same number are lanes of one vector. With ``group``, elements of one group have one
-    colour instead: ``lambda visit: visit.iteration`` shows what a thread may take.
+    colour instead: ``lambda visit: visit.iteration`` shows what a thread may take. ``names`` are those of the
+    axes.
     """
     order = visit_order(loops, tensor)
     rows, columns = order.shape
@@ -197,8 +202,8 @@ def draw_order(
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
-    axes.set_xlabel("j")
-    axes.set_ylabel("i")
+    axes.set_ylabel(names[0])
+    axes.set_xlabel(names[1])
     axes.set_title(title or f"when each element of {tensor} is written")
 
 
@@ -238,6 +243,11 @@ def bars(
     if limit is not None:
         axes.axvline(limit, color=LIMIT, linestyle="--")
         axes.text(limit, -0.6, f"{limit_name} {limit:.3g}", color=LIMIT, ha="right", fontsize=9)
+
+
+def peak(threads: int = 1) -> float:
+    """The float32 operations a second that ``threads`` cores reach in a loop of multiply-adds alone."""
+    return limits.measure(["float32"], 1 << 14, threads).operations
 
 
 def show() -> None:
