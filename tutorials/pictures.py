@@ -241,8 +241,8 @@ def bars(
     most = max([*values.values(), limit or 0.0])
     axes.set_xlim(0, most * 1.15)
     if limit is not None:
-        axes.axvline(limit, color=LIMIT, linestyle="--")
-        axes.text(limit, -0.6, f"{limit_name} {limit:.3g}", color=LIMIT, ha="right", fontsize=9)
+        axes.axvline(limit, color=LIMIT, linestyle="--", label=f"{limit_name} {limit:.3g}")
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def peak(threads: int = 1) -> float:
