@@ -18,6 +18,7 @@ from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder, rewrite
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module
+from tvmlite.relay.ir.types import same_type
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.passes.graph_pass import graph_pass
 
@@ -46,7 +47,7 @@ def reduce_power(node: Expr) -> Expr:
     match node:
         case Call(op="power", args=(x, Constant() as exponent)) if exponent.shape == ():
             times = [n for n in (1, 2, 3) if float(exponent.data) == n]
-            if not times or type_of(x) != type_of(node):
+            if not times or not same_type(type_of(x), type_of(node)):
                 return node
             result = x
             for _ in range(times[0] - 1):

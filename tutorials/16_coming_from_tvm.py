@@ -164,7 +164,7 @@ except tvm.TvmliteError as error:
 
 s = te.create_schedule(plain.op)
 try:
-    s[plain].split(packed.op.axis[0], factor=4)
+    s[plain].split(packedB.op.axis[0], factor=4)
 except tvm.TvmliteError as error:
     print(error)
 
@@ -184,8 +184,10 @@ except tvm.TvmliteError as error:
 # ``tvm.runtime.load_module``         the same, or ``runtime.load``
 # ``autotvm.template``                ``autotune.template``: `a tutorial <09_template.html>`_
 # ==================================  =====================================================
-#
-# .. Relay: the place for ``tvm.relay``, ``relay.build``, ``graph_executor`` and ``autotvm``.
+
+# %%
+# .. The place for models: ``tvm.relay``, ``relay.build``, ``graph_executor`` and ``autotvm``. Until then this cell shows
+#    nothing.
 
 show()
 
