@@ -7,6 +7,7 @@ reference and the list of messages are written from the source when the site is 
 from __future__ import annotations
 
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -45,8 +46,10 @@ default_role = "code"
 
 
 def _arguments(gallery_conf: dict[str, object], script: dict[str, object]) -> list[str]:
-    """A tutorial that would wait for a visitor is told not to; the others run as a reader runs them."""
-    return {"18_web_page.py": ["--no-serve"]}.get(Path(str(script["src_file"])).name, [])
+    """A tutorial that would wait for a visitor does not; the others run as a reader runs them."""
+    if Path(str(script["src_file"])).name == "18_web_page.py":
+        return ["--no-serve", "--output", str(Path(tempfile.mkdtemp()) / "page")]
+    return []
 
 
 sphinx_gallery_conf = {

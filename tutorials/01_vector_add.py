@@ -3,6 +3,8 @@
 
 What to compute, how to compute it, what the machine runs, and how fast.
 
+Run it::
+
     python tutorials/01_vector_add.py
 """
 
@@ -24,8 +26,8 @@ size = parser.parse_args().size
 # What to compute
 # ---------------
 #
-# A *placeholder* is an array that will be given. A *compute* is a formula for each element. Nothing is said yet of
-# loops, of their order, or of vectors. ``n`` is a variable: the code will serve arrays of any length.
+# A *placeholder* is an array that will be given. A *compute* is a formula for each element. Nothing is said
+# yet of loops, of their order, or of vectors. ``n`` is a variable: the code will serve arrays of any length.
 
 n = te.var("n")
 A = te.placeholder((n,), name="A")
@@ -36,15 +38,15 @@ C = te.compute((n,), lambda i: A[i] + B[i], name="C")
 # How to compute it
 # -----------------
 #
-# That is said by a *schedule*. It starts as plain loops, one for each axis. ``lower`` gives the loops, which can be
-# read.
+# That is said by a *schedule*. It starts as plain loops, one for each axis. ``lower`` gives the loops, which
+# can be read.
 
 s = te.create_schedule(C.op)
 print(tvmlite.lower(s, [A, B, C]))
 
 # %%
-# ``build`` compiles them to a function of numpy arrays. Outputs may be given; else they are made. The length comes from
-# the arrays. ``time`` calls it many times, and gives the median with an interval.
+# ``build`` compiles them to a function of numpy arrays. Outputs may be given; else they are made. The length
+# comes from the arrays. ``time`` calls it many times, and gives the median with an interval.
 
 add = tvmlite.build(s, [A, B, C], name="add")
 a = np.arange(size, dtype="float32")
@@ -57,9 +59,9 @@ print("as it is:  ", add.time(a, b, c))
 # Another schedule of the same formula
 # ------------------------------------
 #
-# Pieces of 64 elements are divided among the threads. Each piece is four vectors of 16 elements, written out one after
-# the other. The formula stays, so the result does. Where 64 does not divide ``n``, the last piece is guarded: see the
-# ``if`` in the loops.
+# Pieces of 64 elements are divided among the threads. Each piece is four vectors of 16 elements, written out
+# one after the other. The formula stays, so the result does. Where 64 does not divide ``n``, the last piece
+# is guarded: see the ``if`` in the loops.
 
 s = te.create_schedule(C.op)
 outer, inner = s[C].split(C.op.axis[0], factor=64)
@@ -73,9 +75,9 @@ np.testing.assert_array_equal(fast(a, b), a + b)
 print("in vectors:", fast.time(a, b, c))
 
 # %%
-# The picture shows the same idea in small: 4 rows of 16 elements in place of one long vector. Each row is the piece of
-# one thread, in vectors of 4. The number is the step; elements with one number are written by one instruction. Threads
-# run at the same time, so numbers count within a colour.
+# The picture shows the same idea in small: 4 rows of 16 elements in place of one long vector. Each row is the
+# piece of one thread, in vectors of 4. The number is the step; elements with one number are written by one
+# instruction. Threads run at the same time, so numbers count within a colour.
 
 X = te.placeholder((4, 16), name="X")
 Y = te.compute((4, 16), lambda i, j: X[i, j] + 0.5, name="Y")
@@ -89,9 +91,9 @@ draw_order(loops, "Y", "pieces and vectors", group=lambda visit: visit.iteration
 # When does it help?
 # ------------------
 #
-# An addition reads two numbers and writes one. So a long vector is limited by memory: no schedule makes memory faster.
-# A short one is in a cache, and there the schedule shows. And a very short one is limited by the call itself, and by
-# waking threads. The picture has the rate over the length of the vectors.
+# An addition reads two numbers and writes one. So a long vector is limited by memory: no schedule makes
+# memory faster. A short one is in a cache, and there the schedule shows. And a very short one is limited by
+# the call itself, and by waking threads. The picture has the rate over the length of the vectors.
 
 lengths = [count for count in (1 << power for power in range(6, 23, 2)) if count <= max(size, 4096)]
 figure = plt.figure(figsize=(6.5, 3))
@@ -112,7 +114,8 @@ axes.legend(frameon=False)
 # -------------------------------------
 #
 # ``source`` shows the code in each form: ``"loops"``, ``"legal"`` (what code generators take), ``"llvm"``,
-# ``"optimized"`` (after LLVM), ``"asm"`` and ``"c"``. Here are some lines of four of them, and how long each is.
+# ``"optimized"`` (after LLVM), ``"asm"`` and ``"c"``. Here are some lines of four of them, and how long each
+# is.
 
 lengths_of = {}
 for form in ("loops", "llvm", "asm", "c"):

@@ -2,8 +2,10 @@
 ===============================
 
 A formula says what each element is. A schedule says in which order elements are computed, and where they are
-kept meanwhile. It is built from *primitives*, small steps such as "split this loop". Here is each of them, with
-the loops it makes and a picture of the order in which they visit elements.
+kept meanwhile. It is built from *primitives*, small steps such as "split this loop". Here is each of them,
+with the loops it makes and a picture of the order in which they visit elements.
+
+Run it::
 
     python tutorials/02_schedule_primitives.py
 
@@ -25,9 +27,9 @@ from tvmlite import te
 # The plain loops
 # ---------------
 #
-# Our first formula doubles a matrix of 8 rows and 12 columns. A new schedule has one loop for each axis, in the
-# order of the axes. In the picture, the number in a cell is the step in which that element is written. Light
-# cells come first, dark ones last.
+# Our first formula doubles a matrix of 8 rows and 12 columns. A new schedule has one loop for each axis, in
+# the order of the axes. In the picture, the number in a cell is the step in which that element is written.
+# Light cells come first, dark ones last.
 
 
 def doubled(rows: int = 8, columns: int = 12) -> tuple[te.Schedule, list[te.Tensor], Any, Any]:
@@ -46,8 +48,8 @@ draw_order(loops, "C", "plain loops: row by row")
 # split
 # -----
 #
-# ``split`` makes two nested loops of one. The order stays the same. It is what most other primitives start from:
-# we can now do something with the inner loop alone.
+# ``split`` makes two nested loops of one. The order stays the same. It is what most other primitives start
+# from: we can now do something with the inner loop alone.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -56,8 +58,8 @@ print(loops)
 draw_order(loops, "C", "split j by 4: nothing moves yet")
 
 # %%
-# When the factor does not divide the extent, the last round is too long. The compiler adds an ``if`` that skips
-# what is outside. This is called the *tail*.
+# When the factor does not divide the extent, the last round is too long. The compiler adds an ``if`` that
+# skips what is outside. This is called the *tail*.
 
 s, args, i, j = doubled()
 s[args[1]].split(j, factor=5)
@@ -67,9 +69,9 @@ print(tvmlite.lower(s, args))
 # reorder
 # -------
 #
-# ``reorder`` changes which loop is outside. Here it is the loop over columns, so the matrix is written column by
-# column. In memory, neighbours in a row lie next to each other. So each step now jumps over 12 elements, which is
-# usually slow. The order of loops decides how memory is used.
+# ``reorder`` changes which loop is outside. Here it is the loop over columns, so the matrix is written column
+# by column. In memory, neighbours in a row lie next to each other. So each step now jumps over 12 elements,
+# which is usually slow. The order of loops decides how memory is used.
 
 s, args, i, j = doubled()
 s[args[1]].reorder(j, i)
@@ -96,8 +98,8 @@ draw_order(loops, "C", "tile 4 x 4: block by block")
 # ----
 #
 # ``fuse`` makes one loop of two. The order stays. It helps when there are too few iterations to divide among
-# threads, or when rows are too short to be split well: after ``fuse`` we can cut the whole matrix into pieces of
-# any length. Here a piece has 16 elements, and so ends in the middle of a row. Each colour is one piece.
+# threads, or when rows are too short to be split well: after ``fuse`` we can cut the whole matrix into pieces
+# of any length. Here a piece has 16 elements, and so ends in the middle of a row. Each colour is one piece.
 
 s, args, i, j = doubled()
 fused = s[args[1]].fuse(i, j)
@@ -111,9 +113,9 @@ draw_order(loops, "C", "fuse, then split by 16: pieces ignore rows", group=lambd
 # vectorize
 # ---------
 #
-# A processor's vector instructions work on several neighbours at once. ``vectorize`` turns the iterations of a
-# loop into the lanes of vectors. Cells with the same number are written by one instruction. Now the whole matrix
-# takes a quarter of the steps.
+# A processor's vector instructions work on several neighbours at once. ``vectorize`` turns the iterations of
+# a loop into the lanes of vectors. Cells with the same number are written by one instruction. Now the whole
+# matrix takes a quarter of the steps.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -127,8 +129,8 @@ draw_order(loops, "C", "vectorize: four elements a step")
 # ------
 #
 # A loop costs something itself: it counts, compares and jumps. ``unroll`` writes the iterations one after the
-# other instead. The order stays. What changes is how often the loop's own instructions run: once for each *body*
-# in the picture below. Each colour is one body.
+# other instead. The order stays. What changes is how often the loop's own instructions run: once for each
+# *body* in the picture below. Each colour is one body.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -141,9 +143,9 @@ print(tvmlite.build(s, args).source("legal"))
 # parallel
 # --------
 #
-# The iterations of a ``parallel`` loop are divided among threads. The compiler relies on them being independent;
-# for a formula of elements they always are. The picture has a colour for each iteration, which one thread does as
-# a whole. Threads run at the same time, so the numbers hold within a colour only.
+# The iterations of a ``parallel`` loop are divided among threads. The compiler relies on them being
+# independent; for a formula of elements they always are. The picture has a colour for each iteration, which
+# one thread does as a whole. Threads run at the same time, so the numbers hold within a colour only.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(i, factor=2)
@@ -156,10 +158,10 @@ draw_order(loops, "C", "parallel: a colour is one thread's piece", group=lambda 
 # Two stages: compute_root
 # ------------------------
 #
-# Now a program of two formulas. ``B`` is the square of ``A``, and each element of ``C`` adds two neighbours of
-# ``B``. Each formula is a *stage*. By default a stage is computed as a whole before the next one starts. That is
-# ``compute_root``. The picture shows time from left to right: first all of ``B``, then all of ``C``. ``B`` needs
-# memory for all of its elements.
+# Now a program of two formulas. ``B`` is the square of ``A``, and each element of ``C`` adds two neighbours
+# of ``B``. Each formula is a *stage*. By default a stage is computed as a whole before the next one starts.
+# That is ``compute_root``. The picture shows time from left to right: first all of ``B``, then all of ``C``.
+# ``B`` needs memory for all of its elements.
 
 
 def neighbours(size: int = 32) -> tuple[te.Schedule, list[te.Tensor], te.Tensor]:
@@ -180,24 +182,26 @@ draw_timeline(placements["compute_root"], ["B", "C"], "compute_root: all of B, t
 # compute_at
 # ----------
 #
-# ``compute_at`` moves a stage into a loop of the stage that reads it. Here ``C`` is cut into pieces of 8, and for
-# each piece only the part of ``B`` that it needs is computed: 9 elements. The compiler finds that number itself.
-# ``B`` is small now, and is still in the cache when ``C`` reads it. The price: the last element of one piece is
-# the first of the next, and so it is computed twice.
+# ``compute_at`` moves a stage into a loop of the stage that reads it. Here ``C`` is cut into pieces of 8, and
+# for each piece only the part of ``B`` that it needs is computed: 9 elements. The compiler finds that number
+# itself. ``B`` is small now, and is still in the cache when ``C`` reads it. The price: the last element of
+# one piece is the first of the next, and so it is computed twice.
 
 s, args, B = neighbours()
 outer, inner = s[args[1]].split(args[1].op.axis[0], factor=8)
 s[B].compute_at(s[args[1]], outer)
 placements["compute_at"] = tvmlite.lower(s, args)
 print(placements["compute_at"])
-draw_timeline(placements["compute_at"], ["B", "C"], "compute_at: a piece of B, then the piece of C that reads it")
+draw_timeline(
+    placements["compute_at"], ["B", "C"], "compute_at: a piece of B, then the piece of C that reads it"
+)
 
 # %%
 # compute_inline
 # --------------
 #
-# ``compute_inline`` puts the formula of ``B`` into the formula of ``C``. There is no ``B`` in memory any more, but
-# each element of it is computed for each of its two readers.
+# ``compute_inline`` puts the formula of ``B`` into the formula of ``C``. There is no ``B`` in memory any
+# more, but each element of it is computed for each of its two readers.
 
 s, args, B = neighbours()
 s[B].compute_inline()
@@ -205,8 +209,8 @@ placements["compute_inline"] = tvmlite.lower(s, args)
 print(placements["compute_inline"])
 
 # %%
-# There is no best choice, only a trade: memory against work done twice. The picture counts both, again from the
-# loops: the elements of ``B`` that need memory, and how many squares are computed.
+# There is no best choice, only a trade: memory against work done twice. The picture counts both, again from
+# the loops: the elements of ``B`` that need memory, and how many squares are computed.
 
 
 def memory_of(loops: Any) -> int:
@@ -231,8 +235,8 @@ right.set_yticklabels([])
 # -----------
 #
 # A sum is written many times: once for each term. ``cache_write`` gives those partial sums a small buffer of
-# their own, and ``C`` is written once, when a sum is complete. Together with ``compute_at`` and unrolled loops,
-# such a buffer lives in registers, which are much faster than any cache.
+# their own, and ``C`` is written once, when a sum is complete. Together with ``compute_at`` and unrolled
+# loops, such a buffer lives in registers, which are much faster than any cache.
 
 
 def product(rows: int = 4, columns: int = 8, terms: int = 6) -> tuple[te.Schedule, list[te.Tensor]]:
@@ -263,9 +267,9 @@ bars(writes, "writes", "who is written how often", colours=[PLAIN, "#2f6f9f", "#
 # cache_read
 # ----------
 #
-# ``cache_read`` copies what is read. That pays when the copy is read several times, or in a better order: a tile
-# of ``B`` becomes one dense block. The timeline shows the copies (``B.local``) between the writes of ``C``: each
-# block is copied just before it is used.
+# ``cache_read`` copies what is read. That pays when the copy is read several times, or in a better order: a
+# tile of ``B`` becomes one dense block. The timeline shows the copies (``B.local``) between the writes of
+# ``C``: each block is copied just before it is used.
 
 s, args = product()
 block = s.cache_read(args[1], "local", [args[2]])
@@ -280,9 +284,9 @@ draw_timeline(loops, ["B.local", "C"], "cache_read: a block of B is copied, then
 # rfactor
 # -------
 #
-# A sum into one number cannot be divided among lanes or threads: each addition waits for the one before. ``rfactor``
-# makes several partial sums, which do not wait for each other, and adds those at the end. Note that this changes
-# the order of additions, and so the last bits of a float result.
+# A sum into one number cannot be divided among lanes or threads: each addition waits for the one before.
+# ``rfactor`` makes several partial sums, which do not wait for each other, and adds those at the end. Note
+# that this changes the order of additions, and so the last bits of a float result.
 
 A = te.placeholder((32,), name="A")
 k = te.reduce_axis((0, 32), name="k")
@@ -303,9 +307,9 @@ draw_timeline(loops, names, "rfactor: eight partial sums at once, then one sum o
 # ----------
 #
 # ``pragma`` marks a loop for later stages. ``storage_align`` pads rows of a buffer. ``double_buffer`` and
-# ``prefetch`` fetch data ahead of time. ``set_scope`` says where a buffer lives. ``tensorize`` puts an instruction
-# in the place of loops; it has `a tutorial of its own <06_tensorize.html>`_. Each has a docstring that shows what it
-# does to the loops: ``help(te.Stage.storage_align)``. And a schedule remembers its steps:
+# ``prefetch`` fetch data ahead of time. ``set_scope`` says where a buffer lives. ``tensorize`` puts an
+# instruction in the place of loops; it has `a tutorial of its own <06_tensorize.html>`_. Each has a docstring
+# that shows what it does to the loops: ``help(te.Stage.storage_align)``. And a schedule remembers its steps:
 
 print(s.trace)
 
@@ -322,7 +326,7 @@ show()
 # Exercises
 # ---------
 #
-# 1. Tile the doubled matrix by 3 x 5, which divide neither extent. Where are the guards in the loops, and what
-#    does the picture show?
-# 2. In ``neighbours``, compute ``B`` at pieces of 2, 4, 8 and 16 elements, and draw memory against work. Which
-#    point would you take if a square took as long as a load?
+# 1. Tile the doubled matrix by 3 x 5, which divide neither extent. Where are the guards in the loops, and
+#    what does the picture show?
+# 2. In ``neighbours``, compute ``B`` at pieces of 2, 4, 8 and 16 elements, and draw memory against work.
+#    Which point would you take if a square took as long as a load?

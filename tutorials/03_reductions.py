@@ -1,8 +1,10 @@
 """Reductions
 ==========
 
-A reduction combines many elements into one: a sum, a maximum, the place of a maximum. This tutorial writes some,
-schedules them, and looks at what the order of additions does to time and to the last bits.
+A reduction combines many elements into one: a sum, a maximum, the place of a maximum. This tutorial writes
+some, schedules them, and looks at what the order of additions does to time and to the last bits.
+
+Run it::
 
     python tutorials/03_reductions.py
     python tutorials/03_reductions.py --size 4096
@@ -30,8 +32,9 @@ random = np.random.default_rng(0)
 # The sum of each row
 # -------------------
 #
-# ``te.reduce_axis`` declares the axis that disappears. ``te.sum`` needs it to know what to add. In the loops, one
-# formula has become two statements: ``C[i]`` is first set to 0, the start of a sum, and then updated in each step.
+# ``te.reduce_axis`` declares the axis that disappears. ``te.sum`` needs it to know what to add. In the loops,
+# one formula has become two statements: ``C[i]`` is first set to 0, the start of a sum, and then updated in
+# each step.
 
 n, m = 6, 8
 A = te.placeholder((n, m), name="A")
@@ -41,8 +44,8 @@ s = te.create_schedule(C.op)
 print(tvmlite.lower(s, [A, C]))
 
 # %%
-# ``te.max``, ``te.min`` and ``te.prod`` work the same way. Only start and update differ: a maximum starts with the
-# smallest value of its dtype.
+# ``te.max``, ``te.min`` and ``te.prod`` work the same way. Only start and update differ: a maximum starts
+# with the smallest value of its dtype.
 
 M = te.compute((n,), lambda i: te.max(A[i, k], axis=k), name="M")
 print(tvmlite.lower(te.create_schedule(M.op), [A, M]))
@@ -51,9 +54,10 @@ print(tvmlite.lower(te.create_schedule(M.op), [A, M]))
 # argmax: a reduction of pairs
 # ----------------------------
 #
-# Where is the maximum? We must carry two things along: the best value so far, and its place. ``te.comm_reducer``
-# makes a reduction of tuples. It takes a function that combines two pairs, and one that gives the pair to start
-# with. Where values are equal, the smaller place wins: so the result does not depend on the order.
+# Where is the maximum? We must carry two things along: the best value so far, and its place.
+# ``te.comm_reducer`` makes a reduction of tuples. It takes a function that combines two pairs, and one that
+# gives the pair to start with. Where values are equal, the smaller place wins: so the result does not depend
+# on the order.
 
 
 def better(one: Any, other: Any) -> tuple[Any, Any]:
@@ -83,10 +87,12 @@ print("places of the maxima:", found)
 # ------------
 #
 # Now a vector becomes one number. In plain loops, each addition needs the result of the one before. So the
-# processor waits for the latency of an addition in every step, although it could do several additions at once.
+# processor waits for the latency of an addition in every step, although it could do several additions at
+# once.
 #
-# ``rfactor`` breaks that chain: it makes partial sums which do not wait for each other. Here they are the lanes of
-# some vectors, and at the end those are added up. In the last step, threads take parts of the vector as well.
+# ``rfactor`` breaks that chain: it makes partial sums which do not wait for each other. Here they are the
+# lanes of some vectors, and at the end those are added up. In the last step, threads take parts of the vector
+# as well.
 
 
 def long_sum(kind: str) -> tuple[Any, list[te.Tensor]]:
@@ -132,8 +138,9 @@ print({kind: f"{rate:.2f}" for kind, rate in rates.items()})
 
 # %%
 # And the last bits? Floats are rounded after each addition, so another order gives another result. Which is
-# better? The picture adds more and more terms, and shows how far float32 is from the exact sum. One long chain
-# adds small terms to a large sum: the error grows with each of them. Partial sums stay small for longer.
+# better? The picture adds more and more terms, and shows how far float32 is from the exact sum. One long
+# chain adds small terms to a large sum: the error grows with each of them. Partial sums stay small for
+# longer.
 
 exact = float(np.sum(data, dtype="float64"))
 print({kind: f"{abs(one / exact - 1):.1e} off" for kind, one in sums.items()})
@@ -157,8 +164,9 @@ axes.legend(frameon=False)
 # Softmax: four stages
 # --------------------
 #
-# Softmax divides powers of e by their sum. To avoid overflow, the maximum of a row is taken away first. So there
-# are two reductions, and two stages over all elements. In plain loops each stage goes over the whole matrix.
+# Softmax divides powers of e by their sum. To avoid overflow, the maximum of a row is taken away first. So
+# there are two reductions, and two stages over all elements. In plain loops each stage goes over the whole
+# matrix.
 
 rows, columns = 256, 1024
 X = te.placeholder((rows, columns), name="X")
@@ -222,5 +230,5 @@ show()
 # ---------
 #
 # 1. Write ``argmin`` of absolute values as a reduction of pairs, and compare it with numpy.
-# 2. In ``in_vectors``, ``power`` is stored and read again. Inline it instead, so that ``exp`` is computed twice.
-#    Which one is faster, and why might that differ on a processor with a slower ``exp``?
+# 2. In ``in_vectors``, ``power`` is stored and read again. Inline it instead, so that ``exp`` is computed
+#    twice. Which one is faster, and why might that differ on a processor with a slower ``exp``?

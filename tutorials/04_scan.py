@@ -5,6 +5,8 @@ Some computations need their own earlier results: a running total, a filter, a r
 independent elements cannot say that. ``te.scan`` can: it makes a tensor whose rows are computed one after the
 other, each from earlier ones.
 
+Run it::
+
     python tutorials/04_scan.py
 """
 
@@ -31,8 +33,8 @@ random = np.random.default_rng(0)
 # ---------------
 #
 # A scan has three parts. ``state`` is a placeholder that stands for the result, so that formulas can read its
-# earlier rows. ``init`` gives the first rows. ``update`` gives row ``t`` from rows before ``t``. Here each row adds
-# the row of ``X`` to the total so far.
+# earlier rows. ``init`` gives the first rows. ``update`` gives row ``t`` from rows before ``t``. Here each
+# row adds the row of ``X`` to the total so far.
 
 
 def running_total(steps: Any, width: Any) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -51,9 +53,9 @@ data = random.standard_normal((10, 6), "float32")
 np.testing.assert_allclose(tvmlite.build(s, [X, total])(data), np.cumsum(data, axis=0), rtol=1e-5)
 
 # %%
-# The loop over time, ``t``, is always outside and in order. That is the meaning of a scan, so no primitive changes
-# it. Within a step, all elements are independent, and can be scheduled as usual. In the picture, the lanes of a
-# vector have one number.
+# The loop over time, ``t``, is always outside and in order. That is the meaning of a scan, so no primitive
+# changes it. Within a step, all elements are independent, and can be scheduled as usual. In the picture, the
+# lanes of a vector have one number.
 
 X, init, update, total = running_total(6, 8)
 s = te.create_schedule(total.op)
@@ -65,15 +67,15 @@ print(loops)
 draw_order(loops, output, "a scan in vectors of four: rows strictly in order", names=("t", "i"))
 
 # %%
-# What if there is only one long row? Then there is nothing to do at once within a step: a running total of one
-# vector has to wait in each step. Faster algorithms exist. They add blocks independently, then the totals of
-# blocks: the first exercise.
+# What if there is only one long row? Then there is nothing to do at once within a step: a running total of
+# one vector has to wait in each step. Faster algorithms exist. They add blocks independently, then the totals
+# of blocks: the first exercise.
 #
 # A recurrent cell
 # ----------------
 #
-# A recurrent layer mixes its state with an input in each step: ``h[t] = tanh(W h[t - 1] + x[t])``. The state of
-# ``hidden`` units is one row. The product is a reduction inside the step, in a stage of its own.
+# A recurrent layer mixes its state with an input in each step: ``h[t] = tanh(W h[t - 1] + x[t])``. The state
+# of ``hidden`` units is one row. The product is a reduction inside the step, in a stage of its own.
 
 steps = 32
 
@@ -142,8 +144,8 @@ for schedule in (plain, in_vectors, on_threads):
 bars(times, "microseconds a step", f"a cell of {hidden} units", colours=[PLAIN, SECOND, OURS])
 
 # %%
-# Launching threads costs something in each step. Whether they help depends on how much there is to do in one: try
-# ``--hidden 64`` and ``--hidden 1024``.
+# Launching threads costs something in each step. Whether they help depends on how much there is to do in one:
+# try ``--hidden 64`` and ``--hidden 1024``.
 #
 # Why is a step so expensive at all? It reads all of ``W``, and uses each weight once. Only steps of *several*
 # sequences could use it more often. That is why recurrent networks are trained and served in batches.
@@ -168,7 +170,7 @@ show()
 # Exercises
 # ---------
 #
-# 1. Write the running total of one vector of ``n`` elements in two levels: totals within blocks of 64 (a scan over
-#    64 steps, with a row for each block), then the blocks' own totals, then an addition. How fast is it?
-# 2. Write a scan with two states: ``h`` and ``c`` of an LSTM. ``te.scan`` takes lists of ``init``, ``update`` and
-#    ``state``.
+# 1. Write the running total of one vector of ``n`` elements in two levels: totals within blocks of 64 (a scan
+#    over 64 steps, with a row for each block), then the blocks' own totals, then an addition. How fast is it?
+# 2. Write a scan with two states: ``h`` and ``c`` of an LSTM. ``te.scan`` takes lists of ``init``, ``update``
+#    and ``state``.

@@ -3,6 +3,8 @@
 
 In seven steps from three plain loops to the machine's limit.
 
+Run it::
+
     python tutorials/05_gemm.py
     python tutorials/05_gemm.py --size 1024
     python tutorials/05_gemm.py --show packed
@@ -32,8 +34,8 @@ from tvmlite.machine.target import Target
 # Sizes of a tile
 # ---------------
 #
-# The tile of sums that the later steps keep in registers depends on the machine: on how many lanes its vectors have, and
-# on how many vector registers there are.
+# The tile of sums that the later steps keep in registers depends on the machine: on how many lanes its
+# vectors have, and on how many vector registers there are.
 
 TARGET = Target.parse("native")
 
@@ -84,7 +86,8 @@ def naive(size: int) -> tuple[Any, list[Any]]:
 # Step 2: blocks
 # --------------
 #
-# A cache holds a part of the matrices. In blocks, what is in it is used several times before it has to make room.
+# A cache holds a part of the matrices. In blocks, what is in it is used several times before it has to make
+# room.
 
 
 def blocked(size: int) -> tuple[Any, list[Any]]:
@@ -148,9 +151,9 @@ def permuted(size: int) -> tuple[Any, list[Any]]:
 # Step 5: sums in registers
 # -------------------------
 #
-# Until now, a sum goes to memory and back for each term. ``cache_write`` gives the sums of a tile a buffer. The loops over
-# it are unrolled, so that each sum has a register of its own. The tile and the loops around it are shared by the steps that
-# follow.
+# Until now, a sum goes to memory and back for each term. ``cache_write`` gives the sums of a tile a buffer.
+# The loops over it are unrolled, so that each sum has a register of its own. The tile and the loops around it
+# are shared by the steps that follow.
 
 
 def register_tile(s: Any, c: te.Tensor) -> tuple[Any, Any]:
@@ -191,8 +194,8 @@ def in_registers(size: int) -> tuple[Any, list[Any]]:
 # Step 6: packing
 # ---------------
 #
-# A panel of columns of ``B`` lies in memory in pieces, a row apart. Packing copies it to one stretch, in the order in which
-# the tile reads it. It is a stage like others, so ``compute_at`` says when it is done.
+# A panel of columns of ``B`` lies in memory in pieces, a row apart. Packing copies it to one stretch, in the
+# order in which the tile reads it. It is a stage like others, so ``compute_at`` says when it is done.
 
 
 def packed_formula(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -342,8 +345,9 @@ if __name__ == "__main__" and results:
 # What the later steps do to the order
 # ------------------------------------
 #
-# In small: a result of 12 x 16 with tiles of 3 x 4. In plain loops, an element is complete before the next one begins. In
-# tiles, all sums of a tile are complete together, and tiles go down a panel of columns. Each colour is one tile.
+# In small: a result of 12 x 16 with tiles of 3 x 4. In plain loops, an element is complete before the next
+# one begins. In tiles, all sums of a tile are complete together, and tiles go down a panel of columns. Each
+# colour is one tile.
 
 if __name__ == "__main__" and results:
     a, b = te.placeholder((12, 8), name="A"), te.placeholder((8, 16), name="B")
@@ -365,6 +369,6 @@ if __name__ == "__main__" and results:
 # Exercises
 # ---------
 #
-# 1. ``--show in_registers`` prints the assembly. Count the multiply-adds and the loads of the inner loop. Are they as many
-#    as the step's docstring says?
+# 1. ``--show in_registers`` prints the assembly. Count the multiply-adds and the loads of the inner loop. Are
+#    they as many as the step's docstring says?
 # 2. Change ``ROWS`` to 2 and to 12. What happens, and why?

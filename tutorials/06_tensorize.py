@@ -1,9 +1,11 @@
 """Tensorize: an instruction in the place of loops
 ================================================
 
-Some processors have instructions that do a small matrix product at once. Some programmers have a few lines that do
-one better than any compiler. ``tensorize`` puts such a *tensor intrinsic* in the place of the inner loops of a
-schedule. The compiler checks that both compute the same.
+Some processors have instructions that do a small matrix product at once. Some programmers have a few lines
+that do one better than any compiler. ``tensorize`` puts such a *tensor intrinsic* in the place of the inner
+loops of a schedule. The compiler checks that both compute the same.
+
+Run it::
 
     python tutorials/06_tensorize.py
 """
@@ -34,12 +36,12 @@ random = np.random.default_rng(0)
 # Three things declare one:
 #
 # - *what it computes*, as a formula of small tensors;
-# - *what its operands look like in memory*: ``te.decl_buffer``, with strides that may be unknown (``te.var``),
-#   since a window of a matrix has the rows of the whole matrix;
+# - *what its operands look like in memory*: ``te.decl_buffer``, with strides that may be unknown
+#   (``te.var``), since a window of a matrix has the rows of the whole matrix;
 # - *how to do it*: a function that writes statements.
 #
-# The first one computes ``ROWS`` dot products of a vector with rows of a matrix: a small matrix-vector product. It
-# adds 16 products at a time in the lanes of a vector, and then the lanes.
+# The first one computes ``ROWS`` dot products of a vector with rows of a matrix: a small matrix-vector
+# product. It adds 16 products at a time in the lanes of a vector, and then the lanes.
 
 ROWS, TERMS = 4, 64
 
@@ -93,14 +95,14 @@ def gemv() -> te.TensorIntrin:
 
 
 # %%
-# ``emit`` gives three statements. ``body`` does the whole job. If a schedule divides the reduction into parts, it
-# needs the other two: ``reset`` before the first part, and ``update`` for each of them.
+# ``emit`` gives three statements. ``body`` does the whole job. If a schedule divides the reduction into
+# parts, it needs the other two: ``reset`` before the first part, and ``update`` for each of them.
 #
 # Use it
 # ------
 #
-# Here is a product with the second matrix transposed. Its loops are split so that the innermost ones are exactly
-# the intrinsic: ``ROWS`` columns and ``TERMS`` terms.
+# Here is a product with the second matrix transposed. Its loops are split so that the innermost ones are
+# exactly the intrinsic: ``ROWS`` columns and ``TERMS`` terms.
 
 
 def transposed(n: int) -> tuple[te.Schedule, list[te.Tensor], te.Tensor]:
@@ -140,9 +142,10 @@ except tvmlite.TvmliteError as error:
 # A better intrinsic: a tile in registers
 # ---------------------------------------
 #
-# ``gemv`` loads two vectors for each multiplication. That is too much: loads are the limit, not arithmetic. A tile
-# of 6 rows and some vectors of columns is better. In each step it loads one vector for each group of columns, and
-# one number for each row, and uses each of them several times. All sums stay in registers until the end.
+# ``gemv`` loads two vectors for each multiplication. That is too much: loads are the limit, not arithmetic. A
+# tile of 6 rows and some vectors of columns is better. In each step it loads one vector for each group of
+# columns, and one number for each row, and uses each of them several times. All sums stay in registers until
+# the end.
 
 HEIGHT = 6
 WIDTH = (4 if TARGET.vector_registers >= 32 else 2) * LANES
@@ -203,8 +206,8 @@ def plain(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 # %%
-# The picture shows a small product with tiles of 3 x 4, for which there is room. Each colour is one use of the
-# intrinsic. It stands for all the elements of its colour, and for all terms of their sums.
+# The picture shows a small product with tiles of 3 x 4, for which there is room. Each colour is one use of
+# the intrinsic. It stands for all the elements of its colour, and for all terms of their sums.
 
 s, args, c = product(6, 12, 1)
 i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 3, 4)
@@ -218,8 +221,8 @@ draw_order(
 )
 
 # %%
-# All three, on one core, beside its measured peak. Of many runs the fastest counts: that is the one which other
-# programs disturbed least.
+# All three, on one core, beside its measured peak. Of many runs the fastest counts: that is the one which
+# other programs disturbed least.
 
 a, b = (random.standard_normal((size, size), "float32") for _ in range(2))
 rates: dict[str, float] = {}
@@ -234,10 +237,11 @@ for name, rate in rates.items():
 bars(rates, "GFLOP/s", f"{size} x {size} x {size}, one core", limit=limit, colours=[PLAIN, SECOND, OURS])
 
 # %%
-# ``tile`` is the same tile of sums as in `the tutorial on matrix products <05_gemm.html>`_. There it is made by
-# primitives from the formula; here it is written by hand. Prefer primitives where they can say it. Use an intrinsic
-# for instructions that no loop stands for. ``te.decl_tensor_intrin(..., special={"avx512vnni": ...})`` adds forms
-# for particular processors, and ``te.call_llvm_intrin`` calls an instruction by LLVM's name.
+# ``tile`` is the same tile of sums as in `the tutorial on matrix products <05_gemm.html>`_. There it is made
+# by primitives from the formula; here it is written by hand. Prefer primitives where they can say it. Use an
+# intrinsic for instructions that no loop stands for. ``te.decl_tensor_intrin(..., special={"avx512vnni":
+# ...})`` adds forms for particular processors, and ``te.call_llvm_intrin`` calls an instruction by LLVM's
+# name.
 
 show()
 
@@ -245,6 +249,6 @@ show()
 # Exercises
 # ---------
 #
-# 1. Change ``HEIGHT`` to 1, 2, 4, 8 and 16 (and ``--size`` so that it divides). Where is the best, and what happens
-#    when the sums need more registers than there are?
+# 1. Change ``HEIGHT`` to 1, 2, 4, 8 and 16 (and ``--size`` so that it divides). Where is the best, and what
+#    happens when the sums need more registers than there are?
 # 2. Write an intrinsic that copies a window of 8 x 8 elements and transposes it.

@@ -1,8 +1,10 @@
 """Mathematical functions, and how exact they are
 ===============================================
 
-``te.exp``, ``te.tanh`` and others are *intrinsics*: functions of one name for all targets. This tutorial calls
-them, adds one, and measures how exact they are.
+``te.exp``, ``te.tanh`` and others are *intrinsics*: functions of one name for all targets. This tutorial
+calls them, adds one, and measures how exact they are.
+
+Run it::
 
     python tutorials/07_intrinsics.py
 """
@@ -49,17 +51,17 @@ print(exp(np.array([0, 1, 2], "float32")))
 
 # %%
 # Processors have no instruction for ``exp``. The C library has a function, for one number at a time. So the
-# compiler writes out its own formula: it takes the power of two apart from the rest, and computes the rest by a
-# polynomial. That consists of multiplications and additions only, so all lanes of a vector do it at once. Here is
-# what it has become, in LLVM's language, in part:
+# compiler writes out its own formula: it takes the power of two apart from the rest, and computes the rest by
+# a polynomial. That consists of multiplications and additions only, so all lanes of a vector do it at once.
+# Here is what it has become, in LLVM's language, in part:
 
 lines = apply(te.exp, "exp").source("llvm").splitlines()
 begin = next(number for number, line in enumerate(lines) if " load <" in line)
 print("\n".join(line[:110] for line in lines[begin : begin + 14]))
 
 # %%
-# ``te.call_pure_extern`` calls C's function instead. The bars show what one element takes, in nanoseconds. Even our
-# plain loop may be quick: a loop without calls is one that LLVM can turn into vectors itself.
+# ``te.call_pure_extern`` calls C's function instead. The bars show what one element takes, in nanoseconds.
+# Even our plain loop may be quick: a loop without calls is one that LLVM can turn into vectors itself.
 
 x = np.random.default_rng(0).uniform(-5, 5, 1 << 14).astype("float32")
 c_function = apply(lambda value: te.call_pure_extern("float32", "expf", value), "c_exp", vectors=False)
@@ -78,9 +80,9 @@ bars(times, "nanoseconds an element", "e to the power of x", colours=[PLAIN, SEC
 # How exact: errors in ULP
 # ------------------------
 #
-# Floats have gaps. Near 1, float32 has a gap of about 0.0000001; near 1000 it is 500 times as large. A *unit in the
-# last place* (ULP) is the gap at the exact result. It is the fair measure: an error of half a ULP is the best that
-# any float can do, and 1 ULP means one of the two floats around the exact result.
+# Floats have gaps. Near 1, float32 has a gap of about 0.0000001; near 1000 it is 500 times as large. A *unit
+# in the last place* (ULP) is the gap at the exact result. It is the fair measure: an error of half a ULP is
+# the best that any float can do, and 1 ULP means one of the two floats around the exact result.
 #
 # The exact result comes from numpy in float64, which has 29 bits more.
 
@@ -118,9 +120,9 @@ grid[0, 0].legend(frameon=False, fontsize=8)
 # An intrinsic of our own
 # -----------------------
 #
-# ``softplus(x)`` is ``log(1 + exp(x))``. We declare it as an intrinsic with a *lowering rule*: a function that gets
-# the call and gives what it stands for. From then on it can be called by name, scheduled and vectorized as any
-# other. The first rule is the formula as it stands in books.
+# ``softplus(x)`` is ``log(1 + exp(x))``. We declare it as an intrinsic with a *lowering rule*: a function
+# that gets the call and gives what it stands for. From then on it can be called by name, scheduled and
+# vectorized as any other. The first rule is the formula as it stands in books.
 
 
 @te.register_intrin_lowering("tutorial.softplus")
@@ -141,10 +143,10 @@ print("by the book:", "softplus(-20) =", apply(softplus, "softplus")(np.float32(
 print("by the book:", "softplus(100) =", apply(softplus, "softplus")(np.float32([100]))[0])
 
 # %%
-# Both are wrong: the first should be 2.06e-9, the second 100. For small ``x``, ``1 + exp(x)`` is rounded to 1, and
-# all that matters is lost. For large ``x``, ``exp(x)`` is infinite. The second rule avoids both. It takes the larger
-# part out, and uses ``log(1 + p) = log(u) * p / (u - 1)`` with the rounded ``u = 1 + p``, in which the two rounding
-# errors cancel. A rule can be registered again; the last one counts.
+# Both are wrong: the first should be 2.06e-9, the second 100. For small ``x``, ``1 + exp(x)`` is rounded to
+# 1, and all that matters is lost. For large ``x``, ``exp(x)`` is infinite. The second rule avoids both. It
+# takes the larger part out, and uses ``log(1 + p) = log(u) * p / (u - 1)`` with the rounded ``u = 1 + p``, in
+# which the two rounding errors cancel. A rule can be registered again; the last one counts.
 
 
 @te.register_intrin_lowering("tutorial.softplus")
@@ -179,5 +181,5 @@ show()
 # ---------
 #
 # 1. Register ``tutorial.log1p`` by the trick above, and measure it near 0.
-# 2. Replace ``te.exp`` by a polynomial of degree 3 on ``-1 .. 1``. How many ULP is it off, and how fast is it? For
-#    what would that be enough?
+# 2. Replace ``te.exp`` by a polynomial of degree 3 on ``-1 .. 1``. How many ULP is it off, and how fast is
+#    it? For what would that be enough?

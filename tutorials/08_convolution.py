@@ -4,6 +4,8 @@
 A 3 x 3 convolution of images, from plain loops to near the peak of a core. Each step changes one thing, is
 compared with numpy, and timed.
 
+Run it::
+
     python tutorials/08_convolution.py
     python tutorials/08_convolution.py --size 28 --channels 128
 
@@ -37,8 +39,9 @@ random = np.random.default_rng(0)
 # The formula
 # -----------
 #
-# An output pixel of channel ``o`` is a sum over all input channels ``c`` and a window of 3 x 3 pixels, each times a
-# weight. So that windows at the border have something to read, the image gets a frame of zeros first: ``padded``.
+# An output pixel of channel ``o`` is a sum over all input channels ``c`` and a window of 3 x 3 pixels, each
+# times a weight. So that windows at the border have something to read, the image gets a frame of zeros first:
+# ``padded``.
 
 
 def formula() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -80,9 +83,9 @@ print(tvmlite.lower(*plain()))
 # Step 2: rows in vectors
 # -----------------------
 #
-# Neighbouring pixels of a row become the lanes of vectors, so the loop over ``x`` goes inside of the reduction. Now
-# 16 sums (or 8, or 4: as wide as the machine's vectors are) grow at once. But each addition loads the sums from
-# memory and stores them again.
+# Neighbouring pixels of a row become the lanes of vectors, so the loop over ``x`` goes inside of the
+# reduction. Now 16 sums (or 8, or 4: as wide as the machine's vectors are) grow at once. But each addition
+# loads the sums from memory and stores them again.
 
 
 def in_rows() -> tuple[te.Schedule, list[te.Tensor]]:
@@ -100,10 +103,10 @@ def in_rows() -> tuple[te.Schedule, list[te.Tensor]]:
 # Step 3: channels in blocks
 # --------------------------
 #
-# Rows are awkward vectors. Their length is seldom a multiple of a vector's, and windows shift them by one, so that
-# loads are not aligned. Channels are better: there is nearly always a multiple of 16 of them. So the *layout*
-# changes: 16 channels of one pixel lie next to each other. The frameworks' name for it is ``NCHW16c``. Weights are
-# laid out to match, once, before the model runs.
+# Rows are awkward vectors. Their length is seldom a multiple of a vector's, and windows shift them by one, so
+# that loads are not aligned. Channels are better: there is nearly always a multiple of 16 of them. So the
+# *layout* changes: 16 channels of one pixel lie next to each other. The frameworks' name for it is
+# ``NCHW16c``. Weights are laid out to match, once, before the model runs.
 
 
 def blocked_formula() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -145,12 +148,13 @@ def in_blocks() -> tuple[te.Schedule, list[te.Tensor]]:
 # Step 4: a tile of sums in registers
 # -----------------------------------
 #
-# Now the sums. ``cache_write`` gives a tile of them a buffer, some pixels by two blocks of channels. Unrolled whole,
-# the buffer becomes registers. In each step of the reduction, two vectors of weights are loaded, and each is used
-# for all pixels of the tile; one number of the image is used for both. The sums go to memory once, at the end.
+# Now the sums. ``cache_write`` gives a tile of them a buffer, some pixels by two blocks of channels. Unrolled
+# whole, the buffer becomes registers. In each step of the reduction, two vectors of weights are loaded, and
+# each is used for all pixels of the tile; one number of the image is used for both. The sums go to memory
+# once, at the end.
 #
-# How many pixels? All sums must fit into the registers, with something left for weights: 14 x 2 of 32 registers, or
-# 4 x 2 of 16.
+# How many pixels? All sums must fit into the registers, with something left for weights: 14 x 2 of 32
+# registers, or 4 x 2 of 16.
 
 PIXELS, BLOCKS = (14, 2) if TARGET.vector_registers >= 32 else (4, 2)
 
@@ -189,8 +193,9 @@ print(tvmlite.lower(*in_registers()))
 # Step 5: pad some rows at a time
 # -------------------------------
 #
-# The padded image is written as a whole, and read again later. ``compute_at`` pads a few rows just before they are
-# needed, while they are in a near cache. For that, rows go outside, and all output channels of these rows follow.
+# The padded image is written as a whole, and read again later. ``compute_at`` pads a few rows just before
+# they are needed, while they are in a near cache. For that, rows go outside, and all output channels of these
+# rows follow.
 
 
 def padded_rows() -> tuple[te.Schedule, list[te.Tensor]]:
@@ -209,8 +214,8 @@ def padded_rows() -> tuple[te.Schedule, list[te.Tensor]]:
 # All steps, timed
 # ----------------
 #
-# The reference is nine matrix products in numpy, one for each place in the window. Of many runs the fastest counts:
-# that is the one which other programs disturbed least.
+# The reference is nine matrix products in numpy, one for each place in the window. Of many runs the fastest
+# counts: that is the one which other programs disturbed least.
 
 
 def reference(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -269,8 +274,9 @@ bars(rates, "GFLOP/s", f"3 x 3, {CHANNELS} channels, {SIZE} x {SIZE}", limit=lim
 # Why tiles have the size they have
 # ---------------------------------
 #
-# Step 4 needs a number. Here are others, with the count of registers that their sums need. Too few sums, and the
-# next multiply-add waits for the last one. Too many, and some of them go to memory and back: they *spill*.
+# Step 4 needs a number. Here are others, with the count of registers that their sums need. Too few sums, and
+# the next multiply-add waits for the last one. Too many, and some of them go to memory and back: they
+# *spill*.
 
 
 def rate_of(pixels: int) -> float:
@@ -300,12 +306,12 @@ for pixels, rate in found.items():
 show()
 
 # %%
-# tvmlite's own schedules of convolutions choose such numbers from what is known of the processor, and a tuner tries
-# others: `a template with knobs <09_template.html>`_ is the next tutorial.
+# tvmlite's own schedules of convolutions choose such numbers from what is known of the processor, and a tuner
+# tries others: `a template with knobs <09_template.html>`_ is the next tutorial.
 #
 # Exercises
 # ---------
 #
 # 1. Add a step with threads: which loop is best parallel? Compare with ``peak(threads=2)``.
-# 2. Make it a convolution with stride 2. Which accesses change, and what does it do to the speed of step 2 compared
-#    with step 3?
+# 2. Make it a convolution with stride 2. Which accesses change, and what does it do to the speed of step 2
+#    compared with step 3?

@@ -1,9 +1,11 @@
 """A template and its tuner
 ========================
 
-A good schedule has numbers in it: how large is a tile, how far is a loop unrolled? They depend on the machine and
-on the sizes. A *template* is a schedule whose numbers are *knobs*. A *tuner* tries settings, measures them, and
-learns which to try next.
+A good schedule has numbers in it: how large is a tile, how far is a loop unrolled? They depend on the machine
+and on the sizes. A *template* is a schedule whose numbers are *knobs*. A *tuner* tries settings, measures
+them, and learns which to try next.
+
+Run it::
 
     pip install 'tvmlite[tune]'
     python tutorials/09_template.py
@@ -33,12 +35,12 @@ options = parser.parse_args()
 # The template
 # ------------
 #
-# A template is a function under ``@autotune.template``. It builds a schedule as always, but asks a configuration
-# for its numbers. ``define_split`` makes a knob of all ways to split an axis, ``define_knob`` of any list of values.
-# ``apply`` carries out what the configuration says.
+# A template is a function under ``@autotune.template``. It builds a schedule as always, but asks a
+# configuration for its numbers. ``define_split`` makes a knob of all ways to split an axis, ``define_knob``
+# of any list of values. ``apply`` carries out what the configuration says.
 #
-# This one is the matrix product with a tile of sums. Its knobs: the tile's rows and columns, how many steps of the
-# reduction are taken at once, and whether ``B`` is copied to a dense block first.
+# This one is the matrix product with a tile of sums. Its knobs: the tile's rows and columns, how many steps
+# of the reduction are taken at once, and whether ``B`` is copied to a dense block first.
 
 
 @autotune.template("tutorial.matmul")
@@ -83,9 +85,10 @@ print(task.config_space)
 # Why not just try a few?
 # -----------------------
 #
-# A walk through one corner of the space: all tiles of some rows and columns, with the other knobs fixed. Light is
-# slow, dark is fast. There is a ridge of good tiles. Small tiles load too much for each multiply-add. Large ones
-# need more registers than there are. And the ridge is elsewhere on another processor.
+# A walk through one corner of the space: all tiles of some rows and columns, with the other knobs fixed.
+# Light is slow, dark is fast. There is a ridge of good tiles. Small tiles load too much for each
+# multiply-add. Large ones need more registers than there are. And the ridge is elsewhere on another
+# processor.
 
 rows, columns = (1, 2, 4, 8, 16), (8, 16, 32, 64)
 a, b = np.random.default_rng(0).standard_normal((2, options.size, options.size), "float32")
@@ -111,7 +114,9 @@ figure = plt.figure(figsize=(4.6, 3.2))
 axes = figure.gca()
 image = axes.imshow(rates, cmap="YlGnBu")
 for (y, x), rate in np.ndenumerate(rates):
-    axes.text(x, y, f"{rate:.0f}", ha="center", va="center", color="white" if rate > rates.max() / 2 else "black")
+    axes.text(
+        x, y, f"{rate:.0f}", ha="center", va="center", color="white" if rate > rates.max() / 2 else "black"
+    )
 axes.set_xticks(range(len(columns)), columns)
 axes.set_yticks(range(len(rows)), rows)
 axes.set_xlabel("columns of a tile")
@@ -122,24 +127,27 @@ axes.set_title("GFLOP/s by tile")
 # Two tuners
 # ----------
 #
-# Now we let tuners search the whole space. ``random`` takes settings at random. ``xgboost`` fits a model to what it
-# has measured: from features of the loops, it predicts how fast a setting is. Then it measures what the model
-# predicts to be fastest, and learns from that. Each candidate runs in a process of its own, and its result is
-# compared with the plain loops before its time counts.
+# Now we let tuners search the whole space. ``random`` takes settings at random. ``xgboost`` fits a model to
+# what it has measured: from features of the loops, it predicts how fast a setting is. Then it measures what
+# the model predicts to be fastest, and learns from that. Each candidate runs in a process of its own, and its
+# result is compared with the plain loops before its time counts.
 
 folder = Path(tempfile.mkdtemp())
 results = {
-    name: autotune.tune(task, folder / f"{name}.jsonl", trials=options.trials, tuner=name, seed=1, compare=False)[0]
+    name: autotune.tune(
+        task, folder / f"{name}.jsonl", trials=options.trials, tuner=name, seed=1, compare=False
+    )[0]
     for name in ("random", "xgboost")
 }
 for name, result in results.items():
     progress = result.progress
-    print(f"{name:8} best {progress.best_flops / 1e9:6.1f} GFLOP/s, {progress.trials} trials, failed: {progress.failures}")
+    rate = progress.best_flops / 1e9
+    print(f"{name:8} best {rate:6.1f} GFLOP/s, {progress.trials} trials, failed: {progress.failures}")
 
 # %%
 # The picture tuners are judged by: the best rate so far, over the number of trials. The dots are the trials
-# themselves; a candidate that failed is a dot at 0. Random search finds a good setting here and there. What the learned
-# model proposes is good nearly every time: where good settings are rare, that is what counts.
+# themselves; a candidate that failed is a dot at 0. Random search finds a good setting here and there. What
+# the learned model proposes is good nearly every time: where good settings are rare, that is what counts.
 
 limit = peak() / 1e9
 figure = plt.figure(figsize=(6.5, 3.2))
@@ -161,8 +169,8 @@ axes.legend(frameon=False, loc="lower right")
 # Using the result
 # ----------------
 #
-# All measurements are in a file, a line of JSON each. ``apply_history_best`` lets the template take the best of
-# them; outside of it, the template takes its default.
+# All measurements are in a file, a line of JSON each. ``apply_history_best`` lets the template take the best
+# of them; outside of it, the template takes its default.
 
 print((folder / "xgboost.jsonl").read_text().splitlines()[0][:300], "...")
 default = tvmlite.build(*matmul(options.size), name="default_matmul")
@@ -176,12 +184,13 @@ bars(times, "GFLOP/s", "the default of the template, and the best found", limit=
 show()
 
 # %%
-# A tuner is only as good as its template. No setting of these knobs uses several threads, for example. A template
-# that returns tensors alone, ``return [A, B, C]``, gets a generated schedule with knobs for all of that.
+# A tuner is only as good as its template. No setting of these knobs uses several threads, for example. A
+# template that returns tensors alone, ``return [A, B, C]``, gets a generated schedule with knobs for all of
+# that.
 #
 # Exercises
 # ---------
 #
-# 1. Add a knob for the order of the two outer loops: ``cfg.define_reorder("order", [i_outer, j_outer], policy="all")``.
-#    Does the best setting use it?
+# 1. Add a knob for the order of the two outer loops: ``cfg.define_reorder("order", [i_outer, j_outer],
+#    policy="all")``. Does the best setting use it?
 # 2. Tune ``--size 128`` and ``--size 512``. Do the best settings of one size serve the other?

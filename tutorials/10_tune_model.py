@@ -4,6 +4,8 @@
 ``tvmlite.tune`` searches schedules for all kernels of a model, and keeps only what makes the model as a whole
 faster. Here it has a few seconds for a small network. Ten minutes are usual for a real one.
 
+Run it::
+
     pip install 'tvmlite[tune]'
     python tutorials/10_tune_model.py
     python tutorials/10_tune_model.py --budget 2m
@@ -32,9 +34,9 @@ random = np.random.default_rng(0)
 # A model
 # -------
 #
-# Models usually come from ONNX files: ``relay.frontend.from_onnx("model.onnx")``. This one is built by hand, so that
-# the tutorial needs no file. Its sizes are unusual on purpose: the rules that choose default schedules know common
-# ones best.
+# Models usually come from ONNX files: ``relay.frontend.from_onnx("model.onnx")``. This one is built by hand,
+# so that the tutorial needs no file. Its sizes are unusual on purpose: the rules that choose default
+# schedules know common ones best.
 
 
 def weight(*shape: int) -> relay.Constant:
@@ -54,8 +56,8 @@ print(module)
 # Its kernels
 # -----------
 #
-# Compiling divides the graph into fused groups, one kernel each. The profile says where the time goes. Tuning pays
-# where there is much of it.
+# Compiling divides the graph into fused groups, one kernel each. The profile says where the time goes. Tuning
+# pays where there is much of it.
 
 default = tvmlite.compile(module)
 data = random.standard_normal((1, 19, 37, 37), "float32")
@@ -66,9 +68,9 @@ print(default.profile(data))
 # Tune
 # ----
 #
-# Every fused group is a task. The time goes, batch by batch, to the task with the most to gain. Each candidate is
-# checked against the plain loops. All measurements are written to the file ``records``. If other programs are busy
-# meanwhile, a warning says so; we collect it here.
+# Every fused group is a task. The time goes, batch by batch, to the task with the most to gain. Each
+# candidate is checked against the plain loops. All measurements are written to the file ``records``. If other
+# programs are busy meanwhile, a warning says so; we collect it here.
 
 records = Path(tempfile.mkdtemp()) / "tune.jsonl"
 with warnings.catch_warnings(record=True) as notes:
@@ -82,11 +84,11 @@ for note in {str(one.message) for one in notes}:
 # Alone, and in the model
 # -----------------------
 #
-# The left picture shows each kernel *alone*: the default schedule, and the best candidate that was measured. The
-# right one shows what counts: a run of the model. The two do not always agree. A kernel with a small part of the time
-# cannot gain much. In the model, its inputs come from other kernels, and so from other caches. And what was the
-# fastest of many measurements was partly luck. So, in the end, the best candidates are put into the model, and run
-# in alternation with the default. What is not significantly faster there is not used.
+# The left picture shows each kernel *alone*: the default schedule, and the best candidate that was measured.
+# The right one shows what counts: a run of the model. The two do not always agree. A kernel with a small part
+# of the time cannot gain much. In the model, its inputs come from other kernels, and so from other caches.
+# And what was the fastest of many measurements was partly luck. So, in the end, the best candidates are put
+# into the model, and run in alternation with the default. What is not significantly faster there is not used.
 
 rows = [(label(one.task.group), one.task) for one in default.kernels]
 texts = {kernel.task.args[0]: kernel for kernel in tuned.kernels}
@@ -114,8 +116,8 @@ np.testing.assert_allclose(tuned.lib(data), expected, rtol=1e-3, atol=1e-5)
 # Use the records
 # ---------------
 #
-# ``compile`` takes the records. Its report says, kernel by kernel, where the schedule comes from, and why a default
-# stayed. The same records give the same library, byte for byte: keep the file with the model.
+# ``compile`` takes the records. Its report says, kernel by kernel, where the schedule comes from, and why a
+# default stayed. The same records give the same library, byte for byte: keep the file with the model.
 
 lib = tvmlite.compile(module, records=records)
 print(lib.report)

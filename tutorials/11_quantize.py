@@ -1,8 +1,11 @@
 """Quantizing a model
 ==================
 
-With 8 bits instead of 32, a model has a quarter of the weights, and many processors multiply bytes faster than
-floats. The price is rounding. This tutorial measures ranges, rounds a small network, and reads the report.
+With 8 bits instead of 32, a model has a quarter of the weights, and many processors multiply bytes faster
+than floats. The price is rounding. This tutorial measures ranges, rounds a small network, and reads the
+report.
+
+Run it::
 
     python tutorials/11_quantize.py
 """
@@ -23,9 +26,9 @@ random = np.random.default_rng(0)
 # Steps instead of reals
 # ----------------------
 #
-# A byte has 256 values. A *scale* and a *zero point* say which reals they stand for: ``real = scale * (byte - zero)``.
-# So a range of reals is divided into 255 steps. What is between two steps is rounded. What is outside of the range
-# is clipped. Here it is for one range:
+# A byte has 256 values. A *scale* and a *zero point* say which reals they stand for: ``real = scale * (byte -
+# zero)``. So a range of reals is divided into 255 steps. What is between two steps is rounded. What is
+# outside of the range is clipped. Here it is for one range:
 
 reals = np.linspace(-1.5, 2.5, 400).astype("float32")
 low, high = -1.0, 2.0
@@ -44,8 +47,8 @@ axes.legend(frameon=False, fontsize=8)
 # A network and typical inputs
 # ----------------------------
 #
-# The network is random, but for one thing that real ones have as well: a channel with much larger values than the
-# others, an *outlier*. Typical inputs are needed to find out which ranges occur.
+# The network is random, but for one thing that real ones have as well: a channel with much larger values than
+# the others, an *outlier*. Typical inputs are needed to find out which ranges occur.
 
 
 def weight(*shape: int) -> np.ndarray:
@@ -68,10 +71,11 @@ examples = [{"x": random.standard_normal((1, 16, 24, 24), "float32")} for _ in r
 # Calibration: which range?
 # -------------------------
 #
-# Marks are put where a layer is to read bytes, and the float model is run on the examples, to count how often each
-# value occurs. Then a range is chosen. ``min_max`` takes all values in: nothing is clipped, but if the largest is far
-# out, steps are wide for all others. ``percentile`` leaves out the outermost. ``mse`` minimizes the squared error of
-# rounding and clipping together; it is the default. ``entropy`` keeps the shape of the distribution.
+# Marks are put where a layer is to read bytes, and the float model is run on the examples, to count how often
+# each value occurs. Then a range is chosen. ``min_max`` takes all values in: nothing is clipped, but if the
+# largest is far out, steps are wide for all others. ``percentile`` leaves out the outermost. ``mse``
+# minimizes the squared error of rounding and clipping together; it is the default. ``entropy`` keeps the
+# shape of the distribution.
 
 marked = quantize_annotate(module)
 histograms = observe(marked, examples)
@@ -98,8 +102,8 @@ axes.legend(frameon=False, fontsize=8)
 # Quantize, and read the report
 # -----------------------------
 #
-# ``tvmlite.quantize`` does all of that. ``measure=False`` means that layers are not timed, so the result depends on
-# the data alone.
+# ``tvmlite.quantize`` does all of that. ``measure=False`` means that layers are not timed, so the result
+# depends on the data alone.
 
 quantized = tvmlite.quantize(module, examples, measure=False)
 print(quantized.report)
@@ -107,14 +111,15 @@ print(quantized.report)
 # %%
 # Each row is a layer.
 #
-# - ``SNR``, the signal-to-noise ratio, compares the layer's result with the error that quantizing its operands makes.
-#   20 dB mean an error of a tenth, 40 dB of a hundredth. It is the number to look at.
+# - ``SNR``, the signal-to-noise ratio, compares the layer's result with the error that quantizing its
+#   operands makes. 20 dB mean an error of a tenth, 40 dB of a hundredth. It is the number to look at.
 # - ``clipped`` is the share of the data outside of the range.
 #
 # The picture compares the layers by two ways to choose ranges.
 
 reports = {
-    method: tvmlite.quantize(module, examples, measure=False, calibration=method).report for method in ("min_max", "mse")
+    method: tvmlite.quantize(module, examples, measure=False, calibration=method).report
+    for method in ("min_max", "mse")
 }
 figure = plt.figure(figsize=(6.5, 2.8))
 axes = figure.gca()
@@ -132,8 +137,8 @@ axes.set_xlabel("signal to noise, dB")
 axes.legend(frameon=False)
 
 # %%
-# The result is a module as any other. It has ``qnn.quantize`` and ``qnn.dequantize`` around the layers, and compiling
-# makes kernels of bytes of that.
+# The result is a module as any other. It has ``qnn.quantize`` and ``qnn.dequantize`` around the layers, and
+# compiling makes kernels of bytes of that.
 
 lib, exact = tvmlite.compile(quantized.module), tvmlite.compile(module)
 difference = [lib(example["x"]) - exact(example["x"]) for example in examples]
@@ -145,9 +150,9 @@ print("\n".join(str(quantized.module).splitlines()[:14]))
 # Is it worth it?
 # ---------------
 #
-# Without ``measure=False``, each layer is timed in float32 and in bytes, and stays in float32 unless it is faster in
-# bytes. The report has both times. ``min_snr`` and ``max_drop`` ask for quality as well: they leave layers in float32
-# that would lose too much.
+# Without ``measure=False``, each layer is timed in float32 and in bytes, and stays in float32 unless it is
+# faster in bytes. The report has both times. ``min_snr`` and ``max_drop`` ask for quality as well: they leave
+# layers in float32 that would lose too much.
 
 timed = tvmlite.quantize(module, examples)
 print(timed.report)

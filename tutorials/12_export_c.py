@@ -1,8 +1,10 @@
 """Exporting a model
 =================
 
-A compiled model becomes a file that needs no compiler, no Python and no tvmlite: a library, or C source. This tutorial
-writes both, runs them, and looks at how memory is planned.
+A compiled model becomes a file that needs no compiler, no Python and no tvmlite: a library, or C source. This
+tutorial writes both, runs them, and looks at how memory is planned.
+
+Run it::
 
     python tutorials/12_export_c.py
     python tutorials/12_export_c.py --output exported
@@ -35,8 +37,8 @@ random = np.random.default_rng(0)
 # The model
 # ---------
 #
-# A small network for images of 28 x 28 pixels, with a residual connection: what the first convolution makes is needed
-# twice.
+# A small network for images of 28 x 28 pixels, with a residual connection: what the first convolution makes
+# is needed twice.
 
 
 def weight(*shape: int) -> relay.Constant:
@@ -58,8 +60,8 @@ image = random.standard_normal((1, 1, 28, 28), "float32")
 # A shared library
 # ----------------
 #
-# ``export`` looks at the ending: ``.so`` is a shared library, ``.a`` a static one, ``.c`` source, ``.h`` the header.
-# ``runtime.load`` needs numpy and cffi only. It checks what the library is before it runs it.
+# ``export`` looks at the ending: ``.so`` is a shared library, ``.a`` a static one, ``.c`` source, ``.h`` the
+# header. ``runtime.load`` needs numpy and cffi only. It checks what the library is before it runs it.
 
 lib = tvmlite.compile(module, name="digits")
 lib.export(folder / "digits.so")
@@ -71,9 +73,9 @@ print(f"digits.so: {(folder / 'digits.so').stat().st_size} bytes, the same bits 
 # One C file
 # ----------
 #
-# With the target ``"c -system=none"`` the model becomes a single C99 file for machines without an operating system. It
-# allocates nothing and calls nothing but ``<math.h>``. ``-mcpu=cortex-m4`` would name a microcontroller. The header
-# says how to call it.
+# With the target ``"c -system=none"`` the model becomes a single C99 file for machines without an operating
+# system. It allocates nothing and calls nothing but ``<math.h>``. ``-mcpu=cortex-m4`` would name a
+# microcontroller. The header says how to call it.
 
 small = tvmlite.compile(module, target="c -system=none", name="digits")
 small.export(folder / "digits.c")
@@ -86,15 +88,17 @@ source = (folder / "digits.c").read_text()
 print(source[source.index("/* softmax") :][:1400], "...")
 
 # %%
-# Beside it, ``export`` wrote a program that tests it: random inputs, and what the interpreter makes of them. We compile
-# and run it, if there is a C compiler.
+# Beside it, ``export`` wrote a program that tests it: random inputs, and what the interpreter makes of them.
+# We compile and run it, if there is a C compiler.
 
 compiler = shutil.which("cc")
 if compiler is None:
     print("there is no C compiler here")
 else:
     files = [str(folder / name) for name in ("digits.c", "digits_test.c")]
-    subprocess.run([compiler, "-std=c99", "-O2", *files, "-lm", "-o", str(folder / "digits_test")], check=True)
+    subprocess.run(
+        [compiler, "-std=c99", "-O2", *files, "-lm", "-o", str(folder / "digits_test")], check=True
+    )
     test = subprocess.run([str(folder / "digits_test")], check=False)
     print("the test program says:", "right" if test.returncode == 0 else f"case {test.returncode} is wrong")
 
@@ -102,18 +106,19 @@ else:
 # The plan of memory
 # ------------------
 #
-# Where are the values between kernels? In one block, the *arena*, that the caller gives. The compiler knows when each
-# value is made and when it is read last. So two values can share memory if they are never alive at the same time. It
-# searches for offsets that make the arena small.
+# Where are the values between kernels? In one block, the *arena*, that the caller gives. The compiler knows
+# when each value is made and when it is read last. So two values can share memory if they are never alive at
+# the same time. It searches for offsets that make the arena small.
 #
-# The plan stands in the entry, the function that calls the kernels: each value is a *view* of the arena at some offset.
+# The plan stands in the entry, the function that calls the kernels: each value is a *view* of the arena at
+# some offset.
 
 print(small.entry)
 
 # %%
-# Drawn over time, a box is a value: from the kernel that writes it to the last that reads it, and from its first byte
-# to its last. Orange boxes are scratch memory, which a kernel needs while it runs. Boxes never overlap. The red line
-# is what all values would need side by side.
+# Drawn over time, a box is a value: from the kernel that writes it to the last that reads it, and from its
+# first byte to its last. Orange boxes are scratch memory, which a kernel needs while it runs. Boxes never
+# overlap. The red line is what all values would need side by side.
 
 
 def boxes(library: Any) -> list[tuple[str, int, int, int, int]]:
@@ -129,7 +134,9 @@ def boxes(library: Any) -> list[tuple[str, int, int, int, int]]:
             for buffer in statement.buffers:
                 uses.setdefault(buffer, []).append(statement.profile_slot)
             if statement.workspace is not None:
-                begin, size = (int(getattr(n, "value", n)) for n in (statement.workspace, scratch[statement.symbol]))
+                begin, size = (
+                    int(getattr(n, "value", n)) for n in (statement.workspace, scratch[statement.symbol])
+                )
                 found.append(("scratch", statement.profile_slot, statement.profile_slot, begin, size))
     for buffer, offset in offsets.items():
         size = 4 * int(np.prod([int(extent.value) for extent in buffer.shape]))
@@ -144,9 +151,20 @@ def draw(library: Any, title: str) -> None:
     axes = figure.gca()
     for name, first, last, offset, size in plan:
         colour = SECOND if name == "scratch" else OURS
-        axes.bar(first, size, last - first + 0.92, offset, align="edge", color=colour, alpha=0.75, edgecolor="white")
+        axes.bar(
+            first,
+            size,
+            last - first + 0.92,
+            offset,
+            align="edge",
+            color=colour,
+            alpha=0.75,
+            edgecolor="white",
+        )
         if size > 1500:
-            axes.text((first + last + 0.92) / 2, offset + size / 2, name, ha="center", va="center", fontsize=8)
+            axes.text(
+                (first + last + 0.92) / 2, offset + size / 2, name, ha="center", va="center", fontsize=8
+            )
     labels = [name.split(" ")[0] for name in library.metadata["kernel_labels"]]
     axes.set_xticks(np.arange(len(labels)) + 0.46, labels, rotation=20, ha="right", fontsize=8)
     apart = sum(size for *_, size in plan)
@@ -163,10 +181,11 @@ def draw(library: Any, title: str) -> None:
 draw(small, "the arena of the standalone C file")
 
 # %%
-# Notice ``value4`` and ``value2``: the second convolution reads the first one's result while it writes its own, so both
-# must be there. After the pooling, both places are free.
+# Notice ``value4`` and ``value2``: the second convolution reads the first one's result while it writes its
+# own, so both must be there. After the pooling, both places are free.
 #
-# For this machine, the plan is another one: channels are in blocks, and kernels take scratch memory to be faster.
+# For this machine, the plan is another one: channels are in blocks, and kernels take scratch memory to be
+# faster.
 
 draw(lib, "the workspace of the library for this machine")
 show()

@@ -1,9 +1,11 @@
 """Passes over a graph
 ===================
 
-A model is a graph of operators. Before there are any loops, *passes* rewrite that graph: they fold constants, recognize
-what was written out, and fuse operators into kernels. This tutorial runs them one by one, counts, and writes the page
-that shows a graph.
+A model is a graph of operators. Before there are any loops, *passes* rewrite that graph: they fold constants,
+recognize what was written out, and fuse operators into kernels. This tutorial runs them one by one, counts,
+and writes the page that shows a graph.
+
+Run it::
 
     python tutorials/13_graph_page.py
     python tutorials/13_graph_page.py --page graph.html
@@ -36,9 +38,9 @@ random = np.random.default_rng(0)
 # A model as exporters write it
 # -----------------------------
 #
-# Exporters break operators into small ones. Here is a block of a transformer in that form. The layer normalization is
-# nine operators, the activation (gelu) is six, the softmax five. There are also leftovers: a dropout, and numbers that are
-# computed from constants.
+# Exporters break operators into small ones. Here is a block of a transformer in that form. The layer
+# normalization is nine operators, the activation (gelu) is six, the softmax five. There are also leftovers: a
+# dropout, and numbers that are computed from constants.
 
 WIDTH, TOKENS = 64, 16
 
@@ -91,8 +93,8 @@ print("\n".join(str(module).splitlines()[:12]), "\n...")
 # What there is to count
 # ----------------------
 #
-# A call of an operator is a node of the graph. After ``fuse``, ``main`` calls groups, each of which is a function and
-# becomes one kernel.
+# A call of an operator is a node of the graph. After ``fuse``, ``main`` calls groups, each of which is a
+# function and becomes one kernel.
 
 
 def operators(module: relay.Module) -> list[str]:
@@ -119,8 +121,8 @@ print(len(operators(module)), "operators:", dict(collections.Counter(operators(m
 # One by one
 # ----------
 #
-# ``pipeline`` gives the passes of the default level in order. Each is a function from a module to a module. A pass that
-# finds nothing to do gives the same object back, so we can see which ones did something.
+# ``pipeline`` gives the passes of the default level in order. Each is a function from a module to a module. A
+# pass that finds nothing to do gives the same object back, so we can see which ones did something.
 
 target = Target.parse("native")
 steps = {"imported": count(module)}
@@ -137,8 +139,9 @@ for one in pipeline(target=target).passes:
         print(f"{name:28} {', '.join(sorted(change)) or 'rearranged'}")
 
 # %%
-# The picture has the number of operators after each of those passes, and how many kernels there are once groups are
-# made. Recognizing and folding makes operators fewer; fusing leaves them, and makes kernels of them.
+# The picture has the number of operators after each of those passes, and how many kernels there are once
+# groups are made. Recognizing and folding makes operators fewer; fusing leaves them, and makes kernels of
+# them.
 
 figure = plt.figure(figsize=(7, 0.32 * len(steps) + 1))
 axes = figure.gca()
@@ -168,14 +171,16 @@ print(lib.report)
 # The graph as a page
 # -------------------
 #
-# ``page`` writes one HTML file: boxes for groups, edges for the values between them. On the command line it is ``tvmlite
-# show model.onnx --html graph.html --profile``. With times of kernels, boxes can be coloured by time. Open the file in a
-# browser, click a box for its operators, and fold blocks.
+# ``page`` writes one HTML file: boxes for groups, edges for the values between them. On the command line it
+# is ``tvmlite show model.onnx --html graph.html --profile``. With times of kernels, boxes can be coloured by
+# time. Open the file in a browser, click a box for its operators, and fold blocks.
 
 for _ in range(3):
     profile = lib.profile(data)
 times = [nanoseconds / 1e3 for _, nanoseconds in profile.kernels]
-path.write_text(page(draw(lib.module, {}, times), "a transformer block", "after all passes"), encoding="utf-8")
+path.write_text(
+    page(draw(lib.module, {}, times), "a transformer block", "after all passes"), encoding="utf-8"
+)
 print(f"{path.name}: {path.stat().st_size // 1024} KB")
 
 # %%
@@ -191,11 +196,12 @@ axes.set_title("kernels of the block, in order")
 show()
 
 # %%
-# ``TVMLITE_DUMP=dir`` writes the graph after every pass to a file. ``tvmlite.compile(module, verify=True)`` computes the
-# graph on random input after every pass, and names the first pass that changes a result.
+# ``TVMLITE_DUMP=dir`` writes the graph after every pass to a file. ``tvmlite.compile(module, verify=True)``
+# computes the graph on random input after every pass, and names the first pass that changes a result.
 #
 # Exercises
 # ---------
 #
-# 1. Leave ``recognize_norms`` out of the list of passes. How many kernels are there then, and how long do they take?
+# 1. Leave ``recognize_norms`` out of the list of passes. How many kernels are there then, and how long do
+#    they take?
 # 2. Write the normalization in another form, such as with ``power(x, 2)``. Is it still recognized?

@@ -1,13 +1,15 @@
 """Writing an operator
 ===================
 
-A model has an operator that tvmlite does not know. Here we write it: one decorated function, with its type and a
-reference in numpy. Then it prints, parses, fuses and compiles as any other.
+A model has an operator that tvmlite does not know. Here we write it: one decorated function, with its type
+and a reference in numpy. Then it prints, parses, fuses and compiles as any other.
+
+Run it::
 
     python tutorials/14_operator.py
 
-The operator is *snake*, an activation from audio models: ``x + sin(alpha x)**2 / alpha``. Then there is a second one that
-reduces.
+The operator is *snake*, an activation from audio models: ``x + sin(alpha x)**2 / alpha``. Then there is a
+second one that reduces.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from tvmlite.relay.ops.register import elemwise, reduction
 # ---------------
 #
 # 1. The *formula* of one element. ``call`` gives the attributes, ``i`` is the index, ``x`` the tensor.
-# 2. The *type relation*: the type of the result from the types of the arguments. ``data_type(FLOAT)`` is the one of most
-#    activations: floats in, the same type out.
-# 3. The *reference*: the same in plain numpy, written for clarity. It runs when a graph is interpreted, and it is what
-#    the compiled operator is compared with.
+# 2. The *type relation*: the type of the result from the types of the arguments. ``data_type(FLOAT)`` is the
+#    one of most activations: floats in, the same type out.
+# 3. The *reference*: the same in plain numpy, written for clarity. It runs when a graph is interpreted, and
+#    it is what the compiled operator is compared with.
 
 
 def snake_numpy(call: Any, x: np.ndarray) -> np.ndarray:
@@ -69,7 +71,9 @@ axes.legend(frameon=False)
 # %%
 # It has text, and is read again from it:
 
-module = relay.Module.from_expr(relay.Function([x], relay.nn.relu(relay.make("tutorial.snake", x, alpha=2.0))))
+module = relay.Module.from_expr(
+    relay.Function([x], relay.nn.relu(relay.make("tutorial.snake", x, alpha=2.0)))
+)
 print(module)
 assert str(relay.parse(str(module))) == str(module)
 
@@ -77,8 +81,9 @@ assert str(relay.parse(str(module))) == str(module)
 # Fusion
 # ------
 #
-# ``@elemwise`` says more than how to compute it: element ``i`` of the result reads element ``i`` of the arguments. So the
-# operator can join its neighbours in one kernel. Here a dense layer, a bias, snake and a sum become one.
+# ``@elemwise`` says more than how to compute it: element ``i`` of the result reads element ``i`` of the
+# arguments. So the operator can join its neighbours in one kernel. Here a dense layer, a bias, snake and a
+# sum become one.
 
 random = np.random.default_rng(0)
 data = relay.var("data", shape=(64, 256))
@@ -89,16 +94,17 @@ fused = tvmlite.compile(relay.Function([data], relay.add(hidden, data)))
 print(fused.report)
 
 # %%
-# At level 0, each operator is a kernel of its own, and every value between them goes to memory and back. The picture
-# shows what fusion saves. Both versions compute the same.
+# At level 0, each operator is a kernel of its own, and every value between them goes to memory and back. The
+# picture shows what fusion saves. Both versions compute the same.
 
 apart = tvmlite.compile(relay.Function([data], relay.add(hidden, data)), opt_level=0)
 array = random.standard_normal((64, 256), "float32")
 np.testing.assert_allclose(fused(array), apart(array), rtol=1e-4, atol=1e-4)
-times = {
-    f"{len(lib.report.rows)} kernel{'s' * (len(lib.report.rows) > 1)}, {name}": min(lib.time(array, budget=0.2).runs) * 1e6
-    for name, lib in (("level 0", apart), ("fused", fused))
-}
+times = {}
+for name, lib in (("level 0", apart), ("fused", fused)):
+    kernels = len(lib.report.rows)
+    label = f"{kernels} kernel{'s' * (kernels > 1)}, {name}"
+    times[label] = min(lib.time(array, budget=0.2).runs) * 1e6
 bars(times, "microseconds", "dense, bias, snake and a sum", colours=[PLAIN, OURS])
 for name, time in times.items():
     print(f"{name:22} {time:8.1f} microseconds")
@@ -107,9 +113,9 @@ for name, time in times.items():
 # A type relation of one's own
 # ----------------------------
 #
-# The second operator is a reduction: the mean of ``abs(x)**p`` over the last axis, to the power ``1 / p``. Its result has
-# one axis less, so it needs its own type relation. A wrong argument is an error that names what was given, what was
-# expected, and, through ``call.span``, the user's own line.
+# The second operator is a reduction: the mean of ``abs(x)**p`` over the last axis, to the power ``1 / p``.
+# Its result has one axis less, so it needs its own type relation. A wrong argument is an error that names
+# what was given, what was expected, and, through ``call.span``, the user's own line.
 
 
 def power_mean_type(call: Any, x: TensorType) -> TensorType:
@@ -145,10 +151,10 @@ except tvmlite.TvmliteError as error:
 # Test it
 # -------
 #
-# Three tests every operator should have: the compiled operator against the reference on random inputs of several shapes;
-# against something independent (here p = 1 and p = 2 are a mean and a root mean square); and its errors, as above.
-# ``verify=True`` makes the first of them: it compares with the references after each pass, and at the end with the
-# library.
+# Three tests every operator should have: the compiled operator against the reference on random inputs of
+# several shapes; against something independent (here p = 1 and p = 2 are a mean and a root mean square); and
+# its errors, as above. ``verify=True`` makes the first of them: it compares with the references after each
+# pass, and at the end with the library.
 
 for shape in ((5,), (3, 7), (2, 3, 33)):
     for p in (1.0, 2.0, 3.0):
@@ -162,8 +168,9 @@ for shape in ((5,), (3, 7), (2, 3, 33)):
 show()
 
 # %%
-# From here to a model: ``@converter("Snake", domain="com.example")`` says which node of an ONNX file becomes the operator.
-# `The page on operators <../adding_an_operator.html>`_ has that, and what all the decorators take.
+# From here to a model: ``@converter("Snake", domain="com.example")`` says which node of an ONNX file becomes
+# the operator. `The page on operators <../adding_an_operator.html>`_ has that, and what all the decorators
+# take.
 #
 # Exercises
 # ---------

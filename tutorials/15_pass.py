@@ -1,8 +1,10 @@
 """Writing a pass
 ==============
 
-A pass takes a graph and gives a graph that computes the same, but is better in some way. This tutorial writes one, shows
-before and after, and tests that the meaning is kept.
+A pass takes a graph and gives a graph that computes the same, but is better in some way. This tutorial writes
+one, shows before and after, and tests that the meaning is kept.
+
+Run it::
 
     python tutorials/15_pass.py
 """
@@ -28,17 +30,18 @@ random = np.random.default_rng(0)
 # The idea
 # --------
 #
-# A power with a small whole exponent is a few multiplications: ``x ** 2`` is ``x * x``, and ``x ** 3`` is ``x * x * x``.
-# That is *strength reduction*: an expensive operation becomes cheaper ones. And ``x ** 1`` is ``x``.
+# A power with a small whole exponent is a few multiplications: ``x ** 2`` is ``x * x``, and ``x ** 3`` is ``x
+# * x * x``. That is *strength reduction*: an expensive operation becomes cheaper ones. And ``x ** 1`` is
+# ``x``.
 #
-# The rule is a function of one node. Python's ``match`` is the language of patterns. If the node is of another form, the
-# rule gives it back as it is.
+# The rule is a function of one node. Python's ``match`` is the language of patterns. If the node is of
+# another form, the rule gives it back as it is.
 #
 # Three things to take care of:
 #
 # - New nodes get the ``span`` of the node they replace, so that errors still lead to the user's line.
-# - The result must have the same type. An exponent may be an array that makes the result larger, so we ask for one
-#   number, whose type is that of ``x``.
+# - The result must have the same type. An exponent may be an array that makes the result larger, so we ask
+#   for one number, whose type is that of ``x``.
 # - The operand stands in the graph once, however often it is used: ``x * x`` reads the same node twice.
 
 
@@ -58,8 +61,8 @@ def reduce_power(node: Expr) -> Expr:
 
 
 # %%
-# ``rewrite`` walks the graph from inputs to results, each node once, and applies the rule. ``graph_pass`` makes a pass
-# over modules of it.
+# ``rewrite`` walks the graph from inputs to results, each node once, and applies the rule. ``graph_pass``
+# makes a pass over modules of it.
 
 
 @graph_pass
@@ -101,19 +104,22 @@ assert alike(strength_reduction(square).main, expected.main)
 print("x ** 2 becomes x * x")
 
 # %%
-# Second: what has nothing to change comes back as the *same object*. So a pipeline can see which passes did something, and
-# what is shared stays shared.
+# Second: what has nothing to change comes back as the *same object*. So a pipeline can see which passes did
+# something, and what is shared stays shared.
 
 unchanged = Module.from_expr(relay.Function([x], relay.power(x, number(2.5))))
 assert strength_reduction(unchanged) is unchanged
 print("x ** 2.5 stays the same object")
 
 # %%
-# Third: the meaning is kept, on random inputs. Both modules are compiled and compared. The passes of the compiler itself
-# would change powers too, so this compares at level 0, where each operator is computed as it stands.
+# Third: the meaning is kept, on random inputs. Both modules are compiled and compared. The passes of the
+# compiler itself would change powers too, so this compares at level 0, where each operator is computed as it
+# stands.
 
 data = random.standard_normal((64, 1024), "float32")
-libraries = {name: tvmlite.compile(module, opt_level=0) for name, module in (("before", before), ("after", after))}
+libraries = {
+    name: tvmlite.compile(module, opt_level=0) for name, module in (("before", before), ("after", after))
+}
 results = {name: lib(data) for name, lib in libraries.items()}
 np.testing.assert_allclose(results["after"], results["before"], rtol=1e-4, atol=1e-6)
 print("largest difference:", abs(results["after"] - results["before"]).max())
@@ -122,8 +128,8 @@ print("largest difference:", abs(results["after"] - results["before"]).max())
 # Was it worth it?
 # ----------------
 #
-# A pass should earn its place. The left picture counts operators, the right one shows a run. There are *more* operators
-# afterwards. But a multiplication is one instruction, and a power is many.
+# A pass should earn its place. The left picture counts operators, the right one shows a run. There are *more*
+# operators afterwards. But a multiplication is one instruction, and a power is many.
 
 
 def operators(module: Module) -> dict[str, int]:
@@ -150,8 +156,8 @@ bars(times, "microseconds", "the whole function at level 0", colours=[PLAIN, OUR
 print({name: f"{time:.1f} microseconds" for name, time in times.items()})
 
 # %%
-# In the package, passes stand in order in ``relay/passes/__init__.py``. `The page on passes <../adding_a_pass.html>`_ has the
-# rules for them. ``tvmlite opt graph.relay -p NAME`` runs one alone.
+# In the package, passes stand in order in ``relay/passes/__init__.py``. `The page on passes
+# <../adding_a_pass.html>`_ has the rules for them. ``tvmlite opt graph.relay -p NAME`` runs one alone.
 
 for one in (1.0, 2.0, 3.0, 4.0):
     print(f"x ** {one}:", operators(strength_reduction(alone(one))) or "nothing is left")
@@ -161,5 +167,6 @@ show()
 # Exercises
 # ---------
 #
-# 1. ``x ** 4`` takes two multiplications, if the square is computed once. Extend the rule to all whole exponents up to 16.
+# 1. ``x ** 4`` takes two multiplications, if the square is computed once. Extend the rule to all whole
+#    exponents up to 16.
 # 2. ``sqrt(x) * sqrt(x)`` is ``x``: but for which ``x`` only? Write the test that finds out, before the pass.

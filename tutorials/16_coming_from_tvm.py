@@ -1,8 +1,10 @@
 """Coming from TVM
 ===============
 
-Scripts for TVM 0.x run here. ``tvmlite.tvm`` has TVM's names over tvmlite's own objects: ``te``, ``tir``, ``nd``, ``target``,
-``build``, ``lower``, ``testing``. In most scripts the import is all that changes.
+Scripts for TVM 0.x run here. ``tvmlite.tvm`` has TVM's names over tvmlite's own objects: ``te``, ``tir``,
+``nd``, ``target``, ``build``, ``lower``, ``testing``. In most scripts the import is all that changes.
+
+Run it::
 
     python tutorials/16_coming_from_tvm.py
 """
@@ -15,25 +17,25 @@ from pathlib import Path
 import numpy as np
 from pictures import OURS, PLAIN, SECOND, bars, draw_order, show
 
+import tvmlite as tvm
+import tvmlite.tvm.testing
+from tvmlite import te
+from tvmlite.tvm import tir
+
 # %%
 # The import
 # ----------
 #
-# Where a script says ``import tvm``, write
-
-import tvmlite as tvm
-import tvmlite.tvm.testing
-from tvmlite.tvm import tir
-from tvmlite import te
-
-# %%
-# A program that cannot be changed runs too. Before it is imported, ``sys.modules["tvm"] = tvmlite.tvm`` lets all of its
-# imports of ``tvm`` find that package.
+# A script for TVM begins with ``import tvm`` and ``from tvm import te, tir``. Above, only those lines differ.
+#
+# A program that cannot be changed runs too. Before it is imported, ``sys.modules["tvm"] = tvmlite.tvm`` lets
+# all of its imports of ``tvm`` find that package.
 #
 # A first script
 # --------------
 #
-# This is how a TVM script looks: a target, a schedule, a device, arrays, an evaluator of times. Nothing in it is new.
+# This is how a TVM script looks: a target, a schedule, a device, arrays, an evaluator of times. Nothing in it
+# is new.
 
 target = tvm.target.Target(target="llvm", host="llvm")
 n = te.var("n")
@@ -70,8 +72,8 @@ tvm.testing.assert_allclose(c.numpy(), a.numpy() + b.numpy())
 # TVM's tutorial on matrix products
 # ---------------------------------
 #
-# "How to optimize GEMM on CPU", with its names, in three of its steps. ``tir`` has what TVM has there, such as
-# ``tir.indexmod``.
+# "How to optimize GEMM on CPU", with its names, in three of its steps. ``tir`` has what TVM has there, such
+# as ``tir.indexmod``.
 
 M = K = N = 512
 bn, kfactor = 32, 4
@@ -186,8 +188,8 @@ except tvm.TvmliteError as error:
 # ==================================  =====================================================
 
 # %%
-# .. The place for models: ``tvm.relay``, ``relay.build``, ``graph_executor`` and ``autotvm``. Until then this cell shows
-#    nothing.
+# .. Here is the place for models: ``tvm.relay``, ``relay.build``, ``graph_executor``, ``autotvm``. Until then
+#    this cell is a comment, which the page does not show.
 
 show()
 
@@ -196,5 +198,5 @@ show()
 # ---------
 #
 # 1. Take a TE script of your own, put ``sys.modules["tvm"] = tvmlite.tvm`` before it, and run it.
-# 2. ``packing`` caches its block in memory, with 32 x 32 sums. Make the block small enough for registers, as in
-#    `the tutorial on matrix products <05_gemm.html>`_.
+# 2. ``packing`` caches its block in memory, with 32 x 32 sums. Make the block small enough for registers, as
+#    in `the tutorial on matrix products <05_gemm.html>`_.
