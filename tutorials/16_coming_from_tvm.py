@@ -1,8 +1,9 @@
 """Coming from TVM
 ===============
 
-Scripts for TVM 0.x run here. ``tvmlite.tvm`` has TVM's names over tvmlite's own objects: ``te``, ``tir``,
-``nd``, ``target``, ``build``, ``lower``, ``testing``. In most scripts the import is all that changes.
+Scripts for TVM 0.x run here: ``tvmlite`` has TVM's names for tensor expressions and schedules, arrays,
+devices and targets. ``tvmlite.tvm`` has those that are TVM's alone, such as ``tir`` and ``testing``. In most
+scripts the imports are all that changes.
 
 Run it::
 
@@ -27,9 +28,6 @@ from tvmlite.tvm import tir
 # ----------
 #
 # A script for TVM begins with ``import tvm`` and ``from tvm import te, tir``. Above, only those lines differ.
-#
-# A program that cannot be changed runs too. Before it is imported, ``sys.modules["tvm"] = tvmlite.tvm`` lets
-# all of its imports of ``tvm`` find that package.
 #
 # A first script
 # --------------
@@ -197,6 +195,6 @@ show()
 # Exercises
 # ---------
 #
-# 1. Take a TE script of your own, put ``sys.modules["tvm"] = tvmlite.tvm`` before it, and run it.
+# 1. Take a TE script of your own, change its imports, and run it.
 # 2. ``packing`` caches its block in memory, with 32 x 32 sums. Make the block small enough for registers, as
 #    in `the tutorial on matrix products <05_gemm.html>`_.

@@ -32,7 +32,7 @@ import tvmlite
 from tvmlite.relay.frontend import from_onnx
 
 HEIGHT = 48
-PAGE = Path(__file__).with_suffix("")
+PAGE = Path(sys.argv[0]).with_suffix("")  # the folder beside this script
 
 # %%
 # The network
