@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/\d\d_\w+\.py$",
     "ignore_pattern": r"(^|/)(?!\d\d_|README)[^/]*$",
     "capture_repr": (),
+    "reset_modules": (),  # they would undo what pictures.py, which is imported once, sets for all
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,

@@ -19,11 +19,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from pictures import OURS, PLAIN, plt, show
+from pictures import OURS, PLAIN, SECOND, plt, show
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.relay.entry.labels import label
 
 parser = argparse.ArgumentParser(description="Tune a small model")
 parser.add_argument("--budget", default="9s", help='the time for tuning, such as "30s" or "10m"')
@@ -44,11 +43,10 @@ def weight(*shape: int) -> relay.Constant:
     return relay.const(random.standard_normal(shape, "float32") * np.float32(np.prod(shape[1:]) ** -0.5))
 
 
-x = relay.var("x", shape=(1, 19, 37, 37))
-y = relay.nn.relu(relay.nn.conv2d(x, weight(40, 19, 3, 3), padding=1))
-y = relay.nn.relu(relay.nn.conv2d(y, weight(23, 40, 5, 5), padding=2))
-y = relay.reshape(relay.nn.max_pool2d(y, (4, 4), (4, 4)), (1, -1))
-y = relay.nn.softmax(relay.nn.dense(y, weight(77, 23 * 9 * 9)))
+x = relay.var("x", shape=(12, 300))
+y = relay.nn.relu(relay.nn.dense(x, weight(500, 300)))
+y = relay.nn.relu(relay.nn.dense(y, weight(77, 500)))
+y = relay.nn.softmax(relay.nn.dense(y, weight(1000, 77)))
 module = relay.Module.from_expr(relay.Function([x], y))
 print(module)
 
@@ -60,7 +58,7 @@ print(module)
 # pays where there is much of it.
 
 default = tvmlite.compile(module)
-data = random.standard_normal((1, 19, 37, 37), "float32")
+data = random.standard_normal((12, 300), "float32")
 expected = default(data)
 print(default.profile(data))
 
@@ -69,12 +67,16 @@ print(default.profile(data))
 # ----
 #
 # Every fused group is a task. The time goes, batch by batch, to the task with the most to gain. Each
-# candidate is checked against the plain loops. All measurements are written to the file ``records``. If other
-# programs are busy meanwhile, a warning says so; we collect it here.
+# candidate is checked against the plain loops. All measurements are written to the file ``records``.
+#
+# Two options are for a budget of seconds only. With ``decisions=False``, choices about the graph, such as
+# what is fused, are left as they are. With ``tuner="random"`` candidates are proposed at once; the default
+# learns which ones are promising, as `the tutorial before <09_template.html>`_ shows, but takes time for it.
+# If other programs are busy meanwhile, a warning says so; we collect it here.
 
 records = Path(tempfile.mkdtemp()) / "tune.jsonl"
 with warnings.catch_warnings(record=True) as notes:
-    tuned = tvmlite.tune(module, records=records, budget=budget, seed=0)
+    tuned = tvmlite.tune(module, records=records, budget=budget, seed=0, decisions=False, tuner="random")
 print(tuned)
 print(len(records.read_text().splitlines()), "lines of records")
 for note in {str(one.message) for one in notes}:
@@ -84,27 +86,33 @@ for note in {str(one.message) for one in notes}:
 # Alone, and in the model
 # -----------------------
 #
-# The left picture shows each kernel *alone*: the default schedule, and the best candidate that was measured.
-# The right one shows what counts: a run of the model. The two do not always agree. A kernel with a small part
-# of the time cannot gain much. In the model, its inputs come from other kernels, and so from other caches.
-# And what was the fastest of many measurements was partly luck. So, in the end, the best candidates are put
-# into the model, and run in alternation with the default. What is not significantly faster there is not used.
+# The left picture shows each kernel in the model, and *alone*: the default schedule, and the best candidate
+# that was measured. The right one shows what counts: a run of the model. The two do not always agree. A
+# kernel with a small part of the time cannot gain much. In the model, its inputs come from other kernels, and
+# so from other caches. And what was the fastest of many measurements was partly luck. So, in the end, the
+# best candidates are put into the model, and run in alternation with the default. What is not significantly
+# faster there is not used.
 
-rows = [(label(one.task.group), one.task) for one in default.kernels]
-texts = {kernel.task.args[0]: kernel for kernel in tuned.kernels}
-measured = [one for one in tuned.kernels if one.default is not None and one.best is not None]
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 0.5 * len(measured) + 1.8), width_ratios=[3, 1])
-names = [str(one).split(":")[0] for one in measured]
-places = np.arange(len(measured))
-for offset, colour, name in ((-0.2, PLAIN, "default"), (0.2, OURS, "best, alone")):
-    costs = [(one.default if offset < 0 else one.best).cost * 1e6 for one in measured]
-    drawn = left.barh(places + offset, costs, 0.38, color=colour, label=name)
-    left.bar_label(drawn, [f"{cost:.1f}" for cost in costs], padding=3, fontsize=8)
+profiles = [default.profile(data).kernels for _ in range(20)]
+names = list(default.kernel_labels)
+in_model = np.min([[nanoseconds for _, nanoseconds in one] for one in profiles], axis=0) / 1e3
+tried = {str(one).split(":")[0]: one.progress for one in tuned.kernels if one.progress.trials}
+curves = [tried[name].curve if name in tried else [] for name in names]
+series = {
+    "default, in the model": (PLAIN, in_model),
+    "default, alone": (SECOND, [curve[0] * 1e6 if curve else 0.0 for curve in curves]),
+    "best, alone": (OURS, [curve[-1] * 1e6 if curve else 0.0 for curve in curves]),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 0.55 * len(names) + 1.4), width_ratios=[3, 1])
+places = np.arange(len(names))
+for offset, (name, (colour, costs)) in zip((-0.27, 0.0, 0.27), series.items(), strict=True):
+    drawn = left.barh(places + offset, costs, 0.25, color=colour, label=name)
+    left.bar_label(drawn, [f"{cost:.1f}" if cost else "not tried" for cost in costs], padding=3, fontsize=7)
 left.set_yticks(places, names)
 left.invert_yaxis()
 left.set_xlabel("microseconds")
 left.set_title("kernels")
-left.legend(frameon=False)
+left.legend(frameon=False, fontsize=8)
 runs = [default.time(data, budget=0.2), tuned.lib.time(data, budget=0.2)]
 drawn = right.bar(["default", "tuned"], [min(run.runs) * 1e6 for run in runs], color=[PLAIN, OURS], width=0.6)
 right.bar_label(drawn, [f"{min(run.runs) * 1e6:.0f}" for run in runs], fontsize=8)

@@ -188,7 +188,7 @@ print(f"{path.name}: {path.stat().st_size // 1024} KB")
 
 figure = plt.figure(figsize=(7, 0.32 * len(times) + 1))
 axes = figure.gca()
-labels = [f"{place}: {name}" for place, (name, _) in enumerate(profile.kernels)]
+labels = [f"{place}: {name}" for place, name in enumerate(lib.kernel_labels)]
 axes.barh(labels, times, color=OURS)
 axes.invert_yaxis()
 axes.set_xlabel("microseconds")
