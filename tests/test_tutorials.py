@@ -8,8 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from tvmlite import te
 
 FOLDER = Path(__file__).parents[1] / "tutorials"
 TUTORIALS = sorted(FOLDER.glob("[0-9]*.py"))
@@ -23,6 +27,7 @@ SMALL = {
     "08_convolution.py": ["--size", "14", "--channels", "32"],
     "09_template.py": ["--size", "64", "--trials", "4"],
     "10_tune_model.py": ["--budget", "3s"],
+    "16_coming_from_tvm.py": ["--size", "64"],
     "17_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4"],
     "18_web_page.py": ["--no-serve"],
 }
@@ -94,3 +99,55 @@ def test_without_matplotlib_the_error_says_how_to_install_it(tmp_path: Path) -> 
 
     assert ran.returncode != 0
     assert "the tutorials draw with matplotlib: pip install 'tvmlite[docs]'" in ran.stderr
+
+
+def _pictures() -> Any:
+    """The module that draws, which scripts find beside themselves."""
+    pytest.importorskip("matplotlib").use("Agg")
+    spec = importlib.util.spec_from_file_location("pictures", FOLDER / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["pictures"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _plain(rows: int, columns: int) -> tuple[Any, list[Any]]:
+    a = te.placeholder((rows, columns), name="A")
+    c = te.compute((rows, columns), lambda i, j: a[i, j] + 1.0, name="C")
+    return te.create_schedule(c.op), [a, c]
+
+
+def test_the_order_of_visits_is_that_of_the_loops() -> None:
+    s, args = _plain(2, 3)
+    i, j = args[1].op.axis
+    np.testing.assert_array_equal(_pictures().visit_order(te.lower(s, args), "C"), [[0, 1, 2], [3, 4, 5]])
+    s[args[1]].reorder(j, i)
+    np.testing.assert_array_equal(_pictures().visit_order(te.lower(s, args), "C"), [[0, 2, 4], [1, 3, 5]])
+
+
+def test_lanes_of_a_vector_are_visited_in_one_step() -> None:
+    s, args = _plain(2, 4)
+    s[args[1]].vectorize(s[args[1]].split(args[1].op.axis[1], factor=2)[1])
+
+    np.testing.assert_array_equal(
+        _pictures().visit_order(te.lower(s, args), "C"), [[0, 0, 1, 1], [2, 2, 3, 3]]
+    )
+
+
+def test_visits_know_bodies_parallel_iterations_and_reads() -> None:
+    s, args = _plain(2, 4)
+    i, j = args[1].op.axis
+    s[args[1]].parallel(i)
+    s[args[1]].unroll(s[args[1]].split(j, factor=2)[1])
+
+    seen = _pictures().visits(te.lower(s, args), reads=True)
+
+    written = [visit for visit in seen if not visit.is_read]
+    assert [visit.index for visit in written] == [(i, j) for i in range(2) for j in range(4)]
+    assert [visit.iteration for visit in written] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert len({visit.body for visit in written}) == 4
+    read = [visit for visit in seen if visit.is_read]
+    assert [(visit.buffer, visit.index, visit.step) for visit in read] == [
+        ("A", visit.index, visit.step) for visit in written
+    ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pictures import PLAIN, bars, draw_order, draw_timeline, plt, show, visits
+from pictures import OURS, PLAIN, SECOND, bars, draw_order, draw_timeline, plt, show, visits
 
 import tvmlite
 from tvmlite import te
@@ -113,7 +113,7 @@ draw_order(loops, "C", "fuse, then split by 16: pieces ignore rows", group=lambd
 # vectorize
 # ---------
 #
-# A processor's vector instructions work on several neighbours at once. ``vectorize`` turns the iterations of
+# A processor's vector instructions work on several neighbours at once. ``vectorize`` makes the iterations of
 # a loop into the lanes of vectors. Cells with the same number are written by one instruction. Now the whole
 # matrix takes a quarter of the steps.
 
@@ -261,7 +261,7 @@ writes = {
     "cache_write: writes of C": sum(visit.buffer == "C" for visit in visits(cached)),
     "cache_write: of C.local": sum(visit.buffer == "C.local" for visit in visits(cached)),
 }
-bars(writes, "writes", "who is written how often", colours=[PLAIN, "#2f6f9f", "#d9983c"])
+bars(writes, "writes", "who is written how often", colours=[PLAIN, OURS, SECOND])
 
 # %%
 # cache_read

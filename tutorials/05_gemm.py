@@ -327,7 +327,7 @@ if __name__ == "__main__":
 # The bars beside the measured peaks: of one core for the first six steps, and of all threads for the last.
 
 if __name__ == "__main__" and results:
-    from pictures import LIMIT, OURS, PLAIN, SECOND, bars, draw_order, peak, plt, show
+    from pictures import LIMIT, OURS, PLAIN, SECOND, bars, draw_order, draw_timeline, peak, plt, show
 
     from tvmlite import runtime
 
@@ -363,6 +363,28 @@ if __name__ == "__main__" and results:
         "tile after tile, panel after panel",
         group=lambda visit: tiles.setdefault((visit.index[1] // 4, visit.index[0] // 3), len(tiles)),
     )
+
+# %%
+# And what it does to memory: the elements of ``B`` in the order in which they are read. A new place on the
+# vertical axis is another place in memory; a row of ``B`` has 16 elements. Three plain loops go down a
+# column, and so jump 16 elements in each step. With columns inside, as the lanes of vectors, neighbours are
+# read together.
+
+if __name__ == "__main__" and results:
+    orders = {
+        "plain loops": te.create_schedule(c.op),
+        "columns inside, in vectors of 4": te.create_schedule(c.op),
+    }
+    s = orders["columns inside, in vectors of 4"]
+    outer, lanes = s[c].split(c.op.axis[1], factor=4)
+    s[c].reorder(c.op.axis[0], c.op.reduce_axis[0], outer, lanes)
+    s[c].vectorize(lanes)
+    figure, both = plt.subplots(1, 2, figsize=(9, 2.8), sharey=True)
+    for axes, (name, s) in zip(both, orders.items(), strict=True):
+        draw_timeline(tvmlite.lower(s, [a, b, c]), ["B"], name, axes, reads=True)
+        axes.set_xlim(0, 72)
+        axes.set_ylabel("element of B that is read")
+        axes.get_legend().remove()
     show()
 
 # %%

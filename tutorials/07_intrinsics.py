@@ -61,7 +61,7 @@ print("\n".join(line[:110] for line in lines[begin : begin + 14]))
 
 # %%
 # ``te.call_pure_extern`` calls C's function instead. The bars show what one element takes, in nanoseconds.
-# Even our plain loop may be quick: a loop without calls is one that LLVM can turn into vectors itself.
+# Even our plain loop may be quick: LLVM can vectorize a loop without calls itself.
 
 x = np.random.default_rng(0).uniform(-5, 5, 1 << 14).astype("float32")
 c_function = apply(lambda value: te.call_pure_extern("float32", "expf", value), "c_exp", vectors=False)

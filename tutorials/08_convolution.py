@@ -159,12 +159,12 @@ def in_blocks() -> tuple[te.Schedule, list[te.Tensor]]:
 PIXELS, BLOCKS = (14, 2) if TARGET.vector_registers >= 32 else (4, 2)
 
 
-def register_tile(s: te.Schedule, result: te.Tensor) -> tuple[Any, Any]:
+def register_tile(s: te.Schedule, result: te.Tensor, pixels: int = PIXELS) -> tuple[Any, Any]:
     """Schedule ``result`` in tiles of sums; gives its loops over blocks of channels, and over rows."""
     sums = s.cache_write(result, "local")
     o, y, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, factor=BLOCKS)
-    x, x_inner = s[result].split(x, factor=PIXELS)
+    x, x_inner = s[result].split(x, factor=pixels)
     s[result].reorder(o, y, x, x_inner, o_inner, lane)
     s[result].unroll(x_inner)
     s[result].unroll(o_inner)
@@ -198,11 +198,11 @@ print(tvmlite.lower(*in_registers()))
 # rows follow.
 
 
-def padded_rows() -> tuple[te.Schedule, list[te.Tensor]]:
+def padded_rows(pixels: int = PIXELS) -> tuple[te.Schedule, list[te.Tensor]]:
     """The padding of some rows just before their use."""
     image, weight, padded, result = blocked_formula()
     s = te.create_schedule(result.op)
-    o, y = register_tile(s, result)
+    o, y = register_tile(s, result, pixels)
     y_outer, y_inner = s[result].split(y, factor=14)
     s[result].reorder(y_outer, o, y_inner)
     s[padded].compute_at(s[result], y_outer)
@@ -281,12 +281,7 @@ bars(rates, "GFLOP/s", f"3 x 3, {CHANNELS} channels, {SIZE} x {SIZE}", limit=lim
 
 def rate_of(pixels: int) -> float:
     """GFLOP/s of step 5 with tiles of so many pixels."""
-    global PIXELS
-    PIXELS, kept = pixels, PIXELS
-    try:
-        function = tvmlite.build(*padded_rows(), name="tile")
-    finally:
-        PIXELS = kept
+    function = tvmlite.build(*padded_rows(pixels), name="tile")
     return WORK / min(function.time(blocks_of(image), weight_blocks(weight), budget=0.1).runs) / 1e9
 
 

@@ -12,6 +12,7 @@ Run it::
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -22,6 +23,10 @@ import tvmlite as tvm
 import tvmlite.tvm.testing
 from tvmlite import te
 from tvmlite.tvm import tir
+
+parser = argparse.ArgumentParser(description="Scripts for TVM 0.x")
+parser.add_argument("--size", type=int, default=512, help="of the matrices; a multiple of 32")
+options = parser.parse_args()
 
 # %%
 # The import
@@ -73,7 +78,7 @@ tvm.testing.assert_allclose(c.numpy(), a.numpy() + b.numpy())
 # "How to optimize GEMM on CPU", with its names, in three of its steps. ``tir`` has what TVM has there, such
 # as ``tir.indexmod``.
 
-M = K = N = 512
+M = K = N = options.size
 bn, kfactor = 32, 4
 k = te.reduce_axis((0, K), "k")
 A = te.placeholder((M, K), name="A")

@@ -67,8 +67,8 @@ def characters(model: onnx.ModelProto) -> list[str]:
 # --------
 #
 # With ``target="wasm"``, ``export`` writes a WebAssembly module, and ``tvmlite.js`` beside it, which runs it.
-# The page's own script draws the image, calls the network, and turns classes into characters. Nothing leaves
-# the browser.
+# The page's own script draws the image, calls the network, and looks up the characters of the classes.
+# Nothing leaves the browser.
 
 
 def write_page(folder: Path) -> None:

@@ -120,8 +120,7 @@ def visits(loops: ir.Function, reads: bool = False) -> list[Visit]:
     def element(buffer: int, *index: int, is_read: bool = False) -> None:
         if not now["vector"] and not is_read:
             now["step"] += 1
-        step = now["step"] + (1 if is_read and not now["vector"] else 0)
-        found.append(Visit(names[buffer], index, step, now["body"], now["iteration"], is_read))
+        found.append(Visit(names[buffer], index, now["step"], now["body"], now["iteration"], is_read))
 
     def vector(begins: int) -> None:
         now["vector"] = begins
@@ -207,10 +206,15 @@ def draw_order(
     axes.set_title(title or f"when each element of {tensor} is written")
 
 
-def draw_timeline(loops: ir.Function, tensors: Sequence[str], title: str = "", axes: Any = None) -> None:
-    """Draw which element of each of ``tensors`` is written in which step; elements count row by row."""
+def draw_timeline(
+    loops: ir.Function, tensors: Sequence[str], title: str = "", axes: Any = None, reads: bool = False
+) -> None:
+    """Draw which element of each of ``tensors`` is written, or read, in which step.
+
+    Elements count row by row, which is their order in memory.
+    """
     axes = axes or plt.figure(figsize=(6, 2.6)).gca()
-    found = visits(loops)
+    found = [visit for visit in visits(loops, reads) if visit.is_read == reads]
     for tensor, colour in zip(tensors, (SECOND, OURS, LIMIT, PLAIN), strict=False):
         mine = [visit for visit in found if visit.buffer == tensor]
         shape = tuple(max(place) + 1 for place in zip(*(visit.index for visit in mine), strict=True))
