@@ -100,7 +100,7 @@ functions: dict[str, tuple[Any, Callable[[np.ndarray], np.ndarray], tuple[float,
     "erf": (te.erf, np.vectorize(math.erf), (-4, 4)),
     "sin": (te.sin, np.sin, (-20, 20)),
 }
-figure, grid = plt.subplots(2, 3, figsize=(9, 4.4), sharey=True)
+figure, grid = plt.subplots(2, 3, figsize=(7, 4.2), sharey=True)
 for axes, (name, (intrinsic, exact, (low, high))) in zip(grid.flat, functions.items(), strict=True):
     x = np.linspace(low, high, samples).astype("float32")
     error = ulps(apply(intrinsic, name)(x), exact(x.astype("float64")))

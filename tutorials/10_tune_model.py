@@ -103,7 +103,7 @@ series = {
     "default, alone": (SECOND, [curve[0] * 1e6 if curve else 0.0 for curve in curves]),
     "best, alone": (OURS, [curve[-1] * 1e6 if curve else 0.0 for curve in curves]),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 0.55 * len(names) + 1.4), width_ratios=[3, 1])
+figure, (left, right) = plt.subplots(1, 2, figsize=(7, 0.55 * len(names) + 1.4), width_ratios=[3, 1])
 places = np.arange(len(names))
 for offset, (name, (colour, costs)) in zip((-0.27, 0.0, 0.27), series.items(), strict=True):
     drawn = left.barh(places + offset, costs, 0.25, color=colour, label=name)

@@ -147,7 +147,7 @@ def boxes(library: Any) -> list[tuple[str, int, int, int, int]]:
 def draw(library: Any, title: str) -> None:
     """Draw the plan of the arena."""
     plan = boxes(library)
-    figure = plt.figure(figsize=(8, 3.6))
+    figure = plt.figure(figsize=(6.8, 3.6))
     axes = figure.gca()
     for name, first, last, offset, size in plan:
         colour = SECOND if name == "scratch" else OURS

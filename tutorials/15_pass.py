@@ -143,7 +143,7 @@ def alone(exponent: float) -> relay.Module:
     return Module.from_expr(relay.Function([x], relay.power(x, number(exponent))))
 
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 2.6))
+figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.4))
 names = sorted({*operators(before), *operators(after)})
 for offset, module, colour, name in ((-0.2, before, PLAIN, "before"), (0.2, after, OURS, "after")):
     counts = [operators(module).get(one, 0) for one in names]

@@ -280,7 +280,7 @@ if __name__ == "__main__":
     options = asked()
     config = Config(hidden=options.hidden, layers=options.layers, inner=options.hidden * 11 // 4)
     sizes = {name: megabytes(config, 32 if name == "float32" else options.bits) for name in rates}
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 1.8))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 1.8))
     bars(sizes, "megabytes a token", "to be read", colours=[PLAIN, OURS], axes=left)
     bars(rates, "tokens a second", "generated", colours=[PLAIN, OURS], axes=right)
     for name, rate in rates.items():

@@ -144,7 +144,7 @@ if __name__ == "__main__":
     print("read:", "".join(known[best[place]] for place in pieces))
 
     seen = [one for one in dict.fromkeys(best.tolist()) if one]
-    figure, (top, below) = plt.subplots(2, 1, figsize=(8, 4.2), height_ratios=[1, 4])
+    figure, (top, below) = plt.subplots(2, 1, figsize=(7, 4.2), height_ratios=[1, 4])
     top.imshow(image, cmap="gray", aspect="auto")
     top.set_axis_off()
     below.imshow(scores[:, seen].T, aspect="auto", cmap="YlGnBu")
