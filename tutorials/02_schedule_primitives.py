@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pictures import OURS, PLAIN, SECOND, bars, draw_order, draw_timeline, plt, show, visits
+from pictures import OURS, PLAIN, SECOND, bars, draw_numbers, draw_order, draw_timeline, plt, show, visits
 
 import tvmlite
 from tvmlite import te
@@ -155,6 +155,24 @@ print(loops)
 draw_order(loops, "C", "parallel: a colour is one thread's piece", group=lambda visit: visit.iteration)
 
 # %%
+# loop_partition
+# --------------
+#
+# ``loop_partition`` cuts a loop into several, one after the other. Its best use is with a tail: only the last
+# part keeps the ``if``, and the others, in which most of the time is spent, have none. The picture has a
+# colour for each part.
+
+s, args, i, j = doubled()
+outer, inner = s[args[1]].split(j, factor=5)
+s[args[1]].reorder(outer, i, inner)
+s[args[1]].loop_partition(outer, [2])
+loops = tvmlite.lower(s, args)
+print(loops)
+draw_order(
+    loops, "C", "loop_partition: only the right part is guarded", group=lambda visit: visit.index[1] // 10
+)
+
+# %%
 # Two stages: compute_root
 # ------------------------
 #
@@ -197,6 +215,23 @@ draw_timeline(
 )
 
 # %%
+# double_buffer
+# -------------
+#
+# With ``compute_at``, ``C`` waits for each piece of ``B``. ``double_buffer`` computes the next piece of ``B``
+# before the current piece of ``C``. So the two do not depend on each other, and the processor can load for
+# one while it computes the other. ``B`` has two buffers, which are used alternately: see the two levels in
+# the picture.
+
+s, args, B = neighbours()
+outer, inner = s[args[1]].split(args[1].op.axis[0], factor=8)
+s[B].compute_at(s[args[1]], outer)
+s[B].double_buffer()
+loops = tvmlite.lower(s, args)
+print(loops)
+draw_timeline(loops, ["B", "C"], "double_buffer: B is one piece ahead")
+
+# %%
 # compute_inline
 # --------------
 #
@@ -229,6 +264,31 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 2))
 bars({name: memory_of(one) for name, one in placements.items()}, "elements", "memory for B", axes=left)
 bars({name: squares_of(one) for name, one in placements.items()}, "squares", "work for B", axes=right)
 right.set_yticklabels([])
+
+# %%
+# transform_layout
+# ----------------
+#
+# The order of loops is one thing, the order in memory another. ``transform_layout`` says how a stage's buffer
+# is laid out. Here ``B`` is stored in tiles of 4 x 4, each dense. In the picture, the number is the place of
+# an element in memory, found from what ``C`` reads. A tile that is read together is one short stretch of
+# memory.
+
+a = te.placeholder((8, 12), name="A")
+B = te.compute((8, 12), lambda i, j: a[i, j] * a[i, j], name="B")
+C = te.compute((8, 12), lambda i, j: B[i, j] + 1.0, name="C")
+s = te.create_schedule(C.op)
+s[B].transform_layout(lambda i, j: [i // 4, j // 4, i % 4, j % 4])
+loops = tvmlite.lower(s, [a, C])
+print(loops)
+
+seen = visits(loops, reads=True)
+written = {visit.step: visit.index for visit in seen if visit.buffer == "C"}
+memory = np.zeros((8, 12), int)
+for visit in seen:
+    if visit.is_read and visit.buffer == "B":
+        memory[written[visit.step]] = np.ravel_multi_index(visit.index, (2, 3, 4, 4))
+draw_numbers(memory, "transform_layout: where each element of B is in memory")
 
 # %%
 # cache_write
@@ -291,32 +351,74 @@ draw_timeline(loops, ["B.local", "C"], "cache_read: a block of B is copied, then
 A = te.placeholder((32,), name="A")
 k = te.reduce_axis((0, 32), name="k")
 total = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="S")
-s = te.create_schedule(total.op)
-outer, inner = s[total].split(total.op.reduce_axis[0], factor=8)
-partial = s.rfactor(total, inner)
-s[partial].reorder(s[partial].op.reduce_axis[0], s[partial].op.axis[0])
-s[partial].vectorize(s[partial].op.axis[0])
-loops = tvmlite.lower(s, [A, total])
+in_parts = te.create_schedule(total.op)
+outer, inner = in_parts[total].split(total.op.reduce_axis[0], factor=8)
+partial = in_parts.rfactor(total, inner)
+in_parts[partial].reorder(in_parts[partial].op.reduce_axis[0], in_parts[partial].op.axis[0])
+in_parts[partial].vectorize(in_parts[partial].op.axis[0])
+loops = tvmlite.lower(in_parts, [A, total])
 print(loops)
 
 names = [partial.op.name, "S"]
 draw_timeline(loops, names, "rfactor: eight partial sums at once, then one sum of eight")
 
 # %%
+# decompose_reduction
+# -------------------
+#
+# A sum is first set to 0, then updated. By default the two stand together, inside the loops over the result.
+# ``decompose_reduction`` moves the first part out, to loops of its own. Left is the default, right the other;
+# the element is that of ``S``, and each of its dots is one write.
+
+
+def row_sums() -> tuple[te.Tensor, te.Tensor]:
+    """A matrix of 6 rows, and the sum of each."""
+    a = te.placeholder((6, 4), name="A")
+    k = te.reduce_axis((0, 4), name="k")
+    return a, te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="S")
+
+
+a, S = row_sums()
+together, decomposed = te.create_schedule(S.op), te.create_schedule(S.op)
+decomposed[S].decompose_reduction(S.op.axis[0])
+print(tvmlite.lower(decomposed, [a, S]))
+figure, both = plt.subplots(1, 2, figsize=(7, 2.2), sharey=True)
+draw_timeline(tvmlite.lower(together, [a, S]), ["S"], "together", both[0])
+draw_timeline(tvmlite.lower(decomposed, [a, S]), ["S"], "decompose_reduction", both[1])
+both[0].get_legend().remove()
+both[1].get_legend().remove()
+
+# %%
+# reverse_compute_at
+# ------------------
+#
+# ``compute_at`` moves a stage to its reader. ``reverse_compute_at`` moves a reader to the stage that it
+# reads: here ``C``, which adds 1 to a sum, into the loop over rows of ``S``. It is how an activation joins
+# the product before it.
+
+a, S = row_sums()
+C = te.compute((6,), lambda i: S[i] + 1.0, name="C")
+s = te.create_schedule(C.op)
+s[C].reverse_compute_at(s[S], S.op.axis[0])
+loops = tvmlite.lower(s, [a, C])
+print(loops)
+draw_timeline(loops, ["S", "C"], "reverse_compute_at: each sum is read at once")
+
+# %%
 # Small ones
 # ----------
 #
-# ``pragma`` marks a loop for later stages. ``storage_align`` pads rows of a buffer. ``double_buffer`` and
-# ``prefetch`` fetch data ahead of time. ``set_scope`` says where a buffer lives. ``tensorize`` puts an
-# instruction in the place of loops; it has `a tutorial of its own <06_tensorize.html>`_. Each has a docstring
-# that shows what it does to the loops: ``help(te.Stage.storage_align)``. And a schedule remembers its steps:
+# ``pragma`` marks a loop for later stages. ``storage_align`` pads rows of a buffer. ``prefetch`` asks for
+# memory before it is read. ``set_scope`` says where a buffer lives. ``tensorize`` puts an instruction in the
+# place of loops; it has `a tutorial of its own <06_tensorize.html>`_. Each has a docstring that shows what it
+# does to the loops: ``help(te.Stage.storage_align)``. And a schedule remembers its steps:
 
-print(s.trace)
+print(in_parts.trace)
 
 # %%
 # All of them keep the result. Whatever the order, the numbers are those of the formula.
 
-run = tvmlite.build(s, [A, total])
+run = tvmlite.build(in_parts, [A, total])
 data = np.arange(32, dtype="float32")
 np.testing.assert_allclose(run(data), [data.sum()])
 print("sum:", run(data)[0], "expected:", data.sum())

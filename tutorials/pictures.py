@@ -180,20 +180,32 @@ def draw_order(
     axes.
     """
     order = visit_order(loops, tensor)
-    rows, columns = order.shape
-    axes = axes or plt.figure(figsize=(0.42 * columns + 1.2, 0.42 * rows + 0.9)).gca()
-    shade = order.astype(float)
+    groups = None
     if group is not None:
+        groups = np.zeros_like(order)
         for visit in visits(loops):
             if visit.buffer == tensor:
-                shade[visit.index] = group(visit)
-    if group is None:
-        axes.imshow(shade, cmap=ORDER, vmin=shade.min(), vmax=shade.max() * 1.5 + 1)
+                groups[visit.index] = group(visit)
+    draw_numbers(order, title or f"when each element of {tensor} is written", axes, groups, names)
+
+
+def draw_numbers(
+    numbers: np.ndarray,
+    title: str,
+    axes: Any = None,
+    groups: np.ndarray | None = None,
+    names: tuple[str, str] = ("i", "j"),
+) -> None:
+    """Draw a matrix of ``numbers``, light for small ones; with ``groups``, in a colour for each group."""
+    rows, columns = numbers.shape
+    axes = axes or plt.figure(figsize=(0.42 * columns + 1.2, 0.42 * rows + 0.9)).gca()
+    if groups is None:
+        axes.imshow(numbers, cmap=ORDER, vmin=numbers.min(), vmax=numbers.max() * 1.5 + 1)
     else:
-        axes.imshow(np.unique(shade, return_inverse=True)[1].reshape(shade.shape) % 7, cmap=GROUPS)
-    size = 8 if order.max() < 100 else 6
-    for (i, j), step in np.ndenumerate(order):
-        axes.text(j, i, str(step), ha="center", va="center", fontsize=size)
+        axes.imshow(np.unique(groups, return_inverse=True)[1].reshape(groups.shape) % 7, cmap=GROUPS)
+    size = 8 if numbers.max() < 100 else 6
+    for (i, j), number in np.ndenumerate(numbers):
+        axes.text(j, i, str(number), ha="center", va="center", fontsize=size)
     axes.set_xticks(range(columns), range(columns), fontsize=7)
     axes.set_yticks(range(rows), range(rows), fontsize=7)
     axes.set_xticks(np.arange(-0.5, columns), minor=True)
@@ -203,7 +215,7 @@ def draw_order(
     axes.spines[:].set_visible(False)
     axes.set_ylabel(names[0])
     axes.set_xlabel(names[1])
-    axes.set_title(title or f"when each element of {tensor} is written")
+    axes.set_title(title)
 
 
 def draw_timeline(
