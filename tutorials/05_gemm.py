@@ -306,7 +306,7 @@ def main() -> list[Result]:
         print(function.source("loops"), function.source("asm"), sep="\n\n")
         return []
     results = []
-    for result in run(options.size):
+    for result in run(options.size, budget=0.2):
         rate = 2 * options.size**3 / result.seconds / 1e9
         summary = (STEPS[result.name].__doc__ or "").splitlines()[0]
         numbers = f"{result.seconds * 1e3:9.2f} ms {rate:7.1f} GFLOP/s {result.speedup:6.1f}x"
