@@ -7,6 +7,7 @@ reference and the list of messages are written from the source when the site is 
 from __future__ import annotations
 
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -45,15 +46,19 @@ default_role = "code"
 
 
 def _arguments(gallery_conf: dict[str, object], script: dict[str, object]) -> list[str]:
-    """A tutorial that would wait for a visitor is told not to; the others run as a reader runs them."""
-    return {"18_web_page.py": ["--no-serve"]}.get(Path(str(script["src_file"])).name, [])
+    """A tutorial that would wait for a visitor does not; the others run as a reader runs them."""
+    if Path(str(script["src_file"])).name == "18_web_page.py":
+        return ["--no-serve", "--output", str(Path(tempfile.mkdtemp()) / "page")]
+    return []
 
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "tutorials"),
     "gallery_dirs": "tutorials",
     "filename_pattern": r"/\d\d_\w+\.py$",
-    "ignore_pattern": r"/(?!\d\d_|README)[^/]*$",
+    "ignore_pattern": r"(^|/)(?!\d\d_|README)[^/]*$",
+    "capture_repr": (),
+    "reset_modules": (),  # they would undo what pictures.py, which is imported once, sets for all
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,

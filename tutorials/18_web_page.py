@@ -3,7 +3,9 @@
 
 It reads a line that is drawn, typed or pasted, by WebAssembly in the browser.
 
-    pip install 'tvmlite[cross,onnx]' rapidocr-onnxruntime
+Run it::
+
+    pip install 'tvmlite[cross,docs,onnx]' rapidocr-onnxruntime
     python tutorials/18_web_page.py
     python tutorials/18_web_page.py --output page --no-serve
 
@@ -23,13 +25,21 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 import tvmlite
 from tvmlite.relay.frontend import from_onnx
 
 HEIGHT = 48
-PAGE = Path(__file__).with_suffix("")
+PAGE = Path(sys.argv[0]).with_suffix("")  # the folder beside this script
+
+# %%
+# The network
+# -----------
+#
+# The package brings an ONNX file. Its input is an image of three channels, 48 pixels high, as wide as the
+# line. We give the width a *name* instead of a number, so it stays an open dimension.
 
 
 def network() -> onnx.ModelProto:
@@ -40,22 +50,52 @@ def network() -> onnx.ModelProto:
     return onnx.load(Path(found.origin).parent / "models" / "ch_PP-OCRv4_rec_infer.onnx")
 
 
+def imported(model: onnx.ModelProto) -> tvmlite.relay.Module:
+    """The network as a graph, for one line of any width."""
+    (name,) = (value.name for value in model.graph.input)
+    return from_onnx(model, shape={name: (1, 3, HEIGHT, "width")})
+
+
+def characters(model: onnx.ModelProto) -> list[str]:
+    """What the network's classes stand for, from class 1 on; class 0 stands for nothing."""
+    (text,) = (entry.value for entry in model.metadata_props if entry.key == "character")
+    return [*text.splitlines(), " "]
+
+
+# %%
+# The page
+# --------
+#
+# With ``target="wasm"``, ``export`` writes a WebAssembly module, and ``tvmlite.js`` beside it, which runs it.
+# The page's own script draws the image, calls the network, and looks up the characters of the classes.
+# Nothing leaves the browser.
+
+
 def write_page(folder: Path) -> None:
     """Write the page, the network, and what runs it into ``folder``."""
     model = network()
-    (name,) = (value.name for value in model.graph.input)
-    module = from_onnx(model, shape={name: (1, 3, HEIGHT, "width")})
-    lib = tvmlite.compile(module, target="wasm", name="reading")
+    lib = tvmlite.compile(imported(model), target="wasm", name="reading")
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
     lib.export(folder / "reading.wasm")  # and tvmlite.js
-    (text,) = (entry.value for entry in model.metadata_props if entry.key == "character")
-    (folder / "characters.json").write_text(json.dumps([*text.splitlines(), " "], ensure_ascii=False))
+    (folder / "characters.json").write_text(json.dumps(characters(model), ensure_ascii=False))
     size = (folder / "reading.wasm").stat().st_size
-    print(f"{folder}: {len(lib.kernel_names)} kernels, {size / 1e6:.1f} MB")
+    print(f"{folder.name}: {len(lib.kernel_names)} kernels, {size / 1e6:.1f} MB")
+    for file in sorted(folder.iterdir()):
+        print(f"{file.stat().st_size:10} bytes  {file.name}")
 
 
-def main() -> None:
-    """Write the page, and show it until Ctrl-C."""
+def serve(folder: Path, port: int) -> None:
+    """Show the page until Ctrl-C."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("localhost", port), handler) as server:
+        print(f"open http://localhost:{server.server_port}/ (Ctrl-C ends)")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -65,15 +105,79 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     write_page(options.output)
-    if options.serve:
-        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=options.output)
-        with http.server.ThreadingHTTPServer(("localhost", options.port), handler) as server:
-            print(f"open http://localhost:{options.port}/ (Ctrl-C ends)")
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:
-                print()
+
+# %%
+# What the network sees
+# ---------------------
+#
+# The same network, compiled for this machine. The line is rendered by matplotlib. For each piece of 8 pixels,
+# the network gives a score for each character it knows, and one for "nothing". The picture shows the line,
+# and below it the scores of the characters that occur. To read it, take the best class of each piece, leave
+# out repetitions, then leave out "nothing".
+
+
+def line_of(text: str) -> np.ndarray:
+    """``text`` as an image ``(HEIGHT, width)``, black on white, from 0 to 1."""
+    figure = plt.Figure(figsize=(len(text) * 0.25 + 0.4, 0.48), dpi=100)
+    figure.text(0.5, 0.46, text, fontsize=24, ha="center", va="center", family="DejaVu Sans")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:HEIGHT, :, 0].astype("float32") / 255
+
+
+def as_input(image: np.ndarray) -> np.ndarray:
+    """The network's input: three equal channels, from -1 to 1."""
+    return np.ascontiguousarray(np.broadcast_to((image - 0.5) / 0.5, (1, 3, *image.shape)), "float32")
 
 
 if __name__ == "__main__":
-    main()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from pictures import OURS, plt, show
+
+    model = network()
+    known = ["", *characters(model)]
+    native = tvmlite.compile(imported(model), name="reading")
+    image = line_of("tvmlite reads 2026")
+    scores = native(as_input(image))[0]
+    best = scores.argmax(axis=1)
+    pieces = [place for place, one in enumerate(best) if place == 0 or one != best[place - 1]]
+    print("read:", "".join(known[best[place]] for place in pieces))
+
+    seen = [one for one in dict.fromkeys(best.tolist()) if one]
+    figure, (top, below) = plt.subplots(2, 1, figsize=(7, 4.2), height_ratios=[1, 4])
+    top.imshow(image, cmap="gray", aspect="auto")
+    top.set_axis_off()
+    below.imshow(scores[:, seen].T, aspect="auto", cmap="YlGnBu")
+    below.set_yticks(range(len(seen)), [known[one] if known[one] != " " else "space" for one in seen])
+    below.set_xlabel("piece of the line, from left to right")
+    below.set_title("scores of the characters that occur")
+
+# %%
+# One library, any width
+# ----------------------
+#
+# The time grows with the width, as it should: nothing is padded to a longest line. A library with fixed
+# shapes would take the time of the widest line for each.
+
+if __name__ == "__main__":
+    widths = [64, 128, 192, 256, 384, 512]
+    times = [min(native.time(as_input(np.ones((HEIGHT, width))), budget=0.15).runs) * 1e3 for width in widths]
+    figure = plt.figure(figsize=(6, 2.6))
+    axes = figure.gca()
+    axes.plot(widths, times, "o-", color=OURS)
+    axes.set_ylim(0)
+    axes.set_xlabel("width of the line, pixels")
+    axes.set_ylabel("milliseconds, this machine")
+    print({width: f"{time:.2f} ms" for width, time in zip(widths, times, strict=True)})
+    show()
+    if options.serve:
+        serve(options.output, options.port)
+
+# %%
+# Exercises
+# ---------
+#
+# 1. Open the page, and type a line with a character that the network does not know. What do its scores look
+#    like?
+# 2. Compile the page's network with ``from_onnx(..., shape={...: (1, 3, 48, 320)})``. How large is it, how
+#    fast, and what can it not do any more?
