@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -71,3 +73,58 @@ def test_every_link_leads_somewhere(site: Path) -> None:
             if not there.exists() or not known:
                 broken.append(f"{file.relative_to(site)}: {link}")
     assert broken == []
+
+
+CHAPTERS = sorted((ROOT / "docs" / "how_it_works").glob("[0-9]*.md"))
+
+_SHOWN = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", re.M | re.S)
+"""A block of Python, and the text right below it, which is what it prints."""
+
+_DIGEST = re.compile(r"[0-9a-f]{8,}")
+"""Digests name kernels and constants; they follow from the code of the package."""
+
+
+def _shown() -> list[object]:
+    return [
+        pytest.param(block, text, id=f"{page.stem}-{number}")
+        for page in CHAPTERS
+        for number, (block, text) in enumerate(_SHOWN.findall(page.read_text(encoding="utf-8")), 1)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("block", "text"), _shown())
+def test_a_chapter_shows_what_its_code_prints(block: str, text: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", block],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert _DIGEST.sub("#", text.strip()) == _DIGEST.sub("#", done.stdout.strip())
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
+def test_a_chapter_has_its_sections(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", text, re.M)
+
+    for one in ("The problem", "Decided against", "Where to read", "Literature", "Exercises"):
+        assert one in sections
+    exercises = re.findall(r"^\d+\. ", text.split("## Exercises")[1].split("<details>")[0], re.M)
+    answers = re.findall(r"^\d+\. ", text.split("<details>")[1], re.M)
+    assert exercises == answers
+    assert len(exercises) >= 3
+    assert "](../../tvmlite/" in text
+
+
+def test_every_chapter_is_in_the_table_of_its_index() -> None:
+    index = (ROOT / "docs" / "how_it_works" / "index.md").read_text(encoding="utf-8")
+
+    assert {page.name for page in CHAPTERS} == set(re.findall(r"\]\((\d\d_\w+\.md)\)", index))
