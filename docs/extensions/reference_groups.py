@@ -68,3 +68,13 @@ MEMBERS: dict[str, dict[str, str]] = {
     },
 }
 """By class: headings, and the members below each."""
+
+RESULTS: dict[str, tuple[str, ...]] = {
+    "tvmlite": (
+        "tvmlite.model.artifact.CompiledModule",
+        "tvmlite.model.artifact.CompiledKernelFunction",
+        "tvmlite.model.report.Report",
+        "tvmlite.tuning.tune.TunedModel",
+    ),
+}
+"""By room: classes that users meet as results of its functions, and never make."""

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from reference_commands import commands_page, variables_page
-from reference_groups import GROUPS, MEMBERS
+from reference_groups import GROUPS, MEMBERS, RESULTS
 from reference_messages import messages_page
 from reference_operators import operators_page
 from reference_text import heading, row, table
+
+from tvmlite.relay.ir.builders import Namespace
 
 GENERATED = Path(__file__).parents[1] / "reference" / "generated"
 
@@ -62,14 +64,21 @@ def public_names(module: str) -> list[str]:
     return sorted(n for n in names if not n.startswith("_") and not inspect.ismodule(getattr(room, n)))
 
 
-def directive(module: str, name: str, members: bool = True) -> str:
+def directive(module: str, name: str, members: bool = True, inherited: bool = False) -> str:
     """What documents ``module.name``: its docstring, and those of a class's members."""
     value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
-        return f".. autoclass:: {module}.{name}\n" + "   :members:\n" * members + "\n"
+        return (
+            f".. autoclass:: {module}.{name}\n"
+            + "   :members:\n" * members
+            + "   :inherited-members:\n" * inherited
+            + "\n"
+        )
     if callable(value):
         return f".. autofunction:: {module}.{name}\n\n"
-    return f".. py:data:: {module}.{name}\n\n" + _indented(inspect.getdoc(value) or "")
+    about = f"The operators whose names begin with ``{name}.``: see :doc:`operators`."
+    doc = about if isinstance(value, Namespace) else inspect.getdoc(value) or ""
+    return f".. py:data:: {name}\n   :module: {module}\n\n" + _indented(doc)
 
 
 def _indented(text: str) -> str:
@@ -106,6 +115,10 @@ def room_page(module: str, title: str) -> str:
         for name in names:
             parts = MEMBERS.get(f"{module}.{name}")
             body += directive(module, name) if parts is None else class_by_parts(module, name, parts)
+    if module in RESULTS:
+        body += heading("What they give", "-")
+        for path in RESULTS[module]:
+            body += directive(*path.rsplit(".", 1), inherited=True)
     return body
 
 

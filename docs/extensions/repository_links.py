@@ -89,8 +89,13 @@ def _include(app: Any, path: Path, parent: str, content: list[str]) -> None:
 
 
 def _write(app: Any) -> None:
-    for file in linked_files():
+    files = linked_files()
+    for file in files:
         write_page(file)
+    wanted = {DOCS / page_of(file)[1:] for file in files}
+    for page in SOURCES.rglob("*.md"):  # of links that are gone
+        if page not in wanted:
+            page.unlink()
 
 
 def setup(app: Any) -> dict[str, Any]:

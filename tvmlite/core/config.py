@@ -1,6 +1,6 @@
 """Every ``TVMLITE_*`` environment variable, read here and nowhere else.
 
-==========================  ====================================================================================
+==========================  ================================================================================
 ``TVMLITE_DUMP=dir``        write the IR after every pass to ``dir/NN_pass.txt``
 ``TVMLITE_VERIFY=1``        check the IR between passes
 ``TVMLITE_NUM_THREADS=n``   threads of the pool; default: the processors this process may use
@@ -14,7 +14,7 @@
                             into the model; default 10. Loops that have a number of iterations, and those
                             whose condition counts to a number, take the time they need
 ``TVMLITE_TARGET=string``   what ``target="native"`` means; default: the machine we run on
-==========================  ====================================================================================
+==========================  ================================================================================
 """
 
 from __future__ import annotations
