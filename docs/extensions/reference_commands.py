@@ -81,4 +81,6 @@ def variables_page() -> str:
     """Every environment variable: the table of the module that reads them."""
     from tvmlite.core import config
 
-    return heading("Environment variables") + inspect.cleandoc(config.__doc__ or "") + "\n"
+    _, rule, rows = inspect.cleandoc(config.__doc__ or "").partition("=====")
+    about = "They are read when they are needed; an unusable value is a ``ConfigError``.\n\n"
+    return heading("Environment variables") + about + rule + rows + "\n"

@@ -60,9 +60,11 @@ def write_page(file: Path) -> None:
 
 
 def linked_files() -> list[Path]:
-    """Files outside ``docs`` that its pages, and the pages at the root, link to."""
+    """Files outside ``docs`` that its pages, and the pages at the root, link to. README is no page of the
+    site: ``index.md`` stands for it."""
     found = set()
-    for page in (*DOCS.rglob("*.md"), *(ROOT / name for name in ROOT_PAGES)):
+    shown = (ROOT / name for name in ROOT_PAGES if name != "README.md")
+    for page in (*DOCS.rglob("*.md"), *shown):
         if SOURCES not in page.parents:
             for link, _ in _LINK.findall(page.read_text(encoding="utf-8")):
                 found.add(target_of(link, page.parent))
