@@ -118,7 +118,8 @@ def room_page(module: str, title: str) -> str:
     if module in RESULTS:
         body += heading("What they give", "-")
         for path in RESULTS[module]:
-            body += directive(*path.rsplit(".", 1), inherited=True)
+            room, _, name = path.rpartition(".")
+            body += directive(room, name, inherited=True)
     return body
 
 
