@@ -17,7 +17,7 @@ from reference_commands import commands_page, variables_page
 from reference_groups import GROUPS, MEMBERS, RESULTS
 from reference_messages import messages_page
 from reference_operators import operators_page
-from reference_text import heading, row, table
+from reference_text import heading, table
 
 from tvmlite.relay.ir.builders import Namespace
 
@@ -218,4 +218,4 @@ def setup(app: Any) -> dict[str, Any]:
     return {"parallel_read_safe": True, "version": "2"}
 
 
-__all__ = ["grouped", "members_of", "pages", "public_names", "row", "setup", "tvm_rooms"]
+__all__ = ["grouped", "members_of", "pages", "public_names", "setup", "tvm_rooms"]
