@@ -1,5 +1,7 @@
 """tvmlite: a two-level deep-learning compiler in pure Python.
 
+::
+
     import tvmlite
     from tvmlite import relay, te, autotune, runtime
 

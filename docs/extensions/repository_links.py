@@ -60,9 +60,11 @@ def write_page(file: Path) -> None:
 
 
 def linked_files() -> list[Path]:
-    """Files outside ``docs`` that its pages, and the pages at the root, link to."""
+    """Files outside ``docs`` that its pages, and the pages at the root, link to. README is no page of the
+    site: ``index.md`` stands for it."""
     found = set()
-    for page in (*DOCS.rglob("*.md"), *(ROOT / name for name in ROOT_PAGES)):
+    shown = (ROOT / name for name in ROOT_PAGES if name != "README.md")
+    for page in (*DOCS.rglob("*.md"), *shown):
         if SOURCES not in page.parents:
             for link, _ in _LINK.findall(page.read_text(encoding="utf-8")):
                 found.add(target_of(link, page.parent))
@@ -89,8 +91,13 @@ def _include(app: Any, path: Path, parent: str, content: list[str]) -> None:
 
 
 def _write(app: Any) -> None:
-    for file in linked_files():
+    files = linked_files()
+    for file in files:
         write_page(file)
+    wanted = {DOCS / page_of(file)[1:] for file in files}
+    for page in SOURCES.rglob("*.md"):  # of links that are gone
+        if page not in wanted:
+            page.unlink()
 
 
 def setup(app: Any) -> dict[str, Any]:

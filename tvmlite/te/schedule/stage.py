@@ -226,7 +226,7 @@ class Stage(MorePrimitives):
 
     @primitive
     def parallel(self, var: IterVar) -> None:
-        """The loop's iterations are shared out among the threads.
+        """The loop's iterations are divided among the threads.
 
         ::
 
