@@ -146,7 +146,7 @@ def compile_module(
         "opt_level": options.opt_level,
         "precision": options.precision,
         "error_bound": options.error_bound,
-        "name": symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
+        "name": symbols.unique_names({"program": "main", "pool": "tvmlite", "model": options.model.stem})["model"],
         "progress": progress,
         "verify": getattr(options, "verify", False),
         "records": getattr(options, "records", None),
@@ -156,9 +156,12 @@ def compile_module(
 
 
 def compile_model(
-    options: argparse.Namespace, check: Callable[[Module], object] | None = None
+    options: argparse.Namespace,
+    check: Callable[[Module], object] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> CompiledModule:
-    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two."""
+    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two. ``more``
+    are further options of ``compile``."""
     records = getattr(options, "records", None)
     if records is not None:
         files.readable(records, "--records", files.HOW_RECORDS)
@@ -167,7 +170,7 @@ def compile_model(
     module = import_model(options)
     if check is not None:
         check(module)
-    lib = compile_module(options, module, progress)
+    lib = compile_module(options, module, progress, more)
     progress.close()
     return lib
 

@@ -13,6 +13,8 @@
                            that it stands for none (from 2**31 - 1 on), stops with an error, compiled
                            into the model; default 10. Loops that have a number of iterations, and those
                            whose condition counts to a number, take the time they need
+``TVMLITE_CPU_LEVEL=name`` which of a library's levels of processors runs (``machine.cpu_levels``); default:
+                           the highest that this processor has
 ``TVMLITE_TARGET=string``  what ``target="native"`` means; default: the machine we run on
 =========================  =====================================================================
 """
@@ -71,6 +73,11 @@ def loop_limit() -> int:
 def loop_seconds() -> int:
     """The seconds that a loop without a number of iterations may take."""
     return _positive("TVMLITE_LOOP_SECONDS", os.environ.get("TVMLITE_LOOP_SECONDS", "10"))
+
+
+def cpu_level() -> str | None:
+    """The level of processors that a library is to run, if the user chooses it."""
+    return os.environ.get("TVMLITE_CPU_LEVEL") or None
 
 
 def native_target() -> str | None:
