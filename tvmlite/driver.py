@@ -97,10 +97,10 @@ def compile(
     ``kernel_cost``, which gives the seconds of a group's kernel, layouts are by default what is cheapest so
     (``relay.passes.layout_program``).
 
-    ``cpu_levels``, such as ``["baseline", "avx2", "avx512"]``, compile for several levels of x86-64 processors
-    (``machine.cpu_levels``), and ``target`` says no processor: an exported library has code for each, shares
-    the weights that have the same layout, and runs the highest level that it finds. What is called in this
-    process is that, too.
+    ``cpu_levels``, such as ``["baseline", "avx2", "avx512"]``, compile for several levels of x86-64
+    processors (``machine.cpu_levels``), and ``target`` says no processor: an exported library has code for
+    each, shares the weights that have the same layout, and runs the highest level that the processor has. So
+    does what is called in this process.
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
@@ -155,9 +155,7 @@ def compile(
 provide("compile", compile)
 
 
-def _with_levels(
-    compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]
-) -> CompiledModule:
+def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]) -> CompiledModule:
     """A model compiled for each of ``targets``, levels of processors in rising order: the highest that runs
     here (the first if none does), with the code of all."""
     levels, here = [], None

@@ -146,7 +146,9 @@ def compile_module(
         "opt_level": options.opt_level,
         "precision": options.precision,
         "error_bound": options.error_bound,
-        "name": symbols.unique_names({"program": "main", "pool": "tvmlite", "model": options.model.stem})["model"],
+        "name": symbols.unique_names({"program": "main", "pool": "tvmlite", "model": options.model.stem})[
+            "model"
+        ],
         "progress": progress,
         "verify": getattr(options, "verify", False),
         "records": getattr(options, "records", None),
@@ -160,8 +162,9 @@ def compile_model(
     check: Callable[[Module], object] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> CompiledModule:
-    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two. ``more``
-    are further options of ``compile``."""
+    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two.
+
+    ``more`` are further options of ``compile``."""
     records = getattr(options, "records", None)
     if records is not None:
         files.readable(records, "--records", files.HOW_RECORDS)

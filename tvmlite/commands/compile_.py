@@ -27,7 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cpu-levels",
         metavar="LEVEL[,LEVEL...]",
-        help=f"code for several levels of x86-64 processors in one library: {', '.join(x.name for x in LEVELS)}",
+        help="code for several levels of x86-64 processors in one library: "
+        + ", ".join(one.name for one in LEVELS),
     )
     parser.add_argument(
         "--threads",

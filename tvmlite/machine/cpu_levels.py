@@ -1,7 +1,7 @@
 """The levels of processors that one library may have code for, side by side.
 
-A row a level, in rising order: each runs wherever a later one does. ``baseline``, ``avx2`` and ``avx512`` are
-levels 1, 3 and 4 of the x86-64 psABI, of which LLVM knows processors by that name; so they are no one maker's.
+A row a level, in rising order: each runs wherever a later one does. ``baseline``, ``avx2`` and ``avx512``
+are levels 1, 3 and 4 of the x86-64 psABI, which LLVM knows as processors; so they are no one maker's.
 A processor that has ``amx`` has all that its row's processor has (they are Intel's, from 2023 on).
 """
 
@@ -66,6 +66,4 @@ def targets_of(target: Target, names: Sequence[str], native: Target) -> dict[str
             f"{where}: target {str(target)!r} names a processor, and so do the levels",
             hint=f'leave -mcpu and -mattr out: "llvm -mtriple={target.triple}"',
         )
-    return {
-        one.name: one.target(target.triple, target.num_cores) for one in LEVELS if one.name in given
-    }
+    return {one.name: one.target(target.triple, target.num_cores) for one in LEVELS if one.name in given}

@@ -87,9 +87,7 @@ def _moved(entry: loop.Function, new: Mapping[int, int]) -> loop.Function:
 
 def named(entry: loop.Function, symbol: str) -> loop.Function:
     """``entry`` under the name ``symbol``, with the constants that it has by its own name."""
-    return dataclasses.replace(
-        entry, name=symbol, attrs=(*entry.attrs, ("constants_of", entry.name))
-    )
+    return dataclasses.replace(entry, name=symbol, attrs=(*entry.attrs, ("constants_of", entry.name)))
 
 
 def common_signature(signatures: Sequence[Signature]) -> Signature:
@@ -101,9 +99,7 @@ def common_signature(signatures: Sequence[Signature]) -> Signature:
     workspace = None if None in known else max(size for size in known if size is not None)
     messages = dict.fromkeys(message for one in signatures for message in one.messages)
     kernels = max((one.kernels for one in signatures), key=len)
-    return dataclasses.replace(
-        first, workspace=workspace, messages=(*messages, LACKING), kernels=kernels
-    )
+    return dataclasses.replace(first, workspace=workspace, messages=(*messages, LACKING), kernels=kernels)
 
 
 def signature_with(entry: loop.Function, constants: int) -> Signature:

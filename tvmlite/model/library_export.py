@@ -174,13 +174,14 @@ def check_name(name: str) -> None:
     """An InputError if a library cannot be called ``name``."""
     if name == OURS:
         raise InputError(
-            f"a library cannot be called {name!r}, as its thread pool's symbols are", hint="name=... of compile"
+            f"a library cannot be called {name!r}, as its thread pool's symbols are",
+            hint="name=... of compile",
         )
 
 
 def _objects(code: Code, text: str) -> list[bytes]:
-    """All objects of a library for an LLVM target. What runs before the processor is known is compiled for the
-    plainest one."""
+    """All objects of a library for an LLVM target. What runs before the processor is known is compiled for
+    the plainest one."""
     plain = Target.parse(f"llvm -mtriple={code.target.triple}")
     made: list[bytes] = []
     for level, entry in zip(code.levels, code.entries, strict=True):
@@ -212,13 +213,9 @@ def _tables_object(code: Code, text: str, plain: Target) -> bytes:
         triple = target.triple or plain.triple
         name = level.name or target.cpu or triple.split("-")[0]
         levels.append(
-            LevelCode(
-                name, entry.name, _signature(code, entry), checks_of(triple, _instructions(target))
-            )
+            LevelCode(name, entry.name, _signature(code, entry), checks_of(triple, _instructions(target)))
         )
-    tables = LibraryTables(
-        code.signature, code.input_names, code.output_names, text, levels, code.has_levels
-    )
+    tables = LibraryTables(code.signature, code.input_names, code.output_names, text, levels, code.has_levels)
     return jit.compile_object(library_ir(tables), plain)
 
 
@@ -227,4 +224,3 @@ def _c_source(code: Code) -> str:
     level = code.levels[0]
     kernels = [legal_kernel(one.task, level.target) for one in level.kernels]
     return c.generate([*kernels, *process.with_shapes(code.entries)], level.target)
-

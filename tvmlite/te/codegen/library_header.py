@@ -46,57 +46,72 @@ def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[
     """The parts of a header that declare the interface of the model with this ``signature``, whose arrays
     have these names."""
     name = signature.name
-    run = "const DLTensor *const *inputs, int32_t num_inputs, DLTensor *const *outputs, int32_t num_outputs"
-    found = [p.name for p in signature.of_kind("found")]
-    given = [
-        f"Runs {name} on arrays of pointers to {len(inputs)} inputs and {len(outputs)} outputs, in this order:",
-        "",
-        f"inputs: {', '.join(inputs) or 'none'}",
-        f"outputs: {', '.join(outputs) or 'none'}",
-        "",
-        "Each is checked. Returns TVMLITE_OK; or a negative code as above; or a positive one as of "
-        f"{name}, where the model refuses its data. {name}_last_error says what is wrong.",
-        "Scratch memory is the calling thread's own, kept until it ends. Any number of threads may call at once.",
+    ins = "const DLTensor *const *inputs, int32_t num_inputs"
+    run = f"{ins},\n    DLTensor *const *outputs, int32_t num_outputs"
+    found = ", ".join(p.name for p in signature.of_kind("found"))
+    found_lines = [
+        f"The extents of {found} come from the data: the shape is written, and the data is set to",
+        "memory of the workspace, which holds until the thread's next call.",
     ]
-    if found:
-        given.append(
-            f"The extents of {', '.join(found)} come from the data: its shape is written, and its data is set to "
-            "memory of the workspace, which holds until the thread's next call."
-        )
+    more = ["If the data need more, a run says how much."] if signature.of_kind("dynamic_outputs") else []
     return [
         _DLPACK,
         _CODES,
-        comment(given) + f"\nint32_t {name}_run_tensors({run});",
-        comment(
+        _declared(
             [
-                "The same in scratch memory of the caller's: *bytes of it from workspace on, which is a multiple of "
-                "64 (null if *bytes is 0). If more is needed, the code is TVMLITE_TOO_SMALL and *bytes how many.",
-            ]
-        )
-        + f"\nint32_t {name}_run_tensors_in({run}, void *workspace, int64_t *bytes);",
-        comment(
+                f"Runs {name} on {len(inputs)} inputs and {len(outputs)} outputs, in this order:",
+                "",
+                f"inputs: {', '.join(inputs) or 'none'}",
+                f"outputs: {', '.join(outputs) or 'none'}",
+                "",
+                "Each is checked before anything runs. Returns TVMLITE_OK; or a negative code as above; or",
+                f"a positive one as of {name}, where the model refuses its data. {name}_last_error says what",
+                "is wrong. Scratch memory is the calling thread's own, and kept until it ends. Any number",
+                "of threads may call at once.",
+                *(found_lines if found else []),
+            ],
+            f"int32_t {name}_run_tensors({run});",
+        ),
+        _declared(
             [
-                "The bytes of workspace that these inputs need with the present number of threads, or a negative "
-                "code." + (" Data may need more." if signature.of_kind("dynamic_outputs") else "")
-            ]
-        )
-        + f"\nint64_t {name}_workspace_bytes(const DLTensor *const *inputs, int32_t num_inputs);",
-        comment(["What went wrong in this thread's last call of a function above; empty if nothing did."])
-        + f"\nconst char *{name}_last_error(void);",
-        comment(["Names, shapes and dtypes, the version, and instruction sets that are needed, as JSON."])
-        + f"\nconst char *{name}_metadata(void);",
-        comment(
+                "The same in the caller's scratch memory: *bytes from workspace on, which is a multiple of",
+                "64 (null if *bytes is 0). If it is too small, the code is TVMLITE_TOO_SMALL, and *bytes",
+                "what is needed.",
+            ],
+            f"int32_t {name}_run_tensors_in({run},\n    void *workspace, int64_t *bytes);",
+        ),
+        _declared(
             [
-                "Which of the library's levels of processors runs here; null if none does. The environment variable "
-                "TVMLITE_CPU_LEVEL forces one."
-            ]
-        )
-        + f"\nconst char *{name}_cpu_level(void);",
-        comment(
+                "The bytes of workspace for these inputs and the present number of threads, or a negative",
+                "code.",
+                *more,
+            ],
+            f"int64_t {name}_workspace_bytes({ins});",
+        ),
+        _declared(
+            ["What went wrong in this thread's last call of a function above; empty if nothing did."],
+            f"const char *{name}_last_error(void);",
+        ),
+        _declared(
+            ["Names, shapes and dtypes, the version, and instruction sets that are needed, as JSON."],
+            f"const char *{name}_metadata(void);",
+        ),
+        _declared(
             [
-                "How many threads the library's loops may use; 0: as many as the process has processors. To set it "
-                "waits for calls that are under way."
-            ]
-        )
-        + f"\nvoid {name}_set_num_threads(int32_t threads);\nint32_t {name}_num_threads(void);",
+                "Which of the library's levels of processors runs here; null if none does. The environment",
+                "variable TVMLITE_CPU_LEVEL chooses one.",
+            ],
+            f"const char *{name}_cpu_level(void);",
+        ),
+        _declared(
+            [
+                "How many threads the library's loops may use; 0: as many as the process has processors. To",
+                "set it waits for the calls of functions above that are under way.",
+            ],
+            f"void {name}_set_num_threads(int32_t threads);\nint32_t {name}_num_threads(void);",
+        ),
     ]
+
+
+def _declared(lines: Sequence[str], prototypes: str) -> str:
+    return f"{comment(lines)}\n{prototypes}"

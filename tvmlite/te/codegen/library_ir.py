@@ -200,7 +200,12 @@ class _Module:
             f"define internal i32 @call.{k}(ptr %arrays, ptr %sizes, ptr %workspace, i64 %threads, "
             f"ptr %dynamic_outputs, i64 %capacity) {{"
         )
-        self.lines += [*body, f"  %code = call i32 @{level.symbol}({', '.join(given)})", "  ret i32 %code", "}"]
+        self.lines += [
+            *body,
+            f"  %code = call i32 @{level.symbol}({', '.join(given)})",
+            "  ret i32 %code",
+            "}",
+        ]
 
     def _shapes_of(self, k: int, level: LevelCode) -> None:
         """The same for its ``NAME_shapes``; one that is static writes what it knows, if others are not."""
@@ -252,9 +257,7 @@ class _Module:
         lines.append(f"  switch i32 %level, label %none [ {cases} ]")
         for k, call in enumerate(calls):
             lines += [f"level.{k}:", f"  %code.{k} = call i32 {call}"]
-            lines.append(
-                f"  %own.{k} = call i32 @tvmlite_library_code(ptr @library, i32 {k}, i32 %code.{k})"
-            )
+            lines.append(f"  %own.{k} = call i32 @tvmlite_library_code(ptr @library, i32 {k}, i32 %code.{k})")
             lines.append(f"  ret i32 %own.{k}")
         lines += ["none:", f"  ret i32 {len(self.signature.messages)}", "}"]
 
