@@ -178,9 +178,14 @@ def compile_model(
     return lib
 
 
+def is_library(path: Path) -> bool:
+    """Whether ``path`` ends as a compiled library that can be loaded: a shared library or an archive."""
+    return path.suffix in (".so", ".tar")
+
+
 def library_of(options: argparse.Namespace) -> runtime.Library:
-    """A compiled library (``.so``) loaded, or an ONNX model compiled."""
-    return runtime.load(options.model) if options.model.suffix == ".so" else compile_model(options)
+    """A compiled library (.so, .tar) loaded, or an ONNX model compiled."""
+    return runtime.load(options.model) if is_library(options.model) else compile_model(options)
 
 
 def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int = 0) -> dict[str, np.ndarray]:
@@ -199,7 +204,7 @@ def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
         sizes = " ".join(f"{name}=N" for name in error.names)
         ways = ["give inputs with --inputs in.npz"] if hasattr(options, "inputs") else []
         ways += [f"give sizes with --dims {sizes}"] if hasattr(options, "dims") else []
-        ways += [f"pin them with --sizes {sizes}"] if options.model.suffix != ".so" else []
+        ways += [f"pin them with --sizes {sizes}"] if not is_library(options.model) else []
         raise InputError(error.message, hint=", or ".join(ways)) from None
 
 

@@ -57,7 +57,7 @@ def _export(lib: Model, path: Path, weights: str) -> None:
         )
     if lib.levels and path.suffix == ".c":
         raise InputError(
-            f"cannot export to {path}: C source has no levels of processors, its compiler is told which one",
+            f"cannot export to {path}: C source has no levels of processors, its compiler has options",
             hint=f"a library has: {path.with_suffix('.so')}",
         )
     if lib.target.standalone and path.suffix in (".c", ".h"):
@@ -83,7 +83,9 @@ def _header(code: library_export.Code) -> str:
 
 
 def _text_of(code: library_export.Code) -> str:
-    return library_export.metadata(code) if code.has_interface else _metadata(code, code.target)
+    """The metadata of an archive; one of C source has plain functions."""
+    plain = code.target.kind == "c" or not code.has_interface
+    return _metadata(code, code.target) if plain else library_export.metadata(code)
 
 
 def _code_of(lib: Model, folder: Path) -> list[Path]:

@@ -14,13 +14,16 @@ from typing import Any
 from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import LibraryError
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library import elf, levels, model_library, seal
+from tvmlite.runtime.library import archives, elf, levels, link, model_library, seal
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.pool import threads
 
 
 def load(path: str | os.PathLike[str]) -> Library:
     """The model in the shared library ``path``, which ``lib.export`` wrote.
+
+    An archive (.tar) is linked first, or compiled if it has C source; a LibraryError says what is missing for
+    that.
 
     Of one with code for several levels of processors the highest is taken that this one runs, or the one that
     ``TVMLITE_CPU_LEVEL`` names; the result's ``cpu_level`` says which.
@@ -30,12 +33,19 @@ def load(path: str | os.PathLike[str]) -> Library:
     The library stays loaded until the process ends.
     """
     file = _existing(path)
+    if file.suffix == ".tar":
+        with link.temporary_folder("tvmlite-load-") as folder:
+            return _loaded(archives.linked(file, folder), file)
+    return _loaded(file, file)
+
+
+def _loaded(library: Path, file: Path) -> Library:
+    """The model in the shared ``library``, which comes from ``file``: itself, or an archive."""
     if sys.platform == "linux":
-        elf.check_shared_library(file)
-    fields = read_metadata(file)
-    fields, symbol = levels.chosen(file, fields)
+        elf.check_shared_library(library)
+    fields, symbol = levels.chosen(file, read_metadata(library))
     signature = Signature.from_json(fields["entry"])
-    handle = _open(file)
+    handle = _open(library)
     address = _address(handle, symbol)
     if address is None:
         raise LibraryError(f"{file} does not define its entry {symbol!r}")
