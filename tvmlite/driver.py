@@ -161,8 +161,10 @@ def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[st
     levels, here = [], None
     for name, target in targets.items():
         made = compile_for(target=target)
-        labels = tuple(made.kernel_labels)
-        levels.append(Level(name, target, made.entry, made.constants.unmade(), made.kernels, labels))
+        constants, labels = made.constants.unmade(), made.kernel_labels
+        levels.append(
+            Level(name, target, made.entry, constants, made.kernels, labels, made.module, made.report)
+        )
         if here is None or not process.reason_not_to_run(target):
             here = made
     assert here is not None, "there is a level"

@@ -15,7 +15,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, runtime
-from tvmlite.core.errors import LibraryError
+from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.runtime.library import link
 
@@ -104,3 +104,21 @@ def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         lib = tvmlite.compile(network(), target=target, name="net")
         with pytest.raises(LibraryError, match="pip install ziglang"):
             lib.export(tmp_path / f"net{ending}")
+
+
+@pytest.mark.parametrize(
+    ("triple", "system"),
+    [("aarch64-apple-macosx14", "macOS"), ("aarch64-macos", "macOS"), ("x86_64-windows-gnu", "Windows")],
+)
+def test_libraries_for_systems_that_are_not_linked_for_are_refused(
+    triple: str, system: str, tmp_path: Path
+) -> None:
+    if link.is_native(triple):
+        pytest.skip("this is such a system")
+    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
+    for ending in (".so", ".a", ".tar"):
+        with pytest.raises(InputError, match=rf"(?s)libraries for {system} are not linked.*hint: .*net\.c"):
+            lib.export(tmp_path / f"net{ending}")
+    with pytest.raises(InputError, match=r"(?s)expected an ending of .*macOS and Windows compile C source"):
+        lib.export(tmp_path / "net.dll")
+    lib.export(tmp_path / "net.c")

@@ -14,8 +14,9 @@ from tvmlite.core.abi.signature import Signature
 from tvmlite.core.node import Node, rewrite
 from tvmlite.machine.target import Target
 from tvmlite.model.kernels import CompiledKernel
+from tvmlite.model.report import Report
 from tvmlite.relay.entry.buffer_placement import Constants
-from tvmlite.relay.ir.nodes import Constant
+from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.signature import signature_of
@@ -26,7 +27,8 @@ LACKING = "this processor lacks instructions that the library needs"
 
 @dataclass(frozen=True)
 class Level:
-    """The code of one level of processors, as it was compiled: ``name`` is the level's."""
+    """The code of one level of processors, as it was compiled: ``name`` is the level's, empty if there is but
+    one. ``module`` is the graph after all passes, ``report`` says how the kernels were scheduled."""
 
     name: str
     target: Target
@@ -34,6 +36,8 @@ class Level:
     constants: Constants
     kernels: tuple[CompiledKernel, ...]
     kernel_labels: tuple[str, ...] = ()
+    module: Module | None = None
+    report: Report | None = None
 
 
 def entries_of(levels: Sequence[Level]) -> list[loop.Function]:

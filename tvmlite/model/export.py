@@ -25,6 +25,9 @@ ENDINGS = (".so", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
 """What one function is written as: an archive is of a model."""
 
+OTHER_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
+"""Systems, by words of their triples, whose libraries are no ELF files."""
+
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
 
@@ -68,7 +71,10 @@ def _export(lib: Model, path: Path, weights: str) -> None:
             _write_library(library_export.of_model(lib), path)
         case ".tar":
             text = _text_of(library_export.of_model(lib))
-            archive.write(path, text, lib.module, lib.report, lambda folder: _code_of(lib, folder))
+            highest = lib.levels[-1] if lib.levels else lib  # whatever level this machine runs
+            assert highest.module is not None
+            assert highest.report is not None
+            archive.write(path, text, highest.module, highest.report, lambda folder: _code_of(lib, folder))
         case ".c":
             _sources(lib, path)
         case _:
@@ -99,7 +105,11 @@ def _code_of(lib: Model, folder: Path) -> list[Path]:
 def check_format(path: Path, weights: int = 0) -> None:
     """An InputError if a model with so many bytes of ``weights`` is not to be written as ``path`` ends."""
     if path.suffix not in ENDINGS:
-        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+        foreign = path.suffix in (".dylib", ".dll")
+        raise InputError(
+            f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}",
+            hint=f"macOS and Windows compile C source: {path.with_suffix('.c')}" if foreign else "",
+        )
     if path.suffix == ".c" and weights > MOST_IN_C:
         raise InputError(
             f"cannot export to {path}: the model has {weights / 1e9:.1f} GB of weights, "
@@ -117,6 +127,13 @@ def check_target(path: Path, target: Target) -> None:
         )
     if is_wasm and path.suffix not in (".wasm", ".h"):
         raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
+    system = next((name for key, name in OTHER_SYSTEMS.items() if key in target.triple), None)
+    if system is not None and path.suffix not in (".c", ".h") and not link.is_native(target.triple):
+        raise InputError(
+            f"cannot export to {path}: libraries for {system} are not linked on another system; the thread "
+            "pool's system calls and the file's form are those of Linux",
+            hint=f"{path.with_suffix('.c')} is C source, which a compiler there makes a library of",
+        )
     if target.kind == "c" and path.suffix in (".a", ".o"):
         raise InputError(
             f"cannot export to {path}: the code is for {target}",

@@ -77,6 +77,7 @@ def of_model(lib: Model) -> Code:
     if len(levels) > 1:
         constants, entries = cpu_levels.shared_constants(levels, entries)
     signatures = [cpu_levels.signature_with(one, constants.size) for one in entries]
+    labels = max((one.kernel_labels for one in levels), key=len)  # the same as the signature's kernels
     return Code(
         levels,
         [cpu_levels.named(e, _symbol(e.name, one)) for e, one in zip(entries, levels, strict=True)],
@@ -84,7 +85,7 @@ def of_model(lib: Model) -> Code:
         lib.metadata["input_names"],
         lib.metadata["output_names"],
         constants,
-        dict(lib.metadata),
+        {**lib.metadata, **({"kernel_labels": labels} if lib.levels else {})},
     )
 
 
