@@ -108,7 +108,7 @@ def check_format(path: Path, weights: int = 0) -> None:
         foreign = path.suffix in (".dylib", ".dll")
         raise InputError(
             f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}",
-            hint=f"macOS and Windows compile C source: {path.with_suffix('.c')}" if foreign else "",
+            hint=f"macOS and Windows compile C source: {path.with_suffix('.c')}" if foreign else None,
         )
     if path.suffix == ".c" and weights > MOST_IN_C:
         raise InputError(

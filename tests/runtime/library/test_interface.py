@@ -340,6 +340,39 @@ def test_one_function_has_the_interface_too(tmp_path: Path) -> None:
     assert add.error == "add: input 'b' has shape (4,), expected float32 (n,), where n is 5"
 
 
+def test_scalars_are_given_as_arrays_without_dimensions(tmp_path: Path) -> None:
+    count, factor = te.var("count", "int64"), te.var("factor", "float32")
+    a = te.placeholder((8,), name="a")
+    c = te.compute((count,), lambda i: a[i] * factor, name="c")
+    tvmlite.build(te.create_schedule(c.op), [a, count, factor, c], name="scaled").export(tmp_path / "s.so")
+    scaled = Net(tmp_path / "s.so", "scaled")
+    x, z = np.arange(8, dtype="float32"), np.zeros(5, "float32")
+    many, three = np.array(5, "int64"), np.array(3, "float32")
+    assert scaled.run([tensor(x), tensor(many), tensor(three)], [tensor(z)]) == OK, scaled.error
+    np.testing.assert_array_equal(z, 3 * x[:5])
+    assert scaled.run([tensor(x), tensor(three), tensor(three)], [tensor(z)]) == WRONG_ARGUMENT
+    assert scaled.error == "scaled: input 'count' has dtype float32, expected int64 ()"
+    short = np.zeros(4, "float32")
+    assert scaled.run([tensor(x), tensor(many), tensor(three)], [tensor(short)]) == WRONG_ARGUMENT
+    assert scaled.error == "scaled: output 'c' has shape (4,), expected float32 (count,), where count is 5"
+
+
+def test_what_the_model_refuses_has_its_message(tmp_path: Path) -> None:
+    n = relay.dim("n")
+    size = relay.var("size", shape=(1,), dtype="int64")
+    body = LetDims((n,), size, make("ones", shape=(n, 8), dtype="float32"))
+    module = relay.IRModule.from_expr(relay.Function((size,), body))
+    tvmlite.compile(module, name="ones").export(tmp_path / "ones.so")
+    ones, place = Net(tmp_path / "ones.so", "ones"), tensor(np.zeros((0, 8), np.float32))
+    given = np.array([3], "int64")
+    assert ones.run([tensor(given)], [place]) == OK, ones.error
+    assert tuple(place.shape[:2]) == (3, 8)
+    given[0] = -3
+    assert ones.run([tensor(given)], [place]) > 0
+    assert ones.error.startswith("ones: ")
+    assert "negative" in ones.error
+
+
 # The texts.
 
 
