@@ -36,12 +36,19 @@ MACHINES = [
 
 MAIN = """
 #include <stdio.h>
+#include <string.h>
 #include "net.h"
-static float x[7 * 40], y[7 * 10];
+static float x[7 * 40], y[7 * 10], z[7 * 10];
 static _Alignas(64) char workspace[1 << 16];
 int main(void) {
     for (int i = 0; i < 7 * 40; i++) x[i] = (float)(i % 13) / 8 - 0.5f;
     if (net(x, y, workspace, 1, 0) != 0) return 1;
+    DLTensor in = {x, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 40}, NULL, 0};
+    DLTensor out = {z, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 10}, NULL, 0};
+    if (net_run_tensors((const DLTensor *[]){&in}, 1, (DLTensor *[]){&out}, 1) != 0 || memcmp(y, z, sizeof y)) {
+        fputs(net_last_error(), stderr);
+        return 2;
+    }
     for (int i = 0; i < 7 * 10; i++) printf("%.9g\\n", y[i]);
     return 0;
 }

@@ -147,7 +147,7 @@ class CompiledModule(Library):
         """The same library again, with weights of its own, which lie elsewhere."""
         constants = self.constants.copy()
         made = CompiledModule.link(self.module, self.target, self.entry, constants, self.kernels, self.report)
-        made.origin = self.origin
+        made.origin, made.levels = self.origin, self.levels
         return made
 
     @property

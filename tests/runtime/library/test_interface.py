@@ -18,6 +18,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, te
+from tvmlite.core import config
 from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.relay.ir.op import make
 from tvmlite.runtime.c_text import ARCHITECTURES
@@ -159,6 +160,7 @@ WIDE = np.zeros((3, 16), np.float32)
     ("inputs", "outputs", "text"),
     [
         ([], [tensor(Y)], "0 inputs given, expected 1: x"),
+        ([tensor(X)], [], "0 outputs given, expected 1: output0"),
         ([tensor(X)], [tensor(Y)] * 2, "2 outputs given, expected 1: output0"),
         ([None], [tensor(Y)], "input 'x' is a null pointer, expected float32 (n, 8)"),
         ([tensor(X)], [None], "output 'output0' is a null pointer, expected float32 (n, 16)"),
@@ -213,6 +215,23 @@ WIDE = np.zeros((3, 16), np.float32)
 def test_what_does_not_fit_is_named(net: Net, inputs: Any, outputs: Any, text: str) -> None:
     assert net.run(inputs, outputs) == WRONG_ARGUMENT
     assert net.error == f"net: {text}"
+
+
+def test_a_null_pointer_in_place_of_arrays_is_named(net: Net) -> None:
+    outputs = pointers([tensor(Y)])
+    assert net.function("run_tensors")(None, 1, *outputs) == WRONG_ARGUMENT
+    assert net.error == "net: inputs is a null pointer, expected 1: x"
+    assert net.function("run_tensors")(*pointers([tensor(X)]), None, 1) == WRONG_ARGUMENT
+    assert net.error == "net: outputs is a null pointer, expected 1: output0"
+    given = pointers([tensor(X)])
+    assert net.function("run_tensors_in")(*given, *outputs, None, None) == WRONG_ARGUMENT
+    assert net.error == "net: the size of the workspace is a null pointer"
+
+
+def test_the_number_of_threads_goes_back_to_the_default(net: Net) -> None:
+    net.function("set_num_threads")(5)
+    net.function("set_num_threads")(0)
+    assert net.function("num_threads")() == config.num_threads()
 
 
 def test_strides_of_extents_of_one_do_not_matter(net: Net) -> None:

@@ -305,13 +305,25 @@ static struct {
     int32_t locked;
 } calls;
 
+enum { MOST_THREADS = 1024 }; /* of a pool */
+
 #if defined(_WIN32)
 static int32_t own_process(void) { return 1; }
 static void pause_thread(void) {}
+static int64_t processors(void) { return MOST_THREADS; }
 #else
 static int32_t own_process(void) { return (int32_t)getpid(); }
 static void pause_thread(void) { (void)sched_yield(); }
+static int64_t processors(void) { return (int64_t)sysconf(_SC_NPROCESSORS_CONF); }
 #endif
+
+/* No fewer threads than the pool has by default, which only the pool knows. */
+static int32_t default_threads(void) {
+    const char *text = getenv("TVMLITE_NUM_THREADS");
+    int64_t count = processors(), wanted = text != 0 ? (int64_t)strtol(text, 0, 10) : 0;
+    count = wanted > count ? wanted : count;
+    return count < 1 || count > MOST_THREADS ? MOST_THREADS : (int32_t)count;
+}
 
 static int64_t begin_call(uint32_t *turn) {
     int32_t threads, pool;
@@ -331,18 +343,14 @@ static int64_t begin_call(uint32_t *turn) {
 static void end_call(uint32_t turn) { (void)__atomic_sub_fetch(&calls.running[turn], 1, __ATOMIC_SEQ_CST); }
 
 void tvmlite_library_set_threads(int32_t threads) {
-    int32_t free = 0, most = 1024;
+    int32_t free = 0;
     uint32_t turn;
-    threads = threads > most ? most : threads;
+    threads = threads > MOST_THREADS ? MOST_THREADS : threads;
     while (!__atomic_compare_exchange_n(&calls.locked, &free, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         free = 0;
         pause_thread();
     }
-    if (threads < 1) { /* how many that is, only the pool knows: calls bring memory for the most meanwhile */
-        __atomic_store_n(&calls.threads, most, __ATOMIC_SEQ_CST);
-    } else {
-        __atomic_store_n(&calls.threads, threads, __ATOMIC_SEQ_CST);
-    }
+    __atomic_store_n(&calls.threads, threads < 1 ? default_threads() : threads, __ATOMIC_SEQ_CST);
     turn = __atomic_fetch_add(&calls.turn, 1, __ATOMIC_SEQ_CST) & 1;
     if (calls.process != 0 && calls.process != own_process()) { /* a fork: the parent's calls do not end here */
         __atomic_store_n(&calls.running[turn], 0, __ATOMIC_SEQ_CST);
@@ -602,13 +610,14 @@ static int32_t check_count(const Library *library, const void *given, int32_t co
     }
     begin_error(library);
     if (count == wanted) {
-        say("a null pointer");
+        say(what);
+        say("s is a null pointer, expected ");
     } else {
         say_number(count);
+        say(" ");
+        say(what);
+        say(count == 1 ? " given, expected " : "s given, expected ");
     }
-    say(what);
-    say(count == 1 && count != wanted ? "" : "s");
-    say(count == wanted ? ", expected " : " given, expected ");
     say_number(wanted);
     for (int32_t k = 0; k < wanted; k++) {
         say(k > 0 ? ", " : ": ");
@@ -620,7 +629,7 @@ static int32_t check_count(const Library *library, const void *given, int32_t co
 static int32_t check_inputs(const Check *check, const DLTensor *const *given, int32_t count, void **data,
                             int64_t *bytes) {
     const Library *library = check->library;
-    int32_t code = check_count(library, given, count, library->num_inputs, library->inputs, " input");
+    int32_t code = check_count(library, given, count, library->num_inputs, library->inputs, "input");
     for (int32_t k = 0; k < library->num_inputs && code == 0; k++) {
         const Array *array = &library->inputs[k];
         code = check_kind(check, array, given[k], 0);
@@ -679,7 +688,7 @@ static int32_t check_overlap(const Library *library, void *const *data, const in
 static int32_t check_outputs(const Check *check, DLTensor *const *given, int32_t count, void **data,
                              int64_t *bytes) {
     const Library *library = check->library;
-    int32_t code = check_count(library, given, count, library->num_outputs, library->outputs, " output");
+    int32_t code = check_count(library, given, count, library->num_outputs, library->outputs, "output");
     for (int32_t k = 0; k < library->num_outputs && code == 0; k++) {
         const Array *array = &library->outputs[k];
         code = check_kind(check, array, given[k], 1);
