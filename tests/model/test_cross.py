@@ -45,7 +45,8 @@ int main(void) {
     if (net(x, y, workspace, 1, 0) != 0) return 1;
     DLTensor in = {x, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 40}, NULL, 0};
     DLTensor out = {z, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 10}, NULL, 0};
-    if (net_run_tensors((const DLTensor *[]){&in}, 1, (DLTensor *[]){&out}, 1) != 0 || memcmp(y, z, sizeof y)) {
+    int32_t code = net_run_tensors((const DLTensor *[]){&in}, 1, (DLTensor *[]){&out}, 1);
+    if (code != 0 || memcmp(y, z, sizeof y) != 0) {
         fputs(net_last_error(), stderr);
         return 2;
     }
