@@ -4,9 +4,10 @@
     python benchmarks/libraries.py --seconds 60 --callers 8 --levels
 
 Four lines, each with its bar: the file of light_squeezenet without its weights (300 KB; ``--levels`` adds a
-line for the file with code for every level of processors); loading ResNet-50's, 100 MB, in a process that has imported the runtime, file in memory (20 ms, its checksum verified); one run of
-it beside the process that compiled it, in turns (0.97); and so many threads that call one loaded library for
-so long, each with inputs of its own: no wrong answer, and no more memory at the end than after a second.
+line for the file with code for every level of processors); loading ResNet-50's, 100 MB, in a process that has
+imported the runtime, file in memory (20 ms, its checksum verified); one run of it beside the process that
+compiled it, in turns (0.97); and so many threads that call one loaded library for so long, each with inputs
+of its own: no wrong answer, and no more memory at the end than after a second.
 """
 
 from __future__ import annotations

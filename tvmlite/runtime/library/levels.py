@@ -28,6 +28,7 @@ def rows_of(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
             for row in made
             for key, kind in (("name", str), ("entry", str), ("target", str), ("features", list))
         )
+        good = good and all(isinstance(name, str) for row in made for name in row["features"])
     except (AttributeError, KeyError, TypeError):
         good, made = False, []
     if not good:
