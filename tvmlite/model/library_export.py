@@ -147,8 +147,8 @@ def write(code: Code, path: Path) -> None:
     text, target = metadata(code), code.target
     data = code.data
     if target.kind == "c":
-        native = Target.parse("native")
-        objects = [_interface_object(native), _tables_object(code, text, native)]
+        plain = _plain(Target.parse("native").triple)
+        objects = [_interface_object(plain), _tables_object(code, text, plain)]
         sources = [pool.source()]
         c_build.compile_shared(_c_source(code), path, sources, objects, data=data, metadata=text)
         return
@@ -181,9 +181,8 @@ def check_name(name: str) -> None:
 
 
 def _objects(code: Code, text: str) -> list[bytes]:
-    """All objects of a library for an LLVM target. What runs before the processor is known is compiled for
-    the plainest one."""
-    plain = Target.parse(f"llvm -mtriple={code.target.triple}")
+    """All objects of a library for an LLVM target."""
+    plain = _plain(code.target.triple)
     made: list[bytes] = []
     for level, entry in zip(code.levels, code.entries, strict=True):
         made += [one.object for one in level.kernels]
@@ -196,6 +195,11 @@ def _objects(code: Code, text: str) -> list[bytes]:
 def objects_of(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
     """An object for each of ``functions``."""
     return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
+
+
+def _plain(triple: str) -> Target:
+    """The plainest processor of a kind: for what runs before it is known which one there is."""
+    return Target.parse(f"llvm -mtriple={triple}")
 
 
 def _interface_object(plain: Target) -> bytes:
