@@ -1,12 +1,13 @@
 """Exported libraries: how large they are, how fast they load and run, and whether many threads may call one.
 
     python benchmarks/libraries.py
-    python benchmarks/libraries.py --seconds 60 --callers 8
+    python benchmarks/libraries.py --seconds 60 --callers 8 --levels
 
-Four lines, each with its bar: the file of light_squeezenet without its weights (300 KB); loading ResNet-50's,
-100 MB, in a process that has imported the runtime, file in memory (20 ms, its checksum verified); one run of
-it beside the process that compiled it, in turns (0.97); and so many threads that call one loaded library for
-so long, each with inputs of its own: no wrong answer, and no more memory at the end than after a second.
+Four lines, each with its bar: the file of light_squeezenet without its weights (300 KB; ``--levels`` adds a
+line for the file with code for every level of processors); loading ResNet-50's, 100 MB, in a process that has
+imported the runtime, file in memory (20 ms, its checksum verified); one run of it beside the process that
+compiled it, in turns (0.97); and so many threads that call one loaded library for so long, each with inputs
+of its own: no wrong answer, and no more memory at the end than after a second.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from turns import CLOCKS, turn
 
 import tvmlite
 from tvmlite import runtime
+from tvmlite.core.abi.signature import Signature
+from tvmlite.machine.cpu_levels import LEVELS
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.frontend import from_onnx
 
@@ -44,6 +47,18 @@ def weights_apart(folder: Path) -> bool:
     besides = path.stat().st_size - lib.constants.size
     print(f"light_squeezenet.so: {besides / 1e3:.0f} KB besides {lib.constants.size / 1e6:.1f} MB of weights")
     return besides <= SIZE_BAR
+
+
+def levels(folder: Path) -> bool:
+    """The size of the same library with code for all levels of processors, and of the weights they share."""
+    path = folder / "levels.so"
+    lib = tvmlite.compile(from_onnx(model("light_squeezenet")), cpu_levels=[one.name for one in LEVELS])
+    lib.export(path)
+    weights = Signature.from_json(runtime.read_metadata(path)["entry"]).constants
+    apart = sum(one.constants.size for one in lib.levels)
+    code = f"{(path.stat().st_size - weights) / 1e3:.0f} KB besides {weights / 1e6:.1f} MB of weights"
+    print(f"of {len(lib.levels)} levels: {code}, which apart would be {apart / 1e6:.1f} MB")
+    return weights <= apart
 
 
 def loading(path: Path) -> bool:
@@ -112,11 +127,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--callers", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--levels", action="store_true", help="also the size with all levels of processors")
     options = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory(prefix="tvmlite-libraries-") as place:
         folder = Path(place)
         good = [weights_apart(folder)]
+        good += [levels(folder)] if options.levels else []
         runtime.set_num_threads(1)
         lib = tvmlite.compile(from_onnx(model("resnet50")))
         inputs = {lib.input_names[0]: np.ones((1, 3, 224, 224), np.float32)}

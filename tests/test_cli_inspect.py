@@ -10,6 +10,7 @@ from command_line import Run
 
 from tvmlite.commands import inspect
 from tvmlite.core import VERSION
+from tvmlite.machine.target import Target
 
 pytestmark = pytest.mark.usefixtures("threads")
 
@@ -65,3 +66,39 @@ def test_what_is_no_library_is_an_error(tvmlite: Run) -> None:
     assert model.status == missing.status == 1
     assert "fixed.onnx does not end as a tvmlite library does" in model.err
     assert "there is no file 'nowhere.so'" in missing.err
+
+
+def test_levels_of_processors_are_listed_and_the_one_used_here(tvmlite: Run) -> None:
+    if Target.parse("native").triple.split("-")[0] != "x86_64":
+        pytest.skip("levels are of x86-64")
+    done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--cpu-levels", "baseline,avx2,amx")
+    assert done.status == 0, done.err
+    assert "for levels baseline,avx2,amx" in done.out
+    rows = [line.split() for line in tvmlite("inspect", "net.so").out.splitlines()]
+    table = {row[0]: row[1:] for row in rows if row and row[0] in ("baseline", "avx2", "amx")}
+    assert list(table) == ["baseline", "avx2", "amx"]
+    assert table["baseline"][0] == "x86-64"
+    assert table["baseline"][-1] == "sse2"
+    assert table["avx2"][0] == "x86-64-v3"
+    assert [row[1] for row in table.values()].count("used") == 1
+
+
+def test_a_level_that_there_is_not_is_an_error(tvmlite: Run) -> None:
+    done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--cpu-levels", "baseline,avx3")
+    assert done.status == 1
+    assert "there is no level 'avx3'; levels are baseline, avx2, avx512, vnni, amx" in done.err
+
+
+def test_an_archive_is_run_timed_and_inspected_as_a_library_is(tvmlite: Run) -> None:
+    tvmlite("compile", "open model.onnx", "-o", "net.tar")
+    run = tvmlite("run", "net.tar", "--dims", "n=3")
+    assert run.status == 0, run.err
+    assert "y: float32[3, 5]" in run.out
+    bench = tvmlite("bench", "net.tar", "--dims", "n=3", "--rounds", "1")
+    assert bench.status == 0, bench.err
+    assert " ms" in bench.out
+    assert "in/x:0  float32[n, 8]  in_x_0" in tvmlite("inspect", "net.tar").out
+    missing = tvmlite("run", "net.tar")
+    assert missing.status == 1
+    assert "give sizes with --dims n=N" in missing.err
+    assert "--sizes" not in missing.err

@@ -71,6 +71,24 @@ def test_a_program_with_the_static_library(source: str, command: str, tmp_path: 
     np.testing.assert_allclose(outputs(command.split(), tmp_path), expected(), atol=2e-6)
 
 
+@pytest.mark.parametrize("ending", [".so", ".a", ".o"])
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        ("tensors.c", "cc -std=c99 -pedantic -O2 -Wall -Wextra -Wconversion -Werror"),
+        ("tensors.cpp", "c++ -std=c++17 -pedantic -O2 -Wall -Wextra -Wconversion -Werror"),
+    ],
+)
+def test_a_program_with_dlpacks_arrays(source: str, command: str, ending: str, tmp_path: Path) -> None:
+    lib = compiled()
+    lib.export(tmp_path / f"net{ending}")
+    lib.export(tmp_path / "net.h")
+    shutil.copy(EXAMPLES / source, tmp_path)
+    linked = [f"net{ending}", "-Wl,-rpath,$ORIGIN", "-lm", "-lpthread"]
+
+    np.testing.assert_allclose(outputs([*command.split(), source, *linked], tmp_path), expected(), atol=2e-6)
+
+
 def test_a_sketch_without_a_heap(tmp_path: Path) -> None:
     compiled("c -system=none").export(tmp_path / "net.c")
     shutil.copy(EXAMPLES / "sketch.cpp", tmp_path)

@@ -21,8 +21,10 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.provided import provide
 from tvmlite.core.span import warn
+from tvmlite.machine.cpu_levels import targets_of
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
+from tvmlite.model.cpu_levels import Level
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
 from tvmlite.model.record_lookup import Choices, require
 from tvmlite.model.report import Report
@@ -63,6 +65,7 @@ def compile(
     decisions: Mapping[str, str] | None = None,
     kernel_cost: Callable[[Function], float] | None = None,
     note: Callable[[str], object] = warn,
+    cpu_levels: Sequence[str] | None = None,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -94,6 +97,11 @@ def compile(
     ``kernel_cost``, which gives the seconds of a group's kernel, layouts are by default what is cheapest so
     (``relay.passes.layout_program``).
 
+    ``cpu_levels``, such as ``["baseline", "avx2", "avx512"]``, compile for several levels of x86-64
+    processors (``machine.cpu_levels``), and ``target`` says no processor: an exported library has code for
+    each, shares the weights that have the same layout, and runs the highest level that the processor has. So
+    does what is called in this process.
+
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
@@ -101,9 +109,16 @@ def compile(
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
         precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
-        decisions=decisions, kernel_cost=kernel_cost, note=note,
+        decisions=decisions, kernel_cost=kernel_cost, note=note, cpu_levels=cpu_levels,
     )  # fmt: skip
     target, name = Target.parse(target), check_symbol(name)
+    if cpu_levels is not None:
+        one_level = partial(
+            compile, _checked(module), opt_level=opt_level, name=name, progress=progress, verify=verify,
+            shape=shape, precision=precision, error_bound=error_bound, records=records,
+            require_tuned=require_tuned, decisions=decisions, kernel_cost=kernel_cost, note=note,
+        )  # fmt: skip
+        return _with_levels(one_level, targets_of(target, cpu_levels, Target.parse("native")))
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
@@ -138,6 +153,23 @@ def compile(
 
 
 provide("compile", compile)
+
+
+def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]) -> CompiledModule:
+    """A model compiled for each of ``targets``, levels of processors in rising order: the highest that runs
+    here (the first if none does), with the code of all."""
+    levels, here = [], None
+    for name, target in targets.items():
+        made = compile_for(target=target)
+        constants, labels = made.constants.unmade(), made.kernel_labels
+        levels.append(
+            Level(name, target, made.entry, constants, made.kernels, labels, made.module, made.report)
+        )
+        if here is None or not process.reason_not_to_run(target):
+            here = made
+    assert here is not None, "there is a level"
+    here.levels = tuple(levels)
+    return here
 
 
 def _kernels(
@@ -233,6 +265,7 @@ _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "decisions": ((Mapping, NoneType), "alternatives by the name of the decision"),
     "kernel_cost": ((Callable, NoneType), "a function"),
     "note": ((Callable,), "a function"),
+    "cpu_levels": ((list, tuple, NoneType), "a list of names"),
 }
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import tvmlite
 from tvmlite import relay, runtime
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.relay.ir.nodes import Module
+from tvmlite.runtime.library import link, model_library
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -138,6 +140,88 @@ def test_other_files_in_it_are_refused(tmp_path: Path) -> None:
             archive.addfile(entry)
         with pytest.raises(LibraryError, match="is damaged"):
             runtime.read_metadata(tmp_path / "more.tar")
+
+
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_it_is_loaded_as_a_shared_library_is(target: str, tmp_path: Path) -> None:
+    lib = runtime.load(archived(tmp_path, target))
+    x = RNG.standard_normal((2, 8)).astype("float32")
+    np.testing.assert_allclose(lib(x), np.maximum(x @ FIRST.T, 0) @ SECOND.T, rtol=1e-5, atol=1e-6)
+    assert lib.input_names == ("x",)
+    assert len(lib.profile(x).kernels) == 2
+
+
+def test_loading_leaves_no_files_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archived(tmp_path)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    runtime.load(path)
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["net.tar", "temporary"]
+
+
+def test_code_for_what_this_process_does_not_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LibraryError, match=r"net\.tar is source for a machine without an operating system"):
+        runtime.load(archived(tmp_path, "c -system=none"))
+    path = archived(tmp_path)
+    text, files = model_library.read_code(path)
+    fields = json.loads(text) | {"target": "llvm -mtriple=sparc-sun-solaris"}
+    rewritten(path, fields, files)
+    with pytest.raises(LibraryError, match=r"net\.tar is for sparc-sun-solaris, which is another kind"):
+        runtime.load(path)
+
+
+def test_an_archive_without_a_linker_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archived(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(link, "has_zig", lambda: False)
+    with pytest.raises(LibraryError, match=r"there is no linker on this machine"):
+        runtime.load(path)
+
+
+def rewritten(path: Path, fields: dict[str, object], files: dict[str, bytes]) -> None:
+    """The archive ``path`` with other metadata and files of code, all digests right."""
+    named = {f"codegen/host/lib/{name}": content for name, content in files.items()}
+    model_library.write(path, {"metadata.json": json.dumps(fields).encode(), **named})
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ({}, "has neither one static library nor C source"),
+        ({"a.a": b"", "b.a": b""}, "has neither one static library nor C source"),
+        ({"-o.c": b"int x;"}, r"is damaged: '-o\.c' is no name of a source"),
+        ({"net.a": b"!<arch>\nrubbish"}, "linking .* failed"),
+        ({"net.c": b"#error of mine"}, "compiling net.c of .*of mine"),
+    ],
+)
+def test_archives_with_other_code_are_refused(files: dict[str, bytes], text: str, tmp_path: Path) -> None:
+    path = archived(tmp_path)
+    fields = json.loads(model_library.read_code(path)[0])
+    rewritten(path, fields, files)
+    with pytest.raises(LibraryError, match=f"(?s)(net|model).*{text}|{text}"):
+        runtime.load(path)
+
+
+def test_a_sparse_file_of_any_size_is_refused(tmp_path: Path) -> None:
+    path = archived(tmp_path)
+    with tarfile.open(path, "a") as archive:
+        entry = tarfile.TarInfo("codegen/host/lib/huge.a")
+        entry.type, entry.size = tarfile.GNUTYPE_SPARSE, 0
+        archive.addfile(entry)
+    with pytest.raises(LibraryError, match="is damaged"):
+        runtime.load(path)
+
+
+def test_a_size_larger_than_the_archive_is_refused(tmp_path: Path) -> None:
+    path = archived(tmp_path)
+    whole = bytearray(path.read_bytes())
+    whole[124:136] = b"77777777777\0"  # the size of the first file, in octal
+    checksum = sum(whole[:148]) + 8 * 32 + sum(whole[156:512])
+    whole[148:156] = f"{checksum:06o}\0 ".encode()
+    path.write_bytes(whole)
+    with pytest.raises(LibraryError, match=r"net\.tar is (damaged|truncated)"):
+        runtime.load(path)
 
 
 def test_one_function_is_no_archive(tmp_path: Path) -> None:

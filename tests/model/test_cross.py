@@ -15,7 +15,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, runtime
-from tvmlite.core.errors import LibraryError
+from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.runtime.library import link
 
@@ -36,12 +36,20 @@ MACHINES = [
 
 MAIN = """
 #include <stdio.h>
+#include <string.h>
 #include "net.h"
-static float x[7 * 40], y[7 * 10];
+static float x[7 * 40], y[7 * 10], z[7 * 10];
 static _Alignas(64) char workspace[1 << 16];
 int main(void) {
     for (int i = 0; i < 7 * 40; i++) x[i] = (float)(i % 13) / 8 - 0.5f;
     if (net(x, y, workspace, 1, 0) != 0) return 1;
+    DLTensor in = {x, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 40}, NULL, 0};
+    DLTensor out = {z, {1, 0}, 2, {2, 32, 1}, (int64_t[]){7, 10}, NULL, 0};
+    int32_t code = net_run_tensors((const DLTensor *[]){&in}, 1, (DLTensor *[]){&out}, 1);
+    if (code != 0 || memcmp(y, z, sizeof y) != 0) {
+        fputs(net_last_error(), stderr);
+        return 2;
+    }
     for (int i = 0; i < 7 * 10; i++) printf("%.9g\\n", y[i]);
     return 0;
 }
@@ -104,3 +112,21 @@ def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         lib = tvmlite.compile(network(), target=target, name="net")
         with pytest.raises(LibraryError, match="pip install ziglang"):
             lib.export(tmp_path / f"net{ending}")
+
+
+@pytest.mark.parametrize(
+    ("triple", "system"),
+    [("aarch64-apple-macosx14", "macOS"), ("aarch64-macos", "macOS"), ("x86_64-windows-gnu", "Windows")],
+)
+def test_libraries_for_systems_that_are_not_linked_for_are_refused(
+    triple: str, system: str, tmp_path: Path
+) -> None:
+    if link.is_native(triple):
+        pytest.skip("this is such a system")
+    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
+    for ending in (".so", ".a", ".tar"):
+        with pytest.raises(InputError, match=rf"(?s)libraries for {system} are not linked.*hint: .*net\.c"):
+            lib.export(tmp_path / f"net{ending}")
+    with pytest.raises(InputError, match=r"(?s)expected an ending of .*macOS and Windows compile C source"):
+        lib.export(tmp_path / "net.dll")
+    lib.export(tmp_path / "net.c")

@@ -149,8 +149,31 @@ def test_the_c_program_of_the_docs_builds_and_is_right(guide: Path, which: int) 
 
 def test_the_header_compiles_as_c99_and_as_cpp(guide: Path) -> None:
     for language, standard in (("c", "c99"), ("c++", "c++11")):
-        command = ["cc", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-        done = _run([*command, "net.h"], guide)
+        for compiler in filter(shutil.which, ("cc", "clang")):
+            flags = "-pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only"
+            command = [compiler, "-x", language, f"-std={standard}", *flags.split()]
+            done = _run([*command, "net.h"], guide)
+            assert done.returncode == 0, done.stderr
+
+
+def test_two_headers_go_into_one_program_with_dlpacks_own(guide: Path) -> None:
+    """The structures are those that ``dlpack.h`` has under its guard."""
+    dlpack = """#ifndef DLPACK_DLPACK_H_
+#define DLPACK_DLPACK_H_
+#include <stdint.h>
+typedef struct { int32_t device_type, device_id; } DLDevice;
+typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+typedef struct { void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides;
+    uint64_t byte_offset; } DLTensor;
+#endif
+"""
+    (guide / "dlpack.h").write_text(dlpack)
+    (guide / "other.h").write_text(
+        (guide / "net.h").read_text().replace("net", "other").replace("_NET_", "_OTHER_")
+    )
+    for first in ("dlpack.h", "net.h"):
+        (guide / "two.c").write_text(f'#include "{first}"\n#include "net.h"\n#include "other.h"\n')
+        done = _run(["cc", "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "two.c"], guide)
         assert done.returncode == 0, done.stderr
 
 

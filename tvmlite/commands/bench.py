@@ -29,7 +29,7 @@ in another order take at other places."""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    common.model_options(parser, "an ONNX file, or a library (.so)")
+    common.model_options(parser, "an ONNX file, or a library (.so, .tar)")
     common.thread_option(parser)
     common.records_option(parser)
     parser.add_argument(
@@ -56,8 +56,8 @@ def main(options: argparse.Namespace) -> int:
     def check(module: Module) -> None:
         quantized.append(is_quantized(module))
 
-    is_library = options.model.suffix == ".so"
-    lib = runtime.load(options.model) if is_library else common.compile_model(options, check)
+    loads = common.is_library(options.model)
+    lib = runtime.load(options.model) if loads else common.compile_model(options, check)
     inputs = common.random_inputs(lib, options)
     runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
     runs |= {
@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
 def _model_of_peers(options: argparse.Namespace) -> Path:
     """The file that other runtimes run."""
     if options.quantized_peer is None:
-        if options.against and options.model.suffix == ".so":
+        if options.against and common.is_library(options.model):
             raise InputError(
                 f"--against: other runtimes cannot run the library {options.model}",
                 hint="--quantized-peer FILE is the ONNX file that they run",

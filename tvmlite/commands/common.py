@@ -146,7 +146,9 @@ def compile_module(
         "opt_level": options.opt_level,
         "precision": options.precision,
         "error_bound": options.error_bound,
-        "name": symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
+        "name": symbols.unique_names({"program": "main", "pool": "tvmlite", "model": options.model.stem})[
+            "model"
+        ],
         "progress": progress,
         "verify": getattr(options, "verify", False),
         "records": getattr(options, "records", None),
@@ -156,9 +158,13 @@ def compile_module(
 
 
 def compile_model(
-    options: argparse.Namespace, check: Callable[[Module], object] | None = None
+    options: argparse.Namespace,
+    check: Callable[[Module], object] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> CompiledModule:
-    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two."""
+    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two.
+
+    ``more`` are further options of ``compile``."""
     records = getattr(options, "records", None)
     if records is not None:
         files.readable(records, "--records", files.HOW_RECORDS)
@@ -167,14 +173,19 @@ def compile_model(
     module = import_model(options)
     if check is not None:
         check(module)
-    lib = compile_module(options, module, progress)
+    lib = compile_module(options, module, progress, more)
     progress.close()
     return lib
 
 
+def is_library(path: Path) -> bool:
+    """Whether ``path`` ends as a compiled library that can be loaded: a shared library or an archive."""
+    return path.suffix in (".so", ".tar")
+
+
 def library_of(options: argparse.Namespace) -> runtime.Library:
-    """A compiled library (``.so``) loaded, or an ONNX model compiled."""
-    return runtime.load(options.model) if options.model.suffix == ".so" else compile_model(options)
+    """A compiled library (.so, .tar) loaded, or an ONNX model compiled."""
+    return runtime.load(options.model) if is_library(options.model) else compile_model(options)
 
 
 def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int = 0) -> dict[str, np.ndarray]:
@@ -193,7 +204,7 @@ def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
         sizes = " ".join(f"{name}=N" for name in error.names)
         ways = ["give inputs with --inputs in.npz"] if hasattr(options, "inputs") else []
         ways += [f"give sizes with --dims {sizes}"] if hasattr(options, "dims") else []
-        ways += [f"pin them with --sizes {sizes}"] if options.model.suffix != ".so" else []
+        ways += [f"pin them with --sizes {sizes}"] if not is_library(options.model) else []
         raise InputError(error.message, hint=", or ".join(ways)) from None
 
 

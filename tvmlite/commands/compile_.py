@@ -9,6 +9,7 @@ from pathlib import Path
 from tvmlite.commands import common
 from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError
+from tvmlite.machine.cpu_levels import LEVELS
 from tvmlite.machine.target import Target
 from tvmlite.model import export, standalone
 
@@ -23,6 +24,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, required=True, help="model.so, .a, .o, .wasm, .c, .h or .tar"
     )
     common.records_option(parser)
+    parser.add_argument(
+        "--cpu-levels",
+        metavar="LEVEL[,LEVEL...]",
+        help="code for several levels of x86-64 processors in one library: "
+        + ", ".join(one.name for one in LEVELS),
+    )
     parser.add_argument(
         "--threads",
         type=int,
@@ -64,7 +71,9 @@ def main(options: argparse.Namespace) -> int:
     files.writable(options.output, "-o")
     start = time.perf_counter()
     lib = common.compile_model(
-        options, lambda module: export.check_format(options.output, export.weights_of(module))
+        options,
+        lambda module: export.check_format(options.output, export.weights_of(module)),
+        {} if options.cpu_levels is None else {"cpu_levels": options.cpu_levels.split(",")},
     )
     lib.export(options.output, options.weights)
     seconds = time.perf_counter() - start
@@ -73,7 +82,8 @@ def main(options: argparse.Namespace) -> int:
     if options.times:
         print(f"{lib.report.pass_times}\n\n{lib.report.step_times}")
     size, count = common.describe(options.output), len(lib.report.rows)
-    print(f"{options.output}: {count} kernels, {size}, {seconds:.1f} s, for {lib.target}")
+    machines = f"levels {options.cpu_levels}" if lib.levels else lib.target
+    print(f"{options.output}: {count} kernels, {size}, {seconds:.1f} s, for {machines}")
     return 0
 
 

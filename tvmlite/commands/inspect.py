@@ -13,6 +13,7 @@ from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
 from tvmlite.runtime import read_metadata
+from tvmlite.runtime.library import levels
 from tvmlite.runtime.library.link import is_native
 from tvmlite.te.visualizer.text import amount, table
 
@@ -41,14 +42,8 @@ def _lines(path: Path, fields: Mapping[str, Any], signature: Signature) -> Itera
     weights = amount(signature.constants, "B")
     yield f"{path}: {amount(path.stat().st_size, 'B')}, of that {weights} weights"
     yield f"made by tvmlite {fields.get('version', '(not said)')}, calling convention {fields['abi']}"
-    yield f"target: {fields['target']}"
-    triple = Target.parse(fields["target"]).triple
-    lacking = missing_features(fields["features"])
-    yield f"instruction sets: {', '.join(fields['features']) or 'those that every such processor has'}"
-    if not is_native(triple):
-        yield "they are of another kind of machine than this one"
-    else:
-        yield f"this processor {'lacks ' + ', '.join(lacking) if lacking else 'has them all'}"
+    rows = levels.rows_of(path, fields)
+    yield from _levels(rows) if rows[0]["name"] else _needs(rows[0])
     yield f"function: {signature.c_prototype()}"
     yield ""
     kinds = ("input", "scalar")
@@ -62,6 +57,37 @@ def _lines(path: Path, fields: Mapping[str, Any], signature: Signature) -> Itera
     yield from (
         f"  {label}" + (f"  ({count} times)" if count > 1 else "") for label, count in counted.items()
     )
+
+
+def _needs(row: Mapping[str, Any]) -> Iterator[str]:
+    """What the processor must have that runs a library without levels."""
+    yield f"target: {row['target']}"
+    lacking = missing_features(row["features"])
+    yield f"instruction sets: {', '.join(row['features']) or 'those that every such processor has'}"
+    if not is_native(Target.parse(row["target"]).triple):
+        yield "they are of another kind of machine than this one"
+    else:
+        yield f"this processor {'lacks ' + ', '.join(lacking) if lacking else 'has them all'}"
+
+
+def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The levels of processors that there is code for, what each needs besides those before it, and which
+    one this machine runs."""
+    made, known = [("level", "compiled for", "here", "instruction sets")], frozenset[str]()
+    targets = [Target.parse(row["target"]) for row in rows]
+    native = is_native(targets[0].triple)
+    lacking = [missing_features(row["features"]) if native else [] for row in rows]
+    used = max((k for k, missing in enumerate(lacking) if not missing), default=-1) if native else -1
+    for k, (row, target) in enumerate(zip(rows, targets, strict=True)):
+        here = "another kind of machine" if not native else f"lacks {', '.join(lacking[k])}"
+        if native and not lacking[k]:
+            here = "used" if k == used else "runs"
+        needs = sorted(set(row["features"]) - known)
+        made.append((str(row["name"]), target.cpu, here, ", ".join(needs)))
+        known |= frozenset(row["features"])
+    yield from table(made)
+    if native and used < 0:
+        yield "this processor runs none of them"
 
 
 def _arrays(what: str, parameters: Sequence[Parameter], fields: Mapping[str, Any]) -> Iterator[str]:

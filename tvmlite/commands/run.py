@@ -19,7 +19,7 @@ HELP = "run a compiled library or a model"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    common.model_options(parser, "a compiled library (.so), or an ONNX file")
+    common.model_options(parser, "a compiled library (.so, .tar), or an ONNX file")
     common.thread_option(parser)
     parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
     common.dims_option(parser)

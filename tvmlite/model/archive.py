@@ -14,6 +14,8 @@ from tvmlite.runtime.library import link, model_library
 
 HOST = "codegen/host"
 FOLDERS = {".a": f"{HOST}/lib", ".c": f"{HOST}/src", ".h": f"{HOST}/include"}
+CASES = "tests"
+"""Where else what comes with code lies: inputs and results that other tests read."""
 
 
 def write(
@@ -26,7 +28,9 @@ def write(
     kernels = [dataclasses.asdict(dataclasses.replace(row, from_cache=False)) for row in report.rows]
     decisions = [dataclasses.asdict(one) for one in report.measured]
     with link.temporary_folder("tvmlite-archive-") as folder:
-        code = {f"{FOLDERS[file.suffix]}/{file.name}": file.read_bytes() for file in export(folder)}
+        code = {
+            f"{FOLDERS.get(file.suffix, CASES)}/{file.name}": file.read_bytes() for file in export(folder)
+        }
     files = {
         model_library.METADATA: metadata.encode(),
         **dict(sorted(code.items())),

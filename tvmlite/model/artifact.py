@@ -14,6 +14,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.model import export
+from tvmlite.model.cpu_levels import Level
 from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.model.report import Report
 from tvmlite.relay.entry import labels
@@ -93,7 +94,9 @@ def _metadata_of(attrs: dict[str, Any]) -> dict[str, Any]:
 class CompiledModule(Library):
     """A model, compiled: call it, profile it, read its kernels, export it.
 
-    ``module`` is the graph after all passes, ``report`` the table of its kernels.
+    ``module`` is the graph after all passes, ``report`` the table of its kernels. ``levels`` are what an
+    exported library has code for, if it was compiled with ``cpu_levels``; what is called here is the code of
+    the highest level that this processor runs.
     """
 
     module: Module
@@ -103,6 +106,7 @@ class CompiledModule(Library):
     constants: Constants
     kernels: tuple[CompiledKernel, ...]
     origin: Origin
+    levels: tuple[Level, ...] = ()
 
     @staticmethod
     def link(
@@ -147,7 +151,7 @@ class CompiledModule(Library):
         """The same library again, with weights of its own, which lie elsewhere."""
         constants = self.constants.copy()
         made = CompiledModule.link(self.module, self.target, self.entry, constants, self.kernels, self.report)
-        made.origin = self.origin
+        made.origin, made.levels = self.origin, self.levels
         return made
 
     @property

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target, family
-from tvmlite.model import archive, standalone
+from tvmlite.model import archive, cpu_levels, library_export, standalone
 from tvmlite.model.exportable import Function, Model
 from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link, wasm
 from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit, packed, process
-from tvmlite.te.codegen.c import build as c_build
 from tvmlite.te.codegen.c import bundle
 from tvmlite.te.codegen.c import generator as c
-from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.loop import ir as loop
 
 ENDINGS = (".so", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 
 FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
 """What one function is written as: an archive is of a model."""
+
+OTHER_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
+"""Systems, by words of their triples, whose libraries are no ELF files."""
 
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
@@ -60,21 +58,40 @@ def _export(lib: Model, path: Path, weights: str) -> None:
             f"export: weights={weights!r} is for a target without a system, not {str(lib.target)!r}",
             hint='such as "c -system=none"; a .so holds weights of any size',
         )
+    if lib.levels and path.suffix == ".c":
+        raise InputError(
+            f"cannot export to {path}: C source has no levels of processors, its compiler has options",
+            hint=f"a library has: {path.with_suffix('.so')}",
+        )
     if lib.target.standalone and path.suffix in (".c", ".h"):
         standalone.write(lib, path, weights, _write)
         return
     match path.suffix:
         case ".so" | ".wasm" | ".a" | ".o":
-            constants = (f"{lib.entry.name}_constants", lib.constants.blob()) if lib.constants.size else None
-            kernels, entry = [one.object for one in lib.kernels], process.with_shapes([lib.entry])
-            _linked(lib, entry, path, lambda: c_source(lib), kernels, constants, **lib.metadata)
+            _write_library(library_export.of_model(lib), path)
         case ".tar":
-            text = _metadata(lib, **lib.metadata)
-            archive.write(path, text, lib.module, lib.report, lambda folder: _code_of(lib, folder))
+            text = _text_of(library_export.of_model(lib))
+            highest = lib.levels[-1] if lib.levels else lib  # whatever level this machine runs
+            assert highest.module is not None
+            assert highest.report is not None
+            archive.write(path, text, highest.module, highest.report, lambda folder: _code_of(lib, folder))
         case ".c":
             _sources(lib, path)
         case _:
-            _write(path, c.header(lib.signature))
+            _write(path, _header(library_export.of_model(lib)))
+
+
+def _header(code: library_export.Code) -> str:
+    """The header of a library; for a machine without a system, of its plain functions."""
+    if code.has_interface:
+        return library_export.header(code)
+    return c.header(dataclasses.replace(code.signature, messages=code.signature.messages[:-1]))
+
+
+def _text_of(code: library_export.Code) -> str:
+    """The metadata of an archive; one of C source has plain functions."""
+    plain = code.target.kind == "c" or not code.has_interface
+    return _metadata(code, code.target) if plain else library_export.metadata(code)
 
 
 def _code_of(lib: Model, folder: Path) -> list[Path]:
@@ -88,7 +105,11 @@ def _code_of(lib: Model, folder: Path) -> list[Path]:
 def check_format(path: Path, weights: int = 0) -> None:
     """An InputError if a model with so many bytes of ``weights`` is not to be written as ``path`` ends."""
     if path.suffix not in ENDINGS:
-        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+        foreign = path.suffix in (".dylib", ".dll")
+        raise InputError(
+            f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}",
+            hint=f"macOS and Windows compile C source: {path.with_suffix('.c')}" if foreign else None,
+        )
     if path.suffix == ".c" and weights > MOST_IN_C:
         raise InputError(
             f"cannot export to {path}: the model has {weights / 1e9:.1f} GB of weights, "
@@ -106,6 +127,13 @@ def check_target(path: Path, target: Target) -> None:
         )
     if is_wasm and path.suffix not in (".wasm", ".h"):
         raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
+    system = next((name for key, name in OTHER_SYSTEMS.items() if key in target.triple), None)
+    if system is not None and path.suffix not in (".c", ".h") and not link.is_native(target.triple):
+        raise InputError(
+            f"cannot export to {path}: libraries for {system} are not linked on another system; the thread "
+            "pool's system calls and the file's form are those of Linux",
+            hint=f"{path.with_suffix('.c')} is C source, which a compiler there makes a library of",
+        )
     if target.kind == "c" and path.suffix in (".a", ".o"):
         raise InputError(
             f"cannot export to {path}: the code is for {target}",
@@ -125,13 +153,14 @@ def export_function(function: Function, path: Path) -> None:
     legal = process.with_shapes([function.legal])
     for call in packed.called(legal):
         raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
+    code = library_export.of_function(function, function.legal)
     if path.suffix == ".h":
-        _write(path, c.header(function.signature))
+        _write(path, _header(code))
     elif path.suffix == ".c":
         _write(path, function.source("c"))
         _write(path.with_name("tvmlite_pool.c"), pool.source())
     elif path.suffix in FUNCTION_ENDINGS:
-        _linked(function, legal, path, lambda: function.source("c"))
+        _write_library(code, path)
     else:
         raise InputError(f"cannot export to {path}: expected an ending of {', '.join(FUNCTION_ENDINGS)}")
 
@@ -174,49 +203,38 @@ def _constants_in_c(lib: Model) -> Iterator[str]:
     yield "};\n"
 
 
-def _linked(
-    lib: Model | Function,
-    functions: Sequence[loop.Function],
-    path: Path,
-    source: Callable[[], str],
-    kernels: Sequence[bytes] = (),
-    data: tuple[str, np.ndarray] | None = None,
-    **metadata: Any,
-) -> None:
-    """Write the code of ``functions`` as ``path`` ends, for LLVM targets with the objects of the ``kernels``
-    they call, for C of the ``source`` of all; ``data`` is a symbol and its bytes."""
-    text = _metadata(lib, **metadata)
-    if lib.target.kind == "c":
-        about = _metadata_object(lib, text)
-        c_build.compile_shared(source(), path, [pool.source()], [about], data=data, metadata=text)
+def _write_library(code: library_export.Code, path: Path) -> None:
+    """Write ``code`` as ``path`` ends: a library that has the C interface, if its machine has a system."""
+    if code.has_interface:
+        library_export.write(code, path)
         return
-    names, triple = [one.name for one in functions], lib.target.triple
-    objects = [*kernels, *_objects(functions, lib.target), process.pool_object(lib.target)]
+    level, (entry,) = code.levels[0], code.entries
+    entry = dataclasses.replace(entry, name=code.signature.name)
+    functions, target = process.with_shapes([entry]), level.target
+    text = _metadata(code, target)
+    objects = [one.object for one in level.kernels]
+    objects += [*library_export.objects_of(functions, target), process.pool_object(target)]
+    data, names = code.data, [one.name for one in functions]
     if path.suffix == ".wasm":
-        wasm.module(objects, path, names, triple, data, text)
+        wasm.module(objects, path, names, target.triple, data, text)
         _write(path.with_name(JAVASCRIPT.name), JAVASCRIPT.read_text(encoding="utf-8"))
         return
-    objects.append(_metadata_object(lib, text))
+    objects.append(jit.compile_object(bundle.metadata_ir(text), target))
     match path.suffix:
         case ".so":
-            link.shared(objects, path, [*names, library.METADATA, *pool.SYMBOLS], triple, data, text)
+            exports = [*names, library.METADATA, *pool.SYMBOLS]
+            link.shared(objects, path, exports, target.triple, data, text)
         case ".a":
-            link.archive(objects, path, triple, data)
+            link.archive(objects, path, target.triple, data)
         case _:
-            link.relocatable(objects, path, triple, data)
+            link.relocatable(objects, path, target.triple, data)
 
 
-def _objects(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
-    return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
-
-
-def _metadata(lib: Model | Function, **more: Any) -> str:
-    """A library's metadata, ``more`` among it."""
-    target = lib.target
-    return library.metadata(lib.signature, str(target), sorted(target.instructions), version=VERSION, **more)
-
-
-def _metadata_object(lib: Model | Function, text: str) -> bytes:
-    """An object that defines ``library.METADATA`` as ``text``, for programs that load the library."""
-    target = lib.target if lib.target.kind == "llvm" else Target.parse("native")
-    return jit.compile_object(bundle.metadata_ir(text), target)
+def _metadata(code: library_export.Code, target: Target) -> str:
+    """The metadata of a library without the C interface."""
+    entry = code.entries[0]
+    signature = dataclasses.replace(
+        cpu_levels.signature_with(entry, code.signature.constants), name=code.signature.name
+    )
+    features = sorted(target.instructions)
+    return library.metadata(signature, target.with_cores, features, version=VERSION, **code.fields)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tvmlite.core.abi.signature import Signature
 from tvmlite.machine.target import Target
+from tvmlite.model.cpu_levels import Level
 from tvmlite.model.kernels import CompiledKernel
 from tvmlite.model.report import Report
 from tvmlite.relay.entry.buffer_placement import Constants
@@ -40,6 +41,11 @@ class Model(Protocol):
     @property
     def constants(self) -> Constants:
         """The weights, each array once, and its offset in one blob."""
+        ...
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """Its code for several levels of processors, in rising order; empty if there is but one."""
         ...
 
     @property

@@ -123,6 +123,11 @@ class _Owner:
             self.managed.deleter(self.managed)
 
 
+def code_of(dtype: str) -> tuple[int, int]:
+    """DLPack's code of ``dtype`` and its bits; what DLPack packs is here a byte an element, its bits."""
+    return _CODES.get(dtype, (_UINT, 8))
+
+
 def give(array: np.ndarray) -> Any:
     """A ``dltensor`` capsule over ``array``'s memory, which it keeps alive."""
     name = dtypes.check(array.dtype)

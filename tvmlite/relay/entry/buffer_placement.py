@@ -56,6 +56,10 @@ class Constants:
         made._blob[:] = self.blob()
         return made
 
+    def unmade(self) -> Constants:
+        """The same constants at the same offsets, whose blob is made when it is asked for."""
+        return Constants(self.offsets, self.size)
+
     def _made(self) -> np.ndarray:
         blob, end = _aligned(self.size), 0
         for constant, offset in self.offsets.items():

@@ -50,6 +50,11 @@ class Library(InProcess):
         self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
+    @property
+    def cpu_level(self) -> str:
+        """Which of the levels of processors of a loaded library this is; empty if it has none."""
+        return str(self.metadata.get("cpu_level", ""))
+
     def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
         """The model's names for ``parameters``, from the metadata; their own where it has none."""
         names = self.metadata.get(key, parameters)

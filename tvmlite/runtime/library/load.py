@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -14,9 +13,8 @@ from typing import Any
 
 from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import LibraryError
-from tvmlite.machine.features import missing_features
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library import elf, model_library, seal
+from tvmlite.runtime.library import archives, elf, levels, link, model_library, seal
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.pool import threads
 
@@ -24,33 +22,40 @@ from tvmlite.runtime.pool import threads
 def load(path: str | os.PathLike[str]) -> Library:
     """The model in the shared library ``path``, which ``lib.export`` wrote.
 
+    An archive (.tar) is linked first, or compiled if it has C source; a LibraryError says what is missing for
+    that.
+
+    Of one with code for several levels of processors the highest is taken that this one runs, or the one that
+    ``TVMLITE_CPU_LEVEL`` names; the result's ``cpu_level`` says which.
+
     Needs numpy and cffi only. Raises LibraryError if the file is missing, damaged, truncated, not one of
     ours, of another ABI version, or for another processor: all that is found out before anything in it runs.
     The library stays loaded until the process ends.
     """
     file = _existing(path)
+    if file.suffix == ".tar":
+        with link.temporary_folder("tvmlite-load-") as folder:
+            return _loaded(archives.linked(file, folder), file)
+    return _loaded(file, file)
+
+
+def _loaded(library: Path, file: Path) -> Library:
+    """The model in the shared ``library``, which comes from ``file``: itself, or an archive."""
     if sys.platform == "linux":
-        elf.check_shared_library(file)
-    fields = read_metadata(file)
+        elf.check_shared_library(library)
+    fields, symbol = levels.chosen(file, read_metadata(library))
     signature = Signature.from_json(fields["entry"])
-    missing = missing_features(fields["features"])
-    if missing:
-        raise LibraryError(
-            f"{file} was compiled for {fields['target']!r}; "
-            f"this {platform.machine()} processor lacks {', '.join(missing)}",
-            hint="compile for this machine: target='native'",
-        )
-    handle = _open(file)
-    address = _address(handle, signature.name)
+    handle = _open(library)
+    address = _address(handle, symbol)
     if address is None:
-        raise LibraryError(f"{file} does not define its entry {signature.name!r}")
+        raise LibraryError(f"{file} does not define its entry {symbol!r}")
     setter = getattr(handle, "tvmlite_set_num_threads", None)
     if setter is not None:
         setter.argtypes, setter.restype = [ctypes.c_int32], None
         threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
-    shapes = _address(handle, f"{signature.name}_shapes") or 0
+    shapes = _address(handle, f"{symbol}_shapes") or 0
     if not shapes and not signature.is_static:
-        raise LibraryError(f"{file} does not define {signature.name}_shapes")
+        raise LibraryError(f"{file} does not define {symbol}_shapes")
     return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
 
 

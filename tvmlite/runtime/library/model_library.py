@@ -18,6 +18,7 @@ from typing import Any
 from tvmlite.core.errors import LibraryError
 
 METADATA = "metadata.json"
+LIBRARIES, SOURCES, HEADERS = (f"codegen/host/{name}/" for name in ("lib", "src", "include"))
 DIGESTS = "SHA256SUMS"
 
 MOST_FILES = 1000
@@ -38,38 +39,63 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     """The metadata of the archive ``path``; a LibraryError unless each of its files is as it was written."""
+    return _fields(path, _read(path, (METADATA,))[METADATA])
+
+
+def read_code(path: Path) -> tuple[str, dict[str, bytes]]:
+    """The text of the metadata, and the files of the model's code by their names, without folders; errors as
+    of ``read``. They are in memory, and no larger together than the archive."""
+    kept = _read(path, (METADATA, LIBRARIES, SOURCES, HEADERS))
+    text = kept.pop(METADATA).decode()
+    _fields(path, text)
+    return text, {name.rpartition("/")[2]: content for name, content in kept.items()}
+
+
+def _fields(path: Path, text: str | bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except ValueError as error:
+        raise LibraryError(f"{path} is damaged: {error}") from error
+    if not isinstance(fields, dict):
+        raise LibraryError(f"{path} is damaged: {METADATA} is no table")
+    return fields
+
+
+def _read(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """The files of the archive whose names begin so, once all are checked."""
     try:
         with tarfile.open(path, "r:") as archive:
-            return _checked(path, archive)
+            return _checked(path, archive, wanted)
     except (tarfile.TarError, EOFError, UnicodeDecodeError, ValueError) as error:
         raise LibraryError(f"{path} is damaged: {error}") from error
     except OSError as error:
         raise LibraryError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _checked(path: Path, archive: tarfile.TarFile) -> dict[str, Any]:
+def _checked(path: Path, archive: tarfile.TarFile, wanted: tuple[str, ...]) -> dict[str, bytes]:
     found: dict[str, str] = {}
     kept: dict[str, bytes] = {}
+    room = path.stat().st_size
     for entry in archive:
-        file = archive.extractfile(entry) if entry.isreg() else None
+        plain = entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE)  # a sparse file may be of any size
+        room -= max(entry.size, 0)
+        file = archive.extractfile(entry) if plain and room >= 0 else None
         if file is None or entry.name in found or len(found) >= MOST_FILES:
             raise LibraryError(f"{path} is damaged: {entry.name!r} is no file of a model library")
         digest = hashlib.sha256()
-        parts = []
+        parts, keep = [], entry.name.startswith((*wanted, DIGESTS))
         while part := file.read(1 << 20):
             digest.update(part)
-            parts += [part] if entry.name in (METADATA, DIGESTS) else []
+            parts += [part] if keep else []
         found[entry.name] = digest.hexdigest()
-        kept[entry.name] = b"".join(parts)
+        if keep:
+            kept[entry.name] = b"".join(parts)
     if METADATA not in found or DIGESTS not in found:
         raise LibraryError(f"{path} is truncated, or no model library: it has no {METADATA} or no {DIGESTS}")
-    rows = [line.split("  ", 1) for line in kept[DIGESTS].decode().splitlines()]
+    rows = [line.split("  ", 1) for line in kept.pop(DIGESTS).decode().splitlines()]
     expected = {row[1]: row[0] for row in rows if len(row) == 2}
     del found[DIGESTS]
     for name in sorted(found.keys() | expected.keys()):
         if found.get(name) != expected.get(name):
             raise LibraryError(f"{path} is damaged: {name} is not as it was written")
-    fields = json.loads(kept[METADATA])
-    if not isinstance(fields, dict):
-        raise LibraryError(f"{path} is damaged: {METADATA} is no table")
-    return fields
+    return kept

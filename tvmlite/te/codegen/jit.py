@@ -156,6 +156,7 @@ def _the_engine() -> llvm.orcjit.LLJIT:
 def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()  # for text with instructions that LLVM has no name for
     found = llvm.Target.from_triple(triple)
     return found.create_target_machine(cpu, features, opt=3, reloc="pic", codemodel="small")
 

@@ -286,6 +286,8 @@ class Function(Shown):
     An entry whose extents come from data has ``dynamic_outputs``, an array of int64 that it writes: what it
     needs as workspace, and for every output that is no parameter, but a view, the byte of the workspace where
     it is, and its extents. The parameters ``dynamic_outputs`` and ``CAPACITY`` follow those of the workspace.
+
+    Its attribute ``constants_of`` is the name of the function whose constants it has, if not its own.
     """
 
     name: str
@@ -306,6 +308,11 @@ class Function(Shown):
     def buffers(self) -> tuple[Buffer, ...]:
         """The array parameters, in order."""
         return tuple(p for p in self.params if isinstance(p, Buffer))
+
+    @property
+    def constants_symbol(self) -> str:
+        """The symbol of the blob of its constants: by its own name, or that of the attribute."""
+        return f"{dict(self.attrs).get('constants_of', self.name)}_constants"
 
     def as_text(self) -> str:
         """The function as readable lines; see ``loop.printer``."""

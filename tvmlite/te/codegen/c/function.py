@@ -198,7 +198,7 @@ class FunctionWriter:
         if stmt.buffer.scope == "constant" and self.module.standalone is not None:
             self._own_constant(stmt, name, offset)
         elif stmt.buffer.scope == "constant":
-            blob = f"{self.function.name}_constants"
+            blob = self.function.constants_symbol
             self.module.declarations[f"extern const unsigned char {blob}[];"] = None
             self._emit(f"const {kind} *const {name} = (const {kind} *)(const void *)({blob} + ({offset}));")
         else:

@@ -145,8 +145,9 @@ def _adds_small_numbers(function: ir.Function) -> bool:
     return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
 
 
-def header(signature: Signature) -> str:
-    """A self-contained header for C and C++ that declares and documents ``signature``'s functions."""
+def header(signature: Signature, more: Sequence[str] = ()) -> str:
+    """A self-contained header for C and C++ that declares and documents ``signature``'s functions, and what
+    ``more`` declares."""
     name = signature.name
     guard = f"TVMLITE_{name.upper()}_H"
     parts = [
@@ -170,7 +171,7 @@ def header(signature: Signature) -> str:
         comment(["How many threads parallel loops may use; 0: as many as the process has processors."])
         + "\nvoid tvmlite_set_num_threads(int32_t threads);\nint32_t tvmlite_get_num_threads(void);"
     )
-    parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
+    parts += [*more, "#ifdef __cplusplus\n}\n#endif\n\n#endif"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -146,7 +146,7 @@ class Body:
     def _view(self, buffer: ir.Buffer, offset: e.Expr) -> str:
         base = self.workspace
         if buffer.scope == "constant":
-            base = self.w.module.declare_data(f"{self.function.name}_constants")
+            base = self.w.module.declare_data(self.function.constants_symbol)
         address = self.values.addresses.view(base, offset)
         self.values.forget_loads()
         return address

@@ -1,0 +1,124 @@
+"""One library with code for several levels of processors: one signature, and weights that levels share."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.abi.signature import Signature
+from tvmlite.core.node import Node, rewrite
+from tvmlite.machine.target import Target
+from tvmlite.model.kernels import CompiledKernel
+from tvmlite.model.report import Report
+from tvmlite.relay.entry.buffer_placement import Constants
+from tvmlite.relay.ir.nodes import Constant, Module
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.signature import signature_of
+
+LACKING = "this processor lacks instructions that the library needs"
+"""The last message of every library: what its code means, it returns without running anything."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The code of one level of processors, as it was compiled: ``name`` is the level's, empty if there is but
+    one. ``module`` is the graph after all passes, ``report`` says how the kernels were scheduled."""
+
+    name: str
+    target: Target
+    entry: loop.Function
+    constants: Constants
+    kernels: tuple[CompiledKernel, ...]
+    kernel_labels: tuple[str, ...] = ()
+    module: Module | None = None
+    report: Report | None = None
+
+
+def entries_of(levels: Sequence[Level]) -> list[loop.Function]:
+    """The entries of ``levels``, all with the same parameters: a workspace if one of them has it."""
+    if all(one.entry.workspace is None for one in levels):
+        return [one.entry for one in levels]
+    nothing = e.const(0, e.INDEX)
+    return [
+        dataclasses.replace(one.entry, workspace=nothing) if one.entry.workspace is None else one.entry
+        for one in levels
+    ]
+
+
+def shared_constants(
+    levels: Sequence[Level], entries: Sequence[loop.Function]
+) -> tuple[Constants, list[loop.Function]]:
+    """The constants of all ``levels``, equal bytes once, and ``entries`` that look for them there."""
+    shared, places = Constants(), {}
+    moved = []
+    for level, entry in zip(levels, entries, strict=True):
+        new: dict[int, int] = {}
+        for constant, offset in level.constants.offsets.items():
+            digest = _digest(constant)
+            if digest not in places:
+                places[digest] = shared.offset(constant)
+            new[offset] = places[digest]
+        moved.append(_moved(entry, new))
+    return shared, moved
+
+
+def _digest(constant: Constant) -> bytes:
+    made = np.empty(constant.shape, constant.dtype)
+    constant.write_to(made)
+    data = np.ascontiguousarray(made).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(data.data, digest_size=32).digest()
+
+
+def _moved(entry: loop.Function, new: Mapping[int, int]) -> loop.Function:
+    """``entry`` with views of constants at ``new`` offsets, by the old."""
+    if all(old == offset for old, offset in new.items()):
+        return entry
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, loop.View) and node.buffer.scope == "constant":
+            assert isinstance(node.offset, e.Const), "constants lie at fixed places"
+            return dataclasses.replace(node, offset=e.const(new[int(node.offset.value)], e.INDEX))
+        return node
+
+    return dataclasses.replace(entry, body=rewrite(entry.body, rule))
+
+
+def named(entry: loop.Function, symbol: str) -> loop.Function:
+    """``entry`` under the name ``symbol``, with the constants that it has by its own name."""
+    return dataclasses.replace(entry, name=symbol, attrs=(*entry.attrs, ("constants_of", entry.name)))
+
+
+def common_signature(signatures: Sequence[Signature]) -> Signature:
+    """The signature by which callers see entries that do the same: the largest workspace, a profile with room
+    for all, and every message once; the last is ``LACKING``."""
+    first = signatures[0]
+    assert all(one.parameters == first.parameters for one in signatures), "levels have the same parameters"
+    known = [one.workspace for one in signatures]
+    workspace = None if None in known else max(size for size in known if size is not None)
+    messages = dict.fromkeys(message for one in signatures for message in one.messages)
+    kernels = max((one.kernels for one in signatures), key=len)
+    return dataclasses.replace(first, workspace=workspace, messages=(*messages, LACKING), kernels=kernels)
+
+
+def signature_with(entry: loop.Function, constants: int) -> Signature:
+    """The signature of ``entry``, whose constants have so many bytes."""
+    return dataclasses.replace(signature_of(entry), constants=constants)
+
+
+def described(signature: Signature, inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, Any]:
+    """Names, dtypes and shapes of a model's arrays, for metadata; an extent that is computed is null."""
+    given = [p for p in signature.parameters if p.kind in ("input", "scalar")]
+
+    def rows(names: Sequence[str], parameters: Sequence[Any]) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "dtype": p.dtype, "shape": list(p.shape)}
+            for name, p in zip(names, parameters, strict=True)
+        ]
+
+    return {"inputs": rows(inputs, given), "outputs": rows(outputs, signature.outputs)}
