@@ -29,17 +29,10 @@ if TYPE_CHECKING:
     from tvmlite.te.tensor.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
     from tvmlite.tuning.tune import tune
-    from tvmlite.tvm import contrib, ir, nd, target, testing, tir
 
 _ROOMS = ("autotune", "relay", "runtime", "te")
 
 _MODULES = {
-    "contrib": "tvmlite.tvm.contrib",
-    "ir": "tvmlite.tvm.ir",
-    "nd": "tvmlite.tvm.nd",
-    "target": "tvmlite.tvm.target",
-    "testing": "tvmlite.tvm.testing",
-    "tir": "tvmlite.tvm.tir",
     "zoo": "tvmlite.relay.onnx.light_models",
 }
 
@@ -65,21 +58,15 @@ __all__ = [
     "autotune",
     "build",
     "compile",
-    "contrib",
     "cpu",
     "device",
     "get_global_func",
-    "ir",
     "lower",
-    "nd",
     "quantize",
     "register_func",
     "relay",
     "runtime",
-    "target",
     "te",
-    "testing",
-    "tir",
     "tune",
     "visualize",
     "zoo",

@@ -60,19 +60,11 @@ class CompiledKernelFunction(CompiledFunction):
         arguments.text("source: form", form, InputError)
         return source_of(form, self.lowered, self.legal, self.target)
 
-    def get_source(self, fmt: str = "") -> str:
-        """TVM's way to read it: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
-        plain = "c" if self.target.kind == "c" else "llvm"
-        arguments.text("get_source: fmt", fmt, InputError)
-        return self.source({"": plain, "ll": "llvm", "s": "asm"}.get(fmt, fmt))
-
     def export(self, path: str | Path) -> None:
         """Write the function to ``path``; the endings are those of ``CompiledModule.export``."""
         export.export_function(
             self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
         )
-
-    save = export_library = export
 
 
 @dataclass(frozen=True)

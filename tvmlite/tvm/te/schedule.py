@@ -1,0 +1,90 @@
+"""``tvm.te.schedule``: schedules, their parts, and the steps of lowering by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.extensions import load_primitives
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.ir import Buffer as Buffer
+from tvmlite.te.lowering.bounds import Formula, formula_of, infer
+from tvmlite.te.lowering.lower import lower
+from tvmlite.te.lowering.widen import Widening
+from tvmlite.te.schedule.schedule import Schedule as Schedule
+from tvmlite.te.schedule.stage import Stage as Stage
+from tvmlite.te.schedule.stage_base import Fuse as Fuse
+from tvmlite.te.schedule.stage_base import Singleton as Singleton
+from tvmlite.te.schedule.stage_base import Split as Split
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin as TensorIntrin
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar as IterVar
+from tvmlite.tvm.te.declare import create_schedule as create_schedule
+from tvmlite.tvm.te.tag import is_broadcast, is_injective
+
+load_primitives()
+
+
+def InferBound(sch: Schedule) -> Mapping[IterVar, t.Range]:
+    """The range of every axis of the stages of ``sch``, arguments computed whole."""
+    normal = sch.normalize()
+    given = [x.op for x in arguments_of(normal)]
+    widening = Widening([n for op in given for n in op.output_shape(0) if isinstance(n, e.Var)])
+    computes = [stage.op for stage in normal.stages if isinstance(stage.op, t.ComputeOp)]
+    formulas: dict[t.Operation, Formula] = {op: formula_of(op, widening) for op in computes}
+    bounds = infer(normal, formulas, given, Analyzer(), widening)
+    return {axis: t.Range(_index(one.min), _index(one.extent)) for axis, one in bounds.ranges.items()}
+
+
+def _index(value: Any) -> e.Expr:
+    return e.convert(value)
+
+
+def ScheduleOps(sch: Schedule, bounds: Mapping[IterVar, t.Range] | None = None, *_: Any) -> ir.Stmt:
+    """The loops of ``sch`` as one statement; ``bounds`` are found again."""
+    return lower(sch, arguments_of(sch)).body
+
+
+def arguments_of(sch: Schedule) -> list[t.Tensor]:
+    """The placeholders that ``sch`` reads, then its outputs."""
+    outputs = [x for op in sch.outputs for x in op.outputs]
+    stages = [stage.op for stage in sch.stages if isinstance(stage.op, t.PlaceholderOp)]
+    states = {x.op for stage in sch.stages for x in getattr(stage.op, "state", ())}
+    return [op.output(0) for op in stages if op not in states] + outputs
+
+
+def AutoInlineElemWise(sch: Schedule) -> None:
+    """Inline all stages that read as many elements as they compute, one for one."""
+    _inline(sch, _elementwise)
+
+
+def AutoInlineBroadcast(sch: Schedule) -> None:
+    """Inline all stages that are tagged as a broadcast, or read one for one."""
+    _inline(sch, lambda op: is_broadcast(op.tag) or _elementwise(op))
+
+
+def AutoInlineInjective(sch: Schedule) -> None:
+    """Inline all stages without a reduction."""
+    _inline(sch, lambda op: is_injective(op.tag) or not op.reduce_axis)
+
+
+def _inline(sch: Any, which: Any) -> None:
+    if not isinstance(sch, Schedule):
+        raise ScheduleError("AutoInline: expected a schedule", Span.of_caller())
+    for stage in sch.stages:
+        op = stage.op
+        if isinstance(op, t.ComputeOp) and not stage.is_output and not op.reduce_axis and which(op):
+            stage.compute_inline()
+
+
+def _elementwise(op: t.ComputeOp) -> bool:
+    own = [axis.var for axis in op.axis]
+    for read in (node for body in op.body for node in postorder(body) if isinstance(node, t.TensorRead)):
+        if len(read.indices) != len(own) or any(i is not v for i, v in zip(read.indices, own, strict=True)):
+            return False
+    return True
