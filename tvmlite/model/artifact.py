@@ -42,9 +42,12 @@ class CompiledKernelFunction(CompiledFunction):
     target: Target
 
     @staticmethod
-    def link(lowered: loop.Function, legal: loop.Function, target: Target) -> CompiledKernelFunction:
-        """``legal``, the legal form of ``lowered``, as a function in this process."""
-        loaded = process.load([legal], target)
+    def link(
+        lowered: loop.Function, legal: loop.Function, target: Target, objects: Sequence[bytes] = ()
+    ) -> CompiledKernelFunction:
+        """``legal``, the legal form of ``lowered``, as a function in this process; ``objects`` have C
+        functions that it calls."""
+        loaded = process.load([legal], target, objects)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),

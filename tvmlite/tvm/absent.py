@@ -15,6 +15,14 @@ _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
 
 MODULES = {
     "auto_scheduler": _SEARCH,
+    "contrib.cublas": _CPUS,
+    "contrib.cudnn": _CPUS,
+    "contrib.hexagon": _CPUS,
+    "contrib.miopen": _CPUS,
+    "contrib.nvcc": _CPUS,
+    "contrib.rocm": _CPUS,
+    "contrib.tedd": "tvmlite.visualize(s, args, path) draws the stages and loops of a schedule",
+    "contrib.xcode": _CPUS,
     "cuda": _CPUS,
     "ethosu": _CPUS,
     "meta_schedule": _SEARCH,

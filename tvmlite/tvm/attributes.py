@@ -51,6 +51,25 @@ class Text:
         return hash(self.value)
 
 
+class Extent(int):
+    """An extent that is known: an int that also answers as TVM's ``IntImm`` does."""
+
+    dtype = "int32"
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+    def astype(self, dtype: str) -> e.Expr:
+        """The number as a constant of ``dtype``."""
+        return e.const(int(self), dtype)
+
+
+_SHORT = {"float": "float32", "int": "int32", "uint": "uint32"}
+"""Dtypes that TVM has short names for."""
+
+
 @dataclass(frozen=True)
 class LoopAttributes:
     """What a schedule says of one loop, in TVM's words."""
@@ -84,6 +103,12 @@ def _statements(seq: ir.Seq) -> tuple[ir.Stmt, ...]:
     return seq.body
 
 
+def is_packed_call(stmt: Any) -> bool:
+    """Whether ``stmt`` calls a Python function, of which ours checks the result."""
+    called = stmt.condition.a if isinstance(stmt, ir.Assert) and isinstance(stmt.condition, e.Equal) else None
+    return isinstance(called, e.Foreign) and called.kind == "packed"
+
+
 def _same_as(one: Any, other: Any) -> bool:
     """Whether both are the same object."""
     return one is other
@@ -105,12 +130,27 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
         "reduce_update": lambda intrin: intrin.update,
     },
     e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
+    ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
     ir.For: {"loop_var": lambda loop: loop.var},
     ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
     ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},
     ir.Function: {"buffer_map": lambda f: {b: b for b in f.buffers}, "ret_type": lambda f: None},
     ir.Buffer: {"data": lambda buffer: buffer},
 }
+
+_shape_of = t.Tensor.shape.fget
+
+
+def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
+    """The extents of its axes."""
+    assert _shape_of is not None
+    return tuple([Extent(n) if type(n) is int else n for n in _shape_of(tensor)])
+
+
+def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
+    """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``."""
+    return e.cast(_SHORT.get(dtype, dtype), e.convert(value))
+
 
 _METHODS: dict[type, dict[str, Any]] = {
     ir.Seq: {
@@ -127,6 +167,8 @@ def enter() -> None:
     """Enter the names; those that a class has already stay as they are."""
     for name, number in ITER_TYPES.items():
         setattr(t.IterVar, name, number)
+    t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
+    e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
     for owner, properties in _PROPERTIES.items():
         for name, getter in properties.items():
             if name not in vars(owner):

@@ -10,12 +10,17 @@ from tvmlite import driver, te
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
+from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
+from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.threads import refuse_threads
 
 
@@ -37,8 +42,25 @@ def lower(
     if args is None:
         raise InputError("lower: args must be given for lowering from schedule")
     _check_binds(binds)
-    function = te.lower(inp, list(args), arguments.text("lower: name", name, InputError))
+    function = te.lower(
+        _with_arguments(tensorized(inp), args), list(args), arguments.text("lower: name", name, InputError)
+    )
     return LoweredModule({name: function})
+
+
+def _with_arguments(schedule: Schedule, args: Sequence[Any]) -> Schedule:
+    """``schedule``, in which outputs that are not among ``args`` are computed for what reads them alone."""
+    known = schedule.stage_map
+    given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
+    inner = [op for op in schedule.outputs if op not in given and any(s.reads(op) for s in schedule.stages)]
+    if not inner:
+        return schedule
+    made = schedule.copy()
+    for op in inner:
+        made[op].change(is_output=False)
+    outputs = tuple(op for op in made.outputs if op not in inner)
+    made.state = dataclasses.replace(made.state, outputs=outputs)
+    return made
 
 
 def schedule_to_module(
@@ -86,7 +108,14 @@ def build(
         functions = {named: dataclasses.replace(function, name=named)}
     for function in functions.values():
         refuse_threads(function)
-    return of_functions({key: driver.build(one, target=where) for key, one in functions.items()}, where)
+    return of_functions({key: _compiled(one, where) for key, one in functions.items()}, where)
+
+
+def _compiled(function: ir.Function, target: Target) -> CompiledKernelFunction:
+    objects = imported_objects(function, target)
+    if not objects:
+        return driver.build(function, target=target)
+    return CompiledKernelFunction.link(function, legalize(function, target), target, objects)
 
 
 def _functions(given: Any, args: Any, name: str, binds: Any) -> list[ir.Function]:

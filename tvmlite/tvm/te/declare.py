@@ -100,11 +100,24 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
 
 
 def create_schedule(ops: Any) -> Any:
-    """The schedule of ``ops``; stages that an intrinsic computes are tensorized."""
-    made = te.create_schedule(ops)
-    for stage in made.stages:
-        intrinsic_call.tensorize(stage)
-    return made
+    """The schedule of ``ops``, operations or tensors."""
+    return te.create_schedule(ops)
+
+
+def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
+    """As ``tvmlite.te.comm_reducer``; the reducer called with values alone combines those."""
+    ours = te.comm_reducer(fcombine, fidentity, name)
+
+    def reducer(expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None) -> Any:
+        axes = axis if isinstance(axis, (list, tuple)) else [axis]
+        if all(isinstance(one, t.IterVar) for one in axes):
+            return ours(expr, axis, *args, where=where, init=init)
+        for one in (axis, *args):
+            expr = fcombine(expr, one)
+        return expr
+
+    reducer.__name__, reducer.__doc__ = name, ours.__doc__
+    return reducer
 
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:

@@ -1,7 +1,7 @@
 """Tensor intrinsics called on windows: ``te.compute((m, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]))``.
 
 Such a compute is the intrinsic's own formula over windows, all axes written out, in which the loops over the
-windows are tensorized from the start.
+windows are tensorized when it is lowered.
 """
 
 from __future__ import annotations
@@ -116,17 +116,32 @@ def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def tensorize(stage: Any) -> None:
-    """Put the intrinsic in the place of its loops, if ``stage`` computes such a call."""
-    found = dict(getattr(stage.op, "attrs", ())).get(ATTRIBUTE)
-    if found is None:
-        return
-    intrin, count = found
-    axes, inside = stage.op.axis, len(intrin.op.reduce_axis)
-    outer = stage.op.reduce_axis[: len(stage.op.reduce_axis) - inside]
-    inner = stage.op.reduce_axis[len(stage.op.reduce_axis) - inside :]
-    stage.reorder(*axes[:count], *outer, *axes[count:], *inner)
-    stage.tensorize(axes[count], intrin)
+def tensorized(schedule: te.Schedule) -> te.Schedule:
+    """``schedule`` with the intrinsics in the place of the loops of such computes: a copy, if there are any.
+    Loops around them stay as they are scheduled; those over a window must not have been split."""
+    if not any(_found(stage) for stage in schedule.stages):
+        return schedule
+    made = schedule.copy()
+    for stage in made.stages:
+        found = _found(stage)
+        if found is None or stage.tensorized is not None or stage.attach_type == "inline":
+            continue
+        intrin, count = found
+        op: Any = stage.op
+        reduces = op.reduce_axis
+        inner = (*op.axis[count:], *reduces[len(reduces) - len(intrin.op.reduce_axis) :])
+        outer = [axis for axis in stage.leaf_iter_vars if not any(axis is one for one in inner)]
+        stage.reorder(*outer, *inner)
+        stage.tensorize(inner[0], intrin)
+    return made
+
+
+def _found(stage: Any) -> Any:
+    """The intrinsic that computes ``stage``, which ``cache_write`` may have made a copy, and how many axes
+    stand around it; None if there is none."""
+    op = stage.op
+    copies = isinstance(op, t.ComputeOp) and isinstance(op.body[0], t.TensorRead)
+    return None if copies else dict(getattr(op, "attrs", ())).get(ATTRIBUTE)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from tvmlite.te.schedule.tensor_intrin import TensorIntrin as TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar as IterVar
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
+from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.tag import is_broadcast, is_injective
 
 load_primitives()
@@ -47,7 +48,11 @@ def _index(value: Any) -> e.Expr:
 
 def ScheduleOps(sch: Schedule, bounds: Mapping[IterVar, t.Range] | None = None, *_: Any) -> ir.Stmt:
     """The loops of ``sch`` as one statement; ``bounds`` are found again."""
-    return lower(sch, arguments_of(sch)).body
+    tensors = arguments_of(sch)
+    extents = [n for one in tensors for n in one.shape if isinstance(n, e.Expr)]
+    known = {n for n in extents if isinstance(n, e.Var)}
+    more = [v for n in extents for v in postorder(n) if isinstance(v, e.Var) and v not in known]
+    return lower(tensorized(sch), [*tensors, *dict.fromkeys(more)]).body
 
 
 def arguments_of(sch: Schedule) -> list[t.Tensor]:

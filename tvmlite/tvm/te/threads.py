@@ -12,6 +12,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.tensor.tensor import IterVar, Range
 
@@ -78,4 +79,15 @@ def refuse_threads(function: ir.Function) -> None:
                 )
 
 
+def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    """As ``tvmlite.te``'s, but that ``"vectorize"``, ``"unroll"`` and ``"parallel"`` are the primitives of
+    those names."""
+    if pragma_type in ("vectorize", "unroll", "parallel"):
+        getattr(stage, pragma_type)(var)
+    else:
+        _plain_pragma(stage, var, pragma_type, pragma_value)
+
+
+_plain_pragma = Stage.pragma
+Stage.pragma = _pragma  # type: ignore[method-assign,assignment]
 extend(StageBase, ThreadPrimitives)

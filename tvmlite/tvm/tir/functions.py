@@ -48,6 +48,26 @@ nextafter = _of_c("nextafter", np.nextafter, 2)
 ldexp = _of_c("ldexp", np.ldexp, 2)
 
 
+def _division(name: str) -> Callable[..., e.Expr]:
+    """``te``'s division ``name``, which refuses a divisor that is known to be 0."""
+    ours = getattr(te, name)
+
+    def apply(a: Any, b: Any, span: Any = None) -> e.Expr:
+        made = ours(a, b)
+        if e.is_const(b, 0) and not dtypes.is_float(made.dtype):
+            raise TensorExpressionError(f"{name}: division by zero", Span.of_caller())
+        return made
+
+    apply.__name__, apply.__doc__ = name, ours.__doc__
+    return apply
+
+
+div, floordiv, floormod = (_division(name) for name in ("div", "floordiv", "floormod"))
+truncdiv, truncmod, indexdiv, indexmod = (
+    _division(name) for name in ("truncdiv", "truncmod", "indexdiv", "indexmod")
+)
+
+
 def exp10(x: Any, span: Any = None) -> e.Expr:
     """10 to the ``x``."""
     value = e.scalar("exp10", x)

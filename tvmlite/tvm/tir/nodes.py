@@ -15,6 +15,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm.attributes import Extent, is_packed_call
 from tvmlite.tvm.runtime.convert import const
 
 
@@ -151,7 +152,12 @@ def _float_imm(dtype: str, value: Any) -> e.Expr:
     return const(float(value), dtype)
 
 
-IntImm = _named("IntImm", e.Const, _int_imm, lambda x: not dtypes.is_float(x.dtype) and x.lanes == 1)
+IntImm = _named(
+    "IntImm",
+    (e.Const, Extent),
+    _int_imm,
+    lambda x: isinstance(x, Extent) or (not dtypes.is_float(x.dtype) and x.lanes == 1),
+)
 FloatImm = _named("FloatImm", e.Const, _float_imm, lambda x: dtypes.is_float(x.dtype) and x.lanes == 1)
 
 
@@ -208,7 +214,12 @@ IfThenElse = _named(
 )
 LetStmt = _named("LetStmt", ir.Let, lambda var, value, body: ir.Let(var, _expr(value), body))
 SeqStmt = _named("SeqStmt", ir.Seq, lambda seq: ir.Seq(tuple(seq)))
-Evaluate = _named("Evaluate", ir.Evaluate, lambda value: ir.Evaluate(_expr(value)))
+Evaluate = _named(
+    "Evaluate",
+    (ir.Evaluate, ir.Assert),
+    lambda value: ir.Evaluate(_expr(value)),
+    lambda stmt: isinstance(stmt, ir.Evaluate) or is_packed_call(stmt),
+)
 BufferStore = _named("BufferStore", ir.Store, _buffer_store)
 Store = BufferStore
 AssertStmt = _named("AssertStmt", ir.Assert, _assert)

@@ -48,7 +48,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
 
 def _dimension(extent: Any, dims: dict[Any, e.Expr]) -> Any:
     if not isinstance(extent, e.Expr):
-        return extent
+        return int(extent)
     replaced: dict[Any, Any] = {}
     for node in postorder(extent):
         if isinstance(node, e.Var) and not isinstance(node, e.SizeVar):

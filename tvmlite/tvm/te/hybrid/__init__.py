@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
@@ -53,6 +53,12 @@ class HybridFunction:
         bound = inspect.signature(self._function).bind(*args, **named)
         bound.apply_defaults()
         return tensors_of(self.tree, bound.arguments, self.captured)
+
+    def inlined(self, parser: Any, args: Sequence[Any]) -> Any:
+        """What a call of it in the script that ``parser`` reads gives."""
+        bound = inspect.signature(self._function).bind(*args)
+        bound.apply_defaults()
+        return parser.inline(self.tree, bound.arguments, self.captured)
 
 
 def _is_symbolic(value: Any) -> bool:

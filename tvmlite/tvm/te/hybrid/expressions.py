@@ -170,14 +170,18 @@ class Expressions:
             buffer, indices = self.element(node)
             return buffer[tuple(indices)]
         value, index = self.expr(node.value), self.expr(node.slice)
-        index = index.value if isinstance(index, e.Const) else index
+        for one in index if isinstance(index, list) else [index]:
+            value = self._item(node, value, one.value if isinstance(one, e.Const) else one)
+        return value
+
+    def _item(self, node: ast.Subscript, value: Any, index: Any) -> Any:
         if isinstance(value, BufferVar):
             return value[index]
         if not isinstance(value, (list, tuple)) or not isinstance(index, int):
             raise self.error(node, "an index of a list must be a constant: loop with const_range")
         if not -len(value) <= index < len(value):
             raise self.error(node, f"index {index} of a list of {len(value)}")
-        return value[index]
+        return self.value_of(value[index])
 
     def _name(self, node: ast.expr, name: str) -> Any:
         value = self.find(name)

@@ -229,10 +229,30 @@ class Parser(Expressions):
             Span.of_caller(),
         )
 
+    def inline(self, tree: ast.FunctionDef, given: Mapping[str, Any], captured: Mapping[str, Any]) -> Any:
+        """The loops of another script in the place of a call of it; its output tensors are scratch memory."""
+        inner = _Inlined(tree, given, captured)
+        inner.builder, inner.inputs = self.builder, self.inputs
+        for stmt in tree.body:
+            inner.statement(stmt)
+        if not inner.returned:
+            raise inner.error(tree, "returns nothing, expected output tensors")
+        return inner.returned[0] if len(inner.returned) == 1 else list(inner.returned)
+
     def output(self, name: str, shape: Any, dtype: str) -> BufferVar:
         """A new output tensor."""
         extents = tuple(e.cast(e.INDEX, e.convert(n)) for n in shape)
         made = BufferVar(self.builder, ir.Buffer(name, dtype, extents, "param"))
+        self.outputs.append(made)
+        return made
+
+
+class _Inlined(Parser):
+    """Reads a script that another one calls."""
+
+    def output(self, name: str, shape: Any, dtype: str) -> BufferVar:
+        """Scratch memory of the calling script."""
+        made = self.builder.allocate(dtype, tuple(shape), name)
         self.outputs.append(made)
         return made
 

@@ -9,14 +9,14 @@ from tvmlite import relay
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm.topi.nn.padding import each, sides
+from tvmlite.tvm.topi.nn.padding import each, extent, sides
 from tvmlite.tvm.topi.operate import operate
 
 _KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
 
 
 def _kernel_size(kernel: Tensor, layout: str, axes: str) -> tuple[Any, ...]:
-    return tuple(kernel.shape[layout.index(axis)] for axis in axes)
+    return tuple(extent(kernel.shape[layout.index(axis)]) for axis in axes)
 
 
 def _convolution(
@@ -34,7 +34,7 @@ def _convolution(
     axes = "".join(one for one in layouts[0] if one in "DHW")
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
     around = sides(name, padding, size, spread, each(strides, len(axes)), data, layouts[0], axes)
-    channels = kernel.shape[layouts[1].index("O")]
+    channels = extent(kernel.shape[layouts[1].index("O")])
     return operate(
         name,
         lambda x, w: make(
@@ -125,7 +125,7 @@ def depthwise_conv2d_nchw(
 ) -> Tensor:
     """Each channel of NCHW images by kernels of its own: ``Filter`` is (channels, multiplier, height,
     width)."""
-    channels, multiplier, *size = Filter.shape
+    channels, multiplier, *size = map(extent, Filter.shape)
     kernel = operate("reshape", lambda w: relay.reshape(w, (channels * multiplier, 1, *size)), Filter)
     layouts = "NCHW", "OIHW"
     return _convolution(
@@ -144,7 +144,7 @@ def depthwise_conv2d_nhwc(
 ) -> Tensor:
     """Each channel of NHWC images by kernels of its own: ``Filter`` is (height, width, channels,
     multiplier)."""
-    height, width, channels, multiplier = Filter.shape
+    height, width, channels, multiplier = map(extent, Filter.shape)
     kernel = operate("reshape", lambda w: relay.reshape(w, (height, width, 1, channels * multiplier)), Filter)
     layouts = "NHWC", "HWIO"
     return _convolution(
@@ -161,7 +161,7 @@ def conv2d_transpose_nchw(
     output_padding: Any,
 ) -> Tensor:
     """A transposed convolution of NCHW images by IOHW kernels."""
-    size = tuple(Filter.shape[2:])
+    size = tuple(map(extent, Filter.shape[2:]))
     around = sides("nn.conv2d_transpose", padding, size, (1, 1), each(strides, 2), Input, "NCHW", "HW")
     return operate(
         "nn.conv2d_transpose",
@@ -170,7 +170,7 @@ def conv2d_transpose_nchw(
             w,
             strides=each(strides, 2),
             padding=around,
-            channels=Filter.shape[1],
+            channels=extent(Filter.shape[1]),
             kernel_size=size,
             output_padding=each(output_padding, 2),
             out_dtype=out_dtype or "",

@@ -20,6 +20,11 @@ def each(value: Any, count: int) -> tuple[int, ...]:
     return tuple(int(one.value) if isinstance(one, e.Const) else int(one) for one in given)
 
 
+def extent(value: Any) -> Any:
+    """An extent of a kernel as an int, where it is known."""
+    return value if isinstance(value, e.Expr) and not isinstance(value, e.Const) else each(value, 1)[0]
+
+
 def sides(
     name: str,
     padding: Any,
