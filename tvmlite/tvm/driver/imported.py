@@ -16,8 +16,8 @@ IMPORT = "import_llvm"
 
 def imported_objects(function: ir.Function, target: Target) -> list[bytes]:
     """The object code of what the loops of ``function`` bring along, as text or as a path that ends in
-    ``.ll``. Of functions that several define, that of the innermost loop is taken. An InputError if LLVM cannot read
-    one."""
+    ``.ll``. Of functions that several define, that of the innermost loop is taken. An InputError if LLVM
+    cannot read one."""
     loops = [node for node in postorder(function.body) if isinstance(node, ir.For)]
     texts = [_text(value) for loop in reversed(loops) for key, value in loop.annotations if key == IMPORT]
     if texts and target.kind != "llvm":

@@ -119,11 +119,11 @@ def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[
 def tensorized(schedule: te.Schedule) -> te.Schedule:
     """``schedule`` with the intrinsics in the place of the loops of such computes: a copy, if there are any.
     Loops around them stay as they are scheduled; those over a window must not have been split."""
-    if not any(_found(stage) for stage in schedule.stages):
+    if not any(_intrinsic_of(stage) for stage in schedule.stages):
         return schedule
     made = schedule.copy()
     for stage in made.stages:
-        found = _found(stage)
+        found = _intrinsic_of(stage)
         if found is None or stage.tensorized is not None or stage.attach_type == "inline":
             continue
         intrin, count = found
@@ -136,7 +136,7 @@ def tensorized(schedule: te.Schedule) -> te.Schedule:
     return made
 
 
-def _found(stage: Any) -> Any:
+def _intrinsic_of(stage: Any) -> Any:
     """The intrinsic that computes ``stage``, which ``cache_write`` may have made a copy, and how many axes
     stand around it; None if there is none."""
     op = stage.op

@@ -82,7 +82,7 @@ def refuse_threads(function: ir.Function) -> None:
 def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
     """As ``tvmlite.te``'s, but that ``"vectorize"``, ``"unroll"`` and ``"parallel"`` are the primitives of
     those names."""
-    if pragma_type in ("vectorize", "unroll", "parallel"):
+    if isinstance(pragma_type, str) and pragma_type in ("vectorize", "unroll", "parallel"):
         getattr(stage, pragma_type)(var)
     else:
         _plain_pragma(stage, var, pragma_type, pragma_value)
