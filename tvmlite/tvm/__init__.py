@@ -26,6 +26,7 @@ __version__ = "0.11.0"
 
 _MODULES = (
     "arith",
+    "container",
     "contrib",
     "driver",
     "error",

@@ -27,6 +27,10 @@ class Analyzer:
         """Whether ``condition`` certainly holds."""
         return e.is_const(self.simplify(condition), 1)
 
+    def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
+        """Whether both are certainly equal."""
+        return e.is_const(self.simplify(e.convert(lhs) - e.convert(rhs)), 0)
+
     def bind(self, var: e.Var, expr: Any) -> None:
         """``var`` runs over the range ``expr``."""
         if not isinstance(expr, Range):

@@ -13,10 +13,13 @@ from typing import Any
 from tvmlite.core.alike import alike
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.tvm import groups
 
 ITER_TYPES = {
     "DataPar": 0,
@@ -114,30 +117,6 @@ def _same_as(one: Any, other: Any) -> bool:
     return one is other
 
 
-_PROPERTIES: dict[type, dict[str, Any]] = {
-    t.IterVar: {"iter_type": _iter_type, "dtype": lambda axis: axis.var.dtype, "name": lambda a: a.var.name},
-    ScanOp: {"state_placeholder": lambda op: op.state},
-    t.TensorRead: {"producer": lambda read: read.tensor},
-    t.CommReducer: {
-        "lhs": lambda reducer: reducer.left,
-        "rhs": lambda reducer: reducer.right,
-        "identity_element": lambda reducer: reducer.identity,
-    },
-    StageBase: {"iter_var_attrs": _iter_var_attrs},
-    TensorIntrin: {
-        "buffers": lambda intrin: (*intrin.inputs, *intrin.outputs),
-        "reduce_init": lambda intrin: intrin.reset,
-        "reduce_update": lambda intrin: intrin.update,
-    },
-    e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
-    ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
-    ir.For: {"loop_var": lambda loop: loop.var},
-    ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
-    ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},
-    ir.Function: {"buffer_map": lambda f: {b: b for b in f.buffers}, "ret_type": lambda f: None},
-    ir.Buffer: {"data": lambda buffer: buffer},
-}
-
 _shape_of = t.Tensor.shape.fget
 
 
@@ -163,10 +142,44 @@ _METHODS: dict[type, dict[str, Any]] = {
 }
 
 
+_PROPERTIES: dict[type, dict[str, Any]] = {
+    t.IterVar: {"iter_type": _iter_type, "dtype": lambda axis: axis.var.dtype, "name": lambda a: a.var.name},
+    ScanOp: {"state_placeholder": lambda op: op.state},
+    t.TensorRead: {"producer": lambda read: read.tensor},
+    t.CommReducer: {
+        "lhs": lambda reducer: reducer.left,
+        "rhs": lambda reducer: reducer.right,
+        "identity_element": lambda reducer: reducer.identity,
+    },
+    StageBase: {"iter_var_attrs": _iter_var_attrs},
+    Stage: {"group": lambda s: groups.innermost(s.schedule, {s.origin_op})},
+    Schedule: {"groups": groups.groups_of},
+    groups.Group: {
+        "group": groups.parent,
+        "num_child_stages": groups.children,
+        "attach_stage": groups.attach_stage,
+    },
+    TensorIntrin: {
+        "buffers": lambda intrin: (*intrin.inputs, *intrin.outputs),
+        "reduce_init": lambda intrin: intrin.reset,
+        "reduce_update": lambda intrin: intrin.update,
+    },
+    e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
+    ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
+    ir.For: {"loop_var": lambda loop: loop.var},
+    ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
+    ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},
+    ir.Function: {"buffer_map": lambda f: {b: b for b in f.buffers}, "ret_type": lambda f: None},
+    ir.Buffer: {"data": lambda buffer: buffer},
+}
+
+
 def enter() -> None:
     """Enter the names; those that a class has already stay as they are."""
     for name, number in ITER_TYPES.items():
         setattr(t.IterVar, name, number)
+    Schedule.create_group = groups.create_group  # type: ignore[method-assign,assignment]
+    ir.Buffer.READ, ir.Buffer.WRITE = 1, 2  # type: ignore[attr-defined]
     t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
     e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
     for owner, properties in _PROPERTIES.items():

@@ -16,6 +16,7 @@ _NUMBERS = {
     "gpu": 2,
     "nvptx": 2,
     "opencl": 4,
+    "cl": 4,
     "vulkan": 7,
     "metal": 8,
     "vpi": 9,
@@ -25,6 +26,9 @@ _NUMBERS = {
     "webgpu": 15,
 }
 """DLPack's numbers of kinds of devices that there is no code for."""
+
+
+_ALIASES = {"gpu": "cuda", "nvptx": "cuda", "cl": "opencl"}
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,11 @@ def device(dev_type: Any, dev_id: int = 0) -> AnyDevice:
     """The device of a target's kind, or of its name: ``tvm.device("llvm", 0)``. One of a kind other than CPUs
     has ``exist`` False."""
     if isinstance(dev_type, int) and not isinstance(dev_type, bool):
-        kinds = {number: kind for kind, number in reversed(_NUMBERS.items())}
+        kinds = {number: kind for kind, number in _NUMBERS.items() if kind not in _ALIASES}
         dev_type = "cpu" if dev_type == 1 else kinds.get(dev_type, str(dev_type))
     words = str(dev_type).split() if isinstance(dev_type, str) or hasattr(dev_type, "kind") else []
     if words and words[0] in _NUMBERS:
-        kind = "cuda" if words[0] in ("gpu", "nvptx") else words[0]
+        kind = _ALIASES.get(words[0], words[0])
         return AbsentDevice(kind, arguments.whole("device: dev_id", dev_id, TargetError, least=0))
     if words and words[0] in ("stackvm", "ext", "hybrid"):
         words = ["cpu"]

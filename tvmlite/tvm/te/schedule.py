@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import postorder
+from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
@@ -39,11 +39,73 @@ def InferBound(sch: Schedule) -> Mapping[IterVar, t.Range]:
     computes = [stage.op for stage in normal.stages if isinstance(stage.op, t.ComputeOp)]
     formulas: dict[t.Operation, Formula] = {op: formula_of(op, widening) for op in computes}
     bounds = infer(normal, formulas, given, Analyzer(), widening)
-    return {axis: t.Range(_index(one.min), _index(one.extent)) for axis, one in bounds.ranges.items()}
+    own = {widening.variable(var): var for var in _variables(normal)}
+    return {
+        axis: t.Range(_as_given(one.min, own), _as_given(one.extent, own))
+        for axis, one in bounds.ranges.items()
+    }
 
 
-def _index(value: Any) -> e.Expr:
-    return e.convert(value)
+def _variables(normal: Schedule) -> set[e.Var]:
+    """The variables of axes and extents, as the user knows them."""
+    axes = [axis for stage in normal.stages for axis in stage.all_iter_vars]
+    extents = [n for stage in normal.stages for x in stage.op.outputs for n in x.shape]
+    factors = [
+        n
+        for stage in normal.stages
+        for relation in stage.relations
+        if isinstance(relation, Split)
+        for n in (relation.factor, relation.nparts)
+    ]
+    nodes = [node for n in (*extents, *factors) if isinstance(n, e.Expr) for node in postorder(n)]
+    return {axis.var for axis in axes} | {node for node in nodes if isinstance(node, e.Var)}
+
+
+def _as_given(value: Any, own: Mapping[e.Var, e.Var]) -> e.Expr:
+    """An index of the lowering, which are int64, in the variables and the dtype that the user gave."""
+
+    def rule(node: Any) -> Any:
+        if isinstance(node, e.Var):
+            return own.get(node, node)
+        if isinstance(node, e.Const) and node.dtype == e.INDEX:
+            return e.const(node.value)
+        if isinstance(node, e.Cast) and node.dtype == e.INDEX:
+            return node.value
+        return node
+
+    return rewrite(e.convert(value), rule)
+
+
+def CreateReadGraph(ops: Any) -> dict[t.Operation, list[t.Tensor]]:
+    """The tensors that ``ops``, and the operations they need, read."""
+    graph: dict[t.Operation, list[t.Tensor]] = {}
+    todo = list(ops)
+    while todo:
+        op = todo.pop()
+        if op not in graph:
+            graph[op] = list(op.inputs)
+            todo.extend(tensor.op for tensor in op.inputs)
+    return graph
+
+
+def PostDFSOrder(roots: Any, graph: Mapping[t.Operation, Any]) -> list[t.Operation]:
+    """The operations that ``roots`` need, each after those it reads."""
+    order: dict[t.Operation, None] = {}
+
+    def visit(op: t.Operation) -> None:
+        if op not in order:
+            for tensor in graph[op]:
+                visit(tensor.op)
+            order[op] = None
+
+    for root in roots:
+        visit(root)
+    return list(order)
+
+
+def ScanGetBody(scan_op: Any) -> list[t.Operation]:
+    """The operations that each iteration of a scan carries out, and the scan."""
+    return [*scan_op.body(), scan_op]
 
 
 def ScheduleOps(sch: Schedule, bounds: Mapping[IterVar, t.Range] | None = None, *_: Any) -> ir.Stmt:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
+from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
 
@@ -24,6 +25,11 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     actual, desired = np.asarray(actual), np.asarray(desired)
     np.testing.assert_allclose(actual.shape, desired.shape)
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
+    """An AssertionError unless two expressions are certainly equal."""
+    assert Analyzer().can_prove_equal(lhs, rhs), f"{lhs} and {rhs} are not known to be equal"
 
 
 def device_enabled(target: Any) -> bool:
