@@ -8,7 +8,7 @@ from tvmlite.te.schedule.group import Group, GroupPrimitive
 from tvmlite.te.schedule.schedule import Schedule
 
 
-def groups_of(schedule: Schedule) -> list[Group]:
+def groups_of(schedule: Any) -> list[Group]:
     """The groups of a schedule, in the order they were made."""
     return schedule.__dict__.setdefault("_tvm_groups", [])
 
