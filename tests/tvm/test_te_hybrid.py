@@ -1,6 +1,6 @@
 """``te.hybrid``: scripts held against what Python computes, and what they may not say."""
 
-# ruff: noqa: F821, F841, B007, PT018, SIM201, SIM108
+# ruff: noqa: F821, F841, B007, PT018
 # mypy: ignore-errors
 # pyright: reportUndefinedVariable=false
 from __future__ import annotations

@@ -104,7 +104,7 @@ def build(
         raise InputError("build: no functions given")
     if len(functions) == 1 and not isinstance(inputs, (list, tuple)):
         ((old, function),) = functions.items()
-        named = name if old == "main" and name != "default_function" else old
+        named = name if old == "main" else old
         functions = {named: dataclasses.replace(function, name=named)}
     for function in functions.values():
         refuse_threads(function)

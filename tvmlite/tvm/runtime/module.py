@@ -54,7 +54,8 @@ class Module:
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
         """The function ``name``; an error that lists those there are if there is none."""
-        if arguments.text("get_function: name", name, InputError) == self.entry_name:
+        given = arguments.text("get_function: name", name, InputError)
+        if given == self.entry_name or (given == "main" and len(self._functions) == 1):
             return self.entry_func
         if name not in self._functions:
             raise InputError(f"the module has no function {name!r}; there are: {', '.join(self._functions)}")

@@ -32,8 +32,8 @@ def _iter_var(dom: Any, var: Any, iter_type: int, thread_tag: str = "") -> t.Ite
 
 
 def _named(name: str, ours: Any, make: Any, **more: Any) -> Any:
-    body = {"ours": ours, "make": staticmethod(make), "__doc__": f"TVM's ``{name}``.", "__module__": __name__}
-    return Named(name, (), {**body, **more})
+    body = {"ours": ours, "make": staticmethod(make), "checks": False, "__module__": __name__}
+    return Named(name, (), {**body, "__doc__": f"TVM's ``{name}``.", **more})
 
 
 Var = _named("Var", e.Var, _var)

@@ -51,7 +51,7 @@ class Named(type):
             bound = inspect.signature(cls.make).bind(*args, **named)
         except TypeError as error:
             raise TensorExpressionError(f"tir.{cls.__name__}: {error}", Span.of_caller()) from None
-        for name, value in bound.arguments.items():
+        for name, value in bound.arguments.items() if cls.__dict__.get("checks", True) else ():
             _check(f"tir.{cls.__name__}: {name}", name, value)
         return cls.make(*bound.args, **bound.kwargs)
 

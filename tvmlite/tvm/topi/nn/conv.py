@@ -9,7 +9,7 @@ from tvmlite import relay
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm.topi.nn.padding import each, extent, sides
+from tvmlite.tvm.topi.nn.padding import each, extent, moved, sides
 from tvmlite.tvm.topi.operate import operate
 
 _KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
@@ -31,11 +31,12 @@ def _convolution(
     groups: Any,
     out_dtype: str | None,
 ) -> Tensor:
-    axes = "".join(one for one in layouts[0] if one in "DHW")
+    axes = "".join(one for one in "DHW" if one in layouts[0])
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
     around = sides(name, padding, size, spread, each(strides, len(axes)), data, layouts[0], axes)
     channels = extent(kernel.shape[layouts[1].index("O")])
-    return operate(
+    first = f"NC{axes}", f"OI{axes}"
+    made = operate(
         name,
         lambda x, w: make(
             x,
@@ -46,13 +47,14 @@ def _convolution(
             groups=groups,
             channels=channels,
             kernel_size=size,
-            data_layout=layouts[0],
-            kernel_layout=layouts[1],
+            data_layout=first[0],
+            kernel_layout=first[1],
             out_dtype=out_dtype or "",
         ),
-        data,
-        kernel,
+        moved(data, layouts[0], first[0]),
+        moved(kernel, layouts[1], first[1]),
     )
+    return moved(made, first[0], layouts[0])
 
 
 def conv2d(
@@ -94,9 +96,10 @@ def conv2d_hwcn(
     Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = None
 ) -> Tensor:
     """A convolution of HWCN images by HWIO kernels."""
-    moved = operate("transpose", lambda x: relay.transpose(x, (3, 2, 0, 1)), Input)
-    made = conv2d(moved, Filter, stride, padding, dilation, "NCHW", "HWIO", out_dtype)
-    return operate("transpose", lambda x: relay.transpose(x, (2, 3, 1, 0)), made)
+    layouts = "HWCN", "HWIO"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, 1, out_dtype
+    )
 
 
 def group_conv2d_nchw(

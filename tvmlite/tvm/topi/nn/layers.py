@@ -10,6 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.topi.math import functions
+from tvmlite.tvm.topi.nn.padding import moved
 from tvmlite.tvm.topi.operate import operate
 
 add = functions["add"]
@@ -181,9 +182,16 @@ def instance_norm(
 
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
     """Blocks of channels as blocks of an image."""
-    return operate("nn.depth_to_space", lambda x: relay.nn.depth_to_space(x, block_size, layout, mode), data)
+    made = operate(
+        "nn.depth_to_space",
+        lambda x: relay.nn.depth_to_space(x, block_size, mode=mode),
+        moved(data, layout, "NCHW"),
+    )
+    return moved(made, "NCHW", layout)
 
 
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
     """Blocks of an image as channels."""
-    return operate("nn.space_to_depth", lambda x: relay.nn.space_to_depth(x, block_size, layout), data)
+    first = moved(data, layout, "NCHW")
+    made = operate("nn.space_to_depth", lambda x: relay.nn.space_to_depth(x, block_size), first)
+    return moved(made, "NCHW", layout)

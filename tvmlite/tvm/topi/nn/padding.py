@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tvmlite import relay
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.topi.operate import operate
+
+
+def moved(data: Tensor, layout: str, wanted: str) -> Tensor:
+    """``data`` of ``layout`` with its axes as in ``wanted``: operators compute with the channels first."""
+    if layout == wanted:
+        return data
+    if sorted(layout) != sorted(wanted):
+        raise arguments.refused("topi: layout", layout, f"the axes of {wanted} in some order")
+    order = [layout.index(axis) for axis in wanted]
+    return operate("transpose", lambda x: relay.transpose(x, order), data)
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from tvmlite import relay
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm.topi.nn.padding import each
+from tvmlite.tvm.topi.nn.padding import each, moved
 from tvmlite.tvm.topi.operate import operate
 
 
@@ -25,17 +25,19 @@ def _pool(
     count_include_pad: bool,
 ) -> Tensor:
     make = getattr(relay.nn, f"{_kind(pool_type)}_pool{count}d")
+    first = f"NC{'DHW'[3 - count :]}"
     options: dict[str, Any] = {
         "pool_size": each(kernel, count),
         "strides": each(stride, count),
         "dilation": each(dilation, count),
         "padding": each(padding, 2 * count),
-        "layout": layout,
+        "layout": first,
         "ceil_mode": ceil_mode,
     }
     if pool_type == "avg":
         options["count_include_pad"] = count_include_pad
-    return operate(f"nn.pool{count}d", lambda x: make(x, **options), data)
+    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), moved(data, layout, first))
+    return moved(made, first, layout)
 
 
 def _kind(pool_type: str) -> str:
@@ -111,10 +113,12 @@ def pool(
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The maximum or average of whole images."""
     make = getattr(relay.nn, f"global_{_kind(pool_type)}_pool2d")
-    return operate("nn.global_pool", lambda x: make(x, layout=layout), data)
+    return moved(operate("nn.global_pool", make, moved(data, layout, "NCHW")), "NCHW", layout)
 
 
 def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The maximum or average of as many windows as ``output_size`` has elements."""
     make = getattr(relay.nn, f"adaptive_{_kind(pool_type)}_pool2d")
-    return operate("nn.adaptive_pool", lambda x: make(x, each(output_size, 2), layout=layout), data)
+    size = each(output_size, 2)
+    made = operate("nn.adaptive_pool", lambda x: make(x, size), moved(data, layout, "NCHW"))
+    return moved(made, "NCHW", layout)
