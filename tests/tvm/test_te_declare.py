@@ -185,6 +185,9 @@ def test_what_te_has_not_says_so() -> None:
     ):
         with pytest.raises(UnsupportedError, match=name):
             call([])
+    _, b, c = chain()
+    with pytest.raises(UnsupportedError, match="rolling_buffer: stage b cannot keep rows"):
+        te.create_schedule(c.op)[b].rolling_buffer()
     with pytest.raises(TensorExpressionError, match=r"reduce_axis: thread_tag: 'threadIdx\.x' given"):
         te.reduce_axis((0, 4), thread_tag="threadIdx.x")
 

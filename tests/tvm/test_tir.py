@@ -12,6 +12,7 @@ from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.tvm import te, tir
+from tvmlite.tvm.tir.axis import Range
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_function_made_by_hand_is_built() -> None:
     x, y = tir.decl_buffer((8,), "float32", name="x"), tir.decl_buffer((8,), "float32", name="y")
     i = tir.Var("i", "int64")
     body = tir.For(i, 0, 8, tir.ForKind.SERIAL, tir.BufferStore(y, tir.BufferLoad(x, [i]) * 2.0, [i]))
-    function = tir.PrimFunc([x, y], body).with_attr({"global_symbol": "twice", "tir.noalias": True})
+    function: Any = tir.PrimFunc([x, y], body).with_attr({"global_symbol": "twice", "tir.noalias": True})
     given = np.arange(8, dtype="f4")
 
     assert isinstance(function, tir.PrimFunc)
@@ -191,6 +192,14 @@ def test_nodes_that_are_not_there_say_so() -> None:
         tir.Var("x", object())
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         tir.Nothing  # noqa: B018
+
+
+def test_ranges_are_made() -> None:
+    made: Any = Range(2, 8)
+
+    assert (made.min.value, made.extent.value, isinstance(made, Range)) == (2, 6, True)
+    first: Any = Range(4)
+    assert (first.extent.value, str(Range.from_min_extent(1, 3).extent)) == (4, "3")
 
 
 def test_axes_are_made_with_their_type() -> None:

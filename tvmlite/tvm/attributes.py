@@ -69,8 +69,8 @@ class Extent(int):
         return e.const(int(self), dtype)
 
 
-_SHORT = {"float": "float32", "int": "int32", "uint": "uint32"}
-"""Dtypes that TVM has short names for."""
+SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+"""Dtypes that TVM has other names for."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
 
 def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
     """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``."""
-    return e.cast(_SHORT.get(dtype, dtype), e.convert(value))
+    return e.cast(SHORT_DTYPES.get(dtype, dtype), e.convert(value))
 
 
 _METHODS: dict[type, dict[str, Any]] = {

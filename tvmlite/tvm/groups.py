@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tvmlite.te.schedule.group import Group, GroupPrimitive
@@ -50,11 +51,12 @@ def attach_stage(group: Group) -> Any:
     return outside[0] if outside else None
 
 
+_plain_create_group = GroupPrimitive.create_group
+
+
+@functools.wraps(_plain_create_group)
 def create_group(schedule: Any, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
     """As ``tvmlite.te``'s; the stages know the group as ``group``."""
     made = _plain_create_group(schedule, outputs, inputs, include_inputs)
     groups_of(schedule).append(made)
     return made
-
-
-_plain_create_group = GroupPrimitive.create_group

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.te import expr as e
-from tvmlite.tvm.attributes import Text
+from tvmlite.tvm.attributes import SHORT_DTYPES, Text
 
 
 def convert(value: Any, span: Any = None) -> Any:
@@ -30,5 +30,5 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
         dtype, value = dtype or value.dtype.name, value.item()
     if dtype is None:
         return e.const(value)
-    element, lanes = e.lanes_of({"float": "float32", "int": "int32"}.get(dtype, dtype))
+    element, lanes = e.lanes_of(SHORT_DTYPES.get(dtype, dtype))
     return e.const(value, element, lanes)

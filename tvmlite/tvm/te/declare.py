@@ -12,6 +12,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.te import intrinsic_call
 from tvmlite.tvm.te.tag import tag_of
 
@@ -133,11 +134,7 @@ def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.Si
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:
     """``value`` as a constant of ``dtype``, which may be a vector's: ``"int32x4"``; of a numpy number its
     own."""
-    if dtype is None:
-        kind = getattr(getattr(value, "dtype", None), "name", None)
-        return te.const(value, kind)
-    element, lanes = e.lanes_of("float32" if dtype == "float" else dtype)
-    return e.const(value, element, lanes)
+    return constant(value, dtype)
 
 
 def extern_primfunc(*args: Any, **named: Any) -> NoReturn:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from tvmlite.core import arguments
-from tvmlite.core.errors import ScheduleError, TargetError
+from tvmlite.core.errors import ScheduleError, TargetError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -57,6 +58,14 @@ class ThreadPrimitives(StageBase):
             raise arguments.refused("bind: thread_ivar", thread_ivar, "a te.thread_axis", ScheduleError)
         self.pragma(ivar, BIND, thread_ivar.thread_tag)
 
+    def rolling_buffer(self: Any) -> NoReturn:
+        """An error: rows that the next iteration reads too are computed again."""
+        raise UnsupportedError(
+            f"rolling_buffer: stage {self.name} cannot keep rows for the next iteration",
+            Span.of_caller(),
+            hint="without it the loops compute the same, some rows twice",
+        )
+
     def env_threads(self: Any, threads: Any) -> None:
         """The stage is to be carried out by all ``threads``: an error of ``tvm.build``, as ``bind``."""
         given = threads if isinstance(threads, (list, tuple)) else [threads]
@@ -79,6 +88,10 @@ def refuse_threads(function: ir.Function) -> None:
                 )
 
 
+_plain_pragma = Stage.pragma
+
+
+@functools.wraps(_plain_pragma)
 def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
     """As ``tvmlite.te``'s, but that ``"vectorize"``, ``"unroll"`` and ``"parallel"`` are the primitives of
     those names."""
@@ -88,6 +101,5 @@ def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None
         _plain_pragma(stage, var, pragma_type, pragma_value)
 
 
-_plain_pragma = Stage.pragma
 Stage.pragma = _pragma  # type: ignore[method-assign,assignment]
 extend(StageBase, ThreadPrimitives)

@@ -36,5 +36,24 @@ def _named(name: str, ours: Any, make: Any, **more: Any) -> Any:
     return Named(name, (), {**body, "__doc__": f"TVM's ``{name}``.", **more})
 
 
+class _Ranges(Named):
+    """The metaclass of ``Range``, which has constructors by name."""
+
+    def from_min_extent(cls, min_value: Any, extent: Any, span: Any = None) -> t.Range:
+        """``extent`` numbers from ``min_value`` on."""
+        return t.Range(e.convert(min_value), e.convert(extent))
+
+    make_by_min_extent = from_min_extent
+
+
+def _range(begin: Any, end: Any = None) -> t.Range:
+    return range_of(begin if end is None else (begin, end))
+
+
+Range = _Ranges(
+    "Range",
+    (),
+    {"ours": t.Range, "make": staticmethod(_range), "checks": False, "__doc__": "Numbers from begin to end."},
+)
 Var = _named("Var", e.Var, _var)
 IterVar = _named("IterVar", t.IterVar, _iter_var, **ITER_TYPES)
