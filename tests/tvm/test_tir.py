@@ -110,7 +110,7 @@ def test_a_function_made_by_hand_is_built() -> None:
     given = np.arange(8, dtype="f4")
 
     assert isinstance(function, tir.PrimFunc)
-    assert dict(function.attrs) == {"tir.noalias": True}
+    assert vars(function)["attrs"] == (("tir.noalias", True),)
     np.testing.assert_array_equal(tvm.build(function, target="llvm")["twice"](given), given * 2)
 
 
@@ -148,6 +148,8 @@ def test_small_functions_of_ints() -> None:
     for name in ("div", "floordiv", "floormod", "truncdiv", "truncmod", "indexdiv", "indexmod"):
         with pytest.raises(TensorExpressionError, match=f"{name}: division by zero"):
             getattr(tir, name)(tir.const(5), tir.const(0))
+    with pytest.raises(TensorExpressionError, match="if_then_else: a condition is int32, expected bool"):
+        tir.if_then_else(te.var("n"), 1, 2)
     for name in ("all", "any"):
         with pytest.raises(
             TensorExpressionError, match=f"{name}: no conditions given, expected at least one"

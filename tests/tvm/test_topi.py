@@ -48,6 +48,8 @@ INTS = np.arange(12, dtype="i4").reshape(3, 4) - 5
         (lambda x: topi.add(x, 3), (X,), X + 3),
         (lambda x: topi.subtract(1, x), (X,), 1 - X),
         (lambda x: topi.multiply(x, tvm.tir.const(2.0)), (X,), X * 2),
+        (lambda x: topi.add(x, 0.5), (INTS,), INTS + 0.5),
+        (lambda x: topi.add(x, np.ones(5, "f4")), (X,), X + 1),
         (topi.exp, (X,), np.exp(X)),
         (topi.tanh, (X,), np.tanh(X)),
         (topi.sigmoid, (X,), 1 / (1 + np.exp(-X))),
@@ -232,6 +234,19 @@ def test_schedules_compute_the_same() -> None:
             lambda x, w: topi.nn.relu(topi.nn.conv2d_nchw(x, w, 1, 1, 1)), IMAGE, KERNEL, schedule=schedule
         )
         np.testing.assert_allclose(got, topi.testing.conv2d_nchw_python(IMAGE, KERNEL, 1, 1), rtol=1e-4)
+
+
+def test_a_scalar_of_the_caller_is_in_the_formula() -> None:
+    a, n = te.placeholder((4,), name="a"), te.var("n")
+    made = 3 + a * n - a / 2
+    x = some(4)
+
+    np.testing.assert_allclose(
+        tvm.build(te.create_schedule(made.op), [n, a, made])(2, x), 3 + x * 2 - x / 2, rtol=1e-6
+    )
+    assert ((a + 1).op.tag, (n + a).op.tag, (a + a).op.tag) == ("elemwise", "elemwise", "broadcast")
+    with pytest.raises(TensorExpressionError, match=r"topi\.add: a tensor or a number: 'x' given"):
+        topi.add(a, "x")
 
 
 def test_a_tag_is_given_to_results() -> None:

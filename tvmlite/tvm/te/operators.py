@@ -41,9 +41,20 @@ def _astype(tensor: Tensor, dtype: str, span: Any = None) -> Tensor:
     return _topi().cast(tensor, dtype)
 
 
+def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
+    """The operator of scalars, which leaves a tensor with axes on its right to the tensor."""
+    ours = getattr(e.Operators, f"__{name}__")
+
+    def apply(value: Any, other: Any) -> Any:
+        return NotImplemented if isinstance(other, Tensor) and other.ndim else ours(value, other)
+
+    return apply
+
+
 def enter() -> None:
     """Give tensors these operators."""
     for name in _NAMES:
+        setattr(e.Operators, f"__{name}__", _of_scalars(name))
         setattr(Tensor, f"__{name}__", _operator(name, False))
         setattr(Tensor, f"__r{name}__", _operator(name, True))
     Tensor.__neg__ = _negative  # type: ignore[attr-defined]

@@ -89,9 +89,21 @@ def any(*args: Any, span: Any = None) -> e.Expr:
     return te.any(*_some("any", args))
 
 
+def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:
+    """``t`` where ``cond``, a bool, holds, else ``f``; only one is evaluated."""
+    return te.if_then_else(_some("if_then_else", (cond,))[0], t, f)
+
+
 def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``args``, which are bools, and at least one."""
     if not args:
         raise TensorExpressionError(f"{name}: no conditions given, expected at least one", Span.of_caller())
+    for one in args:
+        condition = e.scalar(f"{name}: a condition", one)
+        if condition.dtype != "bool":
+            raise TensorExpressionError(
+                f"{name}: a condition is {condition.dtype}, expected bool", Span.of_caller()
+            )
     return args
 
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from tvmlite import relay, te
-from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.te.tag import tag_of
 from tvmlite.tvm.topi.operate import operate
 
 
@@ -75,30 +73,28 @@ def _binary(name: str) -> Callable[..., Any]:
         tensors = [one for one in (lhs, rhs) if isinstance(one, t.Tensor)]
         if not tensors:
             return _SCALARS[name](lhs, rhs)
-        if len(tensors) == 1 and (isinstance(lhs, e.Expr) or isinstance(rhs, e.Expr)):
+        if (
+            len(tensors) == 1
+            and name in _SCALARS
+            and not any(isinstance(one, np.ndarray) for one in (lhs, rhs))
+        ):
             return _with_scalar(name, lhs, rhs)
-        sides = [one if isinstance(one, t.Tensor) else _array(one, tensors[0].dtype) for one in (lhs, rhs)]
-        return operate(name, make, *sides)
+        return operate(name, make, lhs, rhs)
 
     apply.__name__, apply.__doc__ = name, make.__doc__
     return apply
 
 
-def _array(value: Any, dtype: str) -> np.ndarray:
-    """A number as an array of the other side's dtype."""
-    if not isinstance(value, (bool, int, float, np.number, np.ndarray)):
-        raise TensorExpressionError(f"topi: a {type(value).__name__} is no tensor", Span.of_caller())
-    return np.asarray(value, dtype=dtypes.numpy_of(dtype))
-
-
 def _with_scalar(name: str, lhs: Any, rhs: Any) -> t.Tensor:
-    """One side is a scalar expression: it is in the formula."""
-    shape = (lhs if isinstance(lhs, t.Tensor) else rhs).shape
+    """One side is a number or a scalar expression: it is in the formula."""
+    tensor, scalar = (lhs, rhs) if isinstance(lhs, t.Tensor) else (rhs, lhs)
+    e.scalar(f"topi.{name}: a tensor or a number", scalar)
+    shape = tensor.shape
 
     def element(*i: Any) -> Any:
         return _SCALARS[name](*(one(*i) if isinstance(one, t.Tensor) else one for one in (lhs, rhs)))
 
-    return te.compute(shape, element, name=f"T_{name}", tag="broadcast")
+    return te.compute(shape, element, name=f"T_{name}", tag=tag_of(f"topi.{name}", "") or "elemwise")
 
 
 functions: dict[str, Any] = {

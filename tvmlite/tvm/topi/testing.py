@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.tvm.topi import nn
 from tvmlite.tvm.topi.schedules import schedule as _schedule
 
 
@@ -137,6 +138,11 @@ def get_injective_schedule(target: Any) -> Callable[..., Any]:
 
 
 get_broadcast_schedule = get_reduce_schedule = get_elemwise_schedule = get_injective_schedule
+
+
+def get_conv2d_nchw_implement(target: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The convolution of NCHW images, and its schedule."""
+    return nn.conv2d_nchw, _schedule
 
 
 def dispatch(target: Any, dispatch_map: Any) -> Any:
