@@ -50,7 +50,7 @@ _OF_TE = """
 
 _OF_FUNCTIONS = """
     all any ceildiv clz div exp10 floordiv floormod hypot if_then_else indexdiv indexmod isnullptr ldexp
-    log1p nextafter     q_multiply_shift trace truncdiv truncmod
+    log1p nextafter q_multiply_shift trace truncdiv truncmod
 """.split()
 _OF_NODES = """
     Add And AssertStmt Broadcast BufferLoad BufferStore Call Cast Div EQ Evaluate FloatImm FloorDiv
