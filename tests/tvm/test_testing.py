@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm.testing import plugin
 
 width = tvm.testing.parameter(2, 3)
 low, high = tvm.testing.parameters((1, 2), (3, 4))
@@ -43,19 +41,33 @@ def test_without_a_package_a_test_is_skipped() -> None:
     raise AssertionError("it ran")
 
 
-def test_the_plugin_gives_targets(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["tvmlite.tvm.testing.plugin"]')
-    (tmp_path / "test_made.py").write_text(
-        "def test_it(target, dev):\n    assert (target, dev.exist) == ('llvm', True)"
+class Metafunc:
+    """A test as pytest shows it to plugins: the fixtures it takes, and what its own marks give."""
+
+    def __init__(self, fixturenames: list[str], given: str = "") -> None:
+        self.fixturenames, self.given, self.rows = fixturenames, given, []  # type: ignore[var-annotated]
+        self.definition = self
+
+    def iter_markers(self, name: str) -> list[pytest.Mark]:
+        return [pytest.mark.parametrize(self.given, []).mark] if self.given and name == "parametrize" else []
+
+    def parametrize(self, names: tuple[str, ...], values: list[tuple[object, ...]], ids: list[str]) -> None:
+        self.rows.append((names, values, ids))
+
+
+def test_the_plugin_gives_targets() -> None:
+    both, one, other, own = (
+        Metafunc(["target", "dev"]),
+        Metafunc(["dev", "x"]),
+        Metafunc(["x"]),
+        Metafunc(["dev"], "dev, y"),
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert "1 passed" in done.stdout, done.stdout
+    for metafunc in (both, one, other, own):
+        plugin.pytest_generate_tests(metafunc)
+
+    assert both.rows == [(("target", "dev"), [("llvm", tvm.cpu(0))], ["llvm"])]
+    assert one.rows == [(("dev",), [(tvm.cpu(0),)], ["llvm"])]
+    assert other.rows == own.rows == []
 
 
 def test_differences_are_found() -> None:

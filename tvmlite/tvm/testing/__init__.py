@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import sys
 from collections.abc import Callable, Sequence
@@ -149,9 +150,11 @@ def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
     module[shared] = row
 
     def column(position: int) -> Any:
-        def value(request: Any) -> Any:
-            return request.getfixturevalue(shared)[position]
+        def value(**given: Any) -> Any:
+            return given[shared][position]
 
+        only = inspect.Parameter(shared, inspect.Parameter.KEYWORD_ONLY)
+        value.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
         return _pytest().fixture(value)
 
     return [column(position) for position in range(len(rows[0]))]
