@@ -196,6 +196,15 @@ def test_nodes_that_are_not_there_say_so() -> None:
         tir.Nothing  # noqa: B018
 
 
+def test_names_may_be_imported_from_parts() -> None:
+    from tvmlite.tvm.tir.expr import IntImm
+    from tvmlite.tvm.tir.stmt import IfThenElse
+
+    assert (IntImm, IfThenElse) == (tir.IntImm, tir.IfThenElse)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        tir.expr.Nothing  # noqa: B018
+
+
 def test_ranges_are_made() -> None:
     made: Any = Range(2, 8)
 

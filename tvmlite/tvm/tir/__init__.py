@@ -57,8 +57,7 @@ _OF_NODES = """
     FloorMod For GE GT IfThenElse IntImm LE LT LetStmt Load Max Min Mod Mul NE Not Or ProducerLoad Ramp Select
     SeqStmt Store Sub While
 """.split()
-_MODULES = ("buffer", "function", "ir_builder", "op", "stmt_functor")
-_SAME = {"expr": "tvmlite.tvm.tir", "stmt": "tvmlite.tvm.tir", "generic": "tvmlite.tvm.tir"}
+_MODULES = ("buffer", "expr", "function", "generic", "ir_builder", "op", "stmt", "stmt_functor")
 _ABSENT_MODULES = ("schedule", "transform")
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -94,8 +93,6 @@ def __getattr__(name: str) -> Any:
         return nodes.absent[name]
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
-    if name in _SAME:
-        return importlib.import_module(_SAME[name])
     if name in _ABSENT_MODULES:
         return absent_modules.module(f"tir.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
