@@ -158,7 +158,6 @@ def _page(**changed: Any) -> Any:
             lambda: _function().time(np.ones(4, "float32"), clock=3),
             "time: clock: 3 given, expected a function",
         ),
-        (lambda: _function().time_evaluator(3), "time_evaluator: func_name: 3 given, expected a string"),
         (lambda: _page(schedule=3), "visualize: schedule: 3 given, expected a schedule"),
         (lambda: _page(name="\0"), r"name '\x00' is not a C identifier that a library can define"),
         (lambda: _page(path=""), "visualize: '' cannot be written: Is a directory"),

@@ -123,8 +123,8 @@ def _examples() -> dict[str, list[dict[str, Any]]]:
         "runtime.empty": [{"shape": (2, 3), "dtype": "int8", "alignment": 64}],
         "runtime.set_num_threads": [{"threads": 1}],
         "runtime.tensor": [{"source": np.ones((2, 3)), "dtype": "float64"}, {"source": [[1, 2], [3, 4]]}],
-        "nd.array": [{"given": np.ones((2, 3))}, {"given": [1, 2, 3], "device": nd.cpu()}],
-        "nd.device": [{"kind": "llvm"}],
+        "nd.array": [{"arr": np.ones((2, 3))}, {"arr": [1, 2, 3], "device": nd.cpu()}],
+        "nd.device": [{"dev_type": "llvm"}],
         "nd.empty": [{"shape": (2, 3), "dtype": "float32", "device": nd.cpu()}],
         "target.Target": [
             {"target": "llvm -mcpu=haswell", "host": "llvm"},
@@ -166,9 +166,7 @@ def _objects() -> dict[str, tuple[Any, dict[str, dict[str, Any]]]]:
                 "time": {"args": (y,), **timed},
                 "profile": {"args": (y,)},
                 "source": {"form": "c"},
-                "get_source": {"fmt": "ll"},
                 "export": {"path": "made.c"},
-                "time_evaluator": {"func_name": "f", "number": 1, "repeat": 1},
             },
         ),
         "library": (

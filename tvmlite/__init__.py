@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     from tvmlite.te.tensor.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
     from tvmlite.tuning.tune import tune
-    from tvmlite.tvm import contrib, ir, nd, target, testing, tir
 
 _MODULES = {
     **{name: f"tvmlite.{name}" for name in ("autotune", "relay", "runtime", "te")},
-    **{name: f"tvmlite.tvm.{name}" for name in ("contrib", "ir", "nd", "target", "testing", "tir")},
     "zoo": "tvmlite.relay.onnx.light_models",
 }
 
@@ -63,22 +61,16 @@ __all__ = [
     "autotune",
     "build",
     "compile",
-    "contrib",
     "cpu",
     "device",
     "draw",
     "get_global_func",
-    "ir",
     "lower",
-    "nd",
     "quantize",
     "register_func",
     "relay",
     "runtime",
-    "target",
     "te",
-    "testing",
-    "tir",
     "tune",
     "visualize",
     "zoo",

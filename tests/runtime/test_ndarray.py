@@ -10,6 +10,7 @@ import pytest
 
 from tvmlite import runtime
 from tvmlite.core.errors import BeyondMemory, InputError, TargetError, TvmliteError
+from tvmlite.runtime import ndarray
 from tvmlite.tvm import nd
 
 CYCLE: list[Any] = []
@@ -44,7 +45,7 @@ def test_arrays_are_copies_of_what_is_given() -> None:
         (lambda: nd.empty((1 << 50, 1 << 20)), BeyondMemory, "empty: no memory for shape"),
         (lambda: nd.cpu(-1), TargetError, "cpu: index: -1 given, expected an int of at least 0"),
         (lambda: nd.device(CYCLE), TargetError, "device a list is not a CPU"),
-        (lambda: nd.device("cuda"), TargetError, "device 'cuda' is not a CPU"),
+        (lambda: ndarray.device("cuda"), TargetError, "device 'cuda' is not a CPU"),
         (lambda: runtime.empty((1 << 62, 4)), BeyondMemory, "empty: no memory for shape"),
         (
             lambda: runtime.empty((2,), alignment="8"),

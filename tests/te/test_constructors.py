@@ -15,11 +15,10 @@ from fuzz.primitives import parts, steps, world
 import tvmlite
 from tvmlite import te
 from tvmlite.core.node import postorder
-from tvmlite.te.expr import Operators
+from tvmlite.te.expr import Expr, Operators
 from tvmlite.te.intrin.ir_builder import BufferVar, IRBuilder, Scope
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor.tensor import Reduce
-from tvmlite.tvm import tir
 
 FUNCTIONS = ("fcompute", "fcombine", "fidentity", "function", "f", "mapping")
 """Parameters that take functions."""
@@ -162,7 +161,7 @@ def _used(result: Any) -> None:
         if not isinstance(result.op, type(A.op)):
             te.create_schedule(result.op)
         te.compute((2,), lambda i: result(*[i] * result.ndim) + 1)
-    elif isinstance(result, tir.PrimExpr) and not any(isinstance(n, Reduce) for n in postorder(result)):
+    elif isinstance(result, Expr) and not any(isinstance(n, Reduce) for n in postorder(result)):
         te.compute((2,), lambda i: te.if_then_else(i < 1, result, result))
     if not isinstance(result, (int, float)):
         str(result)
@@ -171,9 +170,6 @@ def _used(result: Any) -> None:
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from ((name, value) for name, value in public(te) if name not in ("lower", "visualize"))
-    for name, value in public(tir):
-        if value is not getattr(te, name, None) and name not in ("CallEffectKind", "PrimExpr"):
-            yield f"tir.{name}", value
 
 
 # --- schedules --------------------------------------------------------------------------------------

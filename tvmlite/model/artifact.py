@@ -43,9 +43,12 @@ class CompiledKernelFunction(CompiledFunction):
     target: Target
 
     @staticmethod
-    def link(lowered: loop.Function, legal: loop.Function, target: Target) -> CompiledKernelFunction:
-        """``legal``, the legal form of ``lowered``, as a function in this process."""
-        loaded = process.load([legal], target)
+    def link(
+        lowered: loop.Function, legal: loop.Function, target: Target, objects: Sequence[bytes] = ()
+    ) -> CompiledKernelFunction:
+        """``legal``, the legal form of ``lowered``, as a function in this process; ``objects`` have C
+        functions that it calls."""
+        loaded = process.load([legal], target, objects)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),
@@ -61,19 +64,11 @@ class CompiledKernelFunction(CompiledFunction):
         arguments.text("source: form", form, InputError)
         return source_of(form, self.lowered, self.legal, self.target)
 
-    def get_source(self, fmt: str = "") -> str:
-        """TVM's way to read it: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
-        plain = "c" if self.target.kind == "c" else "llvm"
-        arguments.text("get_source: fmt", fmt, InputError)
-        return self.source({"": plain, "ll": "llvm", "s": "asm"}.get(fmt, fmt))
-
     def export(self, path: str | Path) -> None:
         """Write the function to ``path``; the endings are those of ``CompiledModule.export``."""
         export.export_function(
             self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
         )
-
-    save = export_library = export
 
 
 @dataclass(frozen=True)

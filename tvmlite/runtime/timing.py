@@ -44,38 +44,6 @@ class Timing:
         return f"{text} of {self.number}" + (f", machine {self.busy:.0%} busy" if self.busy >= 0.05 else "")
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """What ``time_evaluator`` found: seconds of one call, ``results`` a run each."""
-
-    results: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """The mean of all runs, in seconds of a call."""
-        return sum(self.results) / len(self.results)
-
-    @property
-    def median(self) -> float:
-        """The median of all runs, in seconds of a call."""
-        return median(sorted(self.results))
-
-    @property
-    def min(self) -> float:
-        """The fastest run, in seconds of a call."""
-        return min(self.results)
-
-    @property
-    def max(self) -> float:
-        """The slowest run, in seconds of a call."""
-        return max(self.results)
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of the runs, in seconds of a call; divided by their number, not one less."""
-        return (sum((x - self.mean) ** 2 for x in self.results) / len(self.results)) ** 0.5
-
-
 def measure(
     call: Callable[[], object],
     number: int | None = None,

@@ -33,7 +33,6 @@ _NAMES = {
     "tensor.registry": "get_global_func register_func register_intrin_lowering register_reference",
     "tensor.scan": "scan",
     "tensor.tensor": "IterVar Tensor",
-    "tensor.threads": "thread_axis",
     "visualizer": "visualize",
 }
 """The names that each module gives."""

@@ -88,5 +88,4 @@ from tvmlite.te.tensor.registry import register_reference as register_reference
 from tvmlite.te.tensor.scan import scan as scan
 from tvmlite.te.tensor.tensor import IterVar as IterVar
 from tvmlite.te.tensor.tensor import Tensor as Tensor
-from tvmlite.te.tensor.threads import thread_axis as thread_axis
 from tvmlite.te.visualizer import visualize as visualize

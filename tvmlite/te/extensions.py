@@ -46,6 +46,7 @@ MODULES = {
     "scan": "tvmlite.te.lowering.extensions.scan",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
+    "windows": "tvmlite.te.tensor.window",
     "vector_rules": "tvmlite.te.arith.vector_rules",
     "tensorize": "tvmlite.te.lowering.extensions.tensorized_nest",
 }
@@ -68,7 +69,6 @@ PRIMITIVES = {
     "_repr_html_": "tvmlite.te.visualizer.notebook",
     "access_ptr": _BUFFER,
     "align_bounds": _STAGE_MEMORY,
-    "bind": _STAGE_ORDER,
     "cache_read": _CACHE,
     "cache_write": _CACHE,
     "compute_with": _EPILOGUE,

@@ -21,10 +21,51 @@ from tvmlite.tvm.alias import install
 
 install()
 
-_MODULES = ("contrib", "ir", "nd", "target", "testing", "tir")
+__version__ = "0.11.0"
+"""The version of TVM whose names these are."""
+
+_MODULES = (
+    "arith",
+    "container",
+    "contrib",
+    "driver",
+    "error",
+    "ir",
+    "nd",
+    "runtime",
+    "target",
+    "te",
+    "testing",
+    "tir",
+    "topi",
+)
 """The modules that are names here."""
 
-_PLACES: dict[str, str] = {}
+_ABSENT = ("auto_scheduler", "meta_schedule", "micro", "rpc", "script")
+"""Modules of TVM that are not here: see ``tvmlite.tvm.absent``."""
+
+_PLACES: dict[str, str] = {
+    "TVMError": "tvmlite.tvm.error",
+    "build": "tvmlite.tvm.driver.build_module",
+    "const": "tvmlite.tvm.runtime.convert",
+    "context": "tvmlite.tvm.runtime.devices",
+    "convert": "tvmlite.tvm.runtime.convert",
+    "cpu": "tvmlite.tvm.runtime.devices",
+    "cuda": "tvmlite.tvm.runtime.devices",
+    "device": "tvmlite.tvm.runtime.devices",
+    "ext_dev": "tvmlite.tvm.runtime.devices",
+    "get_global_func": "tvmlite.tvm.registry",
+    "gpu": "tvmlite.tvm.runtime.devices",
+    "hexagon": "tvmlite.tvm.runtime.devices",
+    "lower": "tvmlite.tvm.driver.build_module",
+    "metal": "tvmlite.tvm.runtime.devices",
+    "opencl": "tvmlite.tvm.runtime.devices",
+    "register_func": "tvmlite.tvm.registry",
+    "rocm": "tvmlite.tvm.runtime.devices",
+    "vpi": "tvmlite.tvm.runtime.devices",
+    "vulkan": "tvmlite.tvm.runtime.devices",
+    "webgpu": "tvmlite.tvm.runtime.devices",
+}
 """Names of functions and classes, with the module that has each."""
 
 __all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
@@ -35,6 +76,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"tvmlite.tvm.{name}")
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
+    if name in _ABSENT:
+        return importlib.import_module("tvmlite.tvm.absent").module(name)
     raise AttributeError(f"module 'tvmlite.tvm' has no attribute {name!r}")
 
 

@@ -38,7 +38,26 @@ class _Aliased(MetaPathFinder, Loader):
         module.__spec__ = self._spec
 
 
+class _NotHere(MetaPathFinder, Loader):
+    """Finds the modules of TVM that are not here (``tvmlite.tvm.absent``), where no file has been found."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        name = fullname.removeprefix(f"{PACKAGE}.")
+        if name == fullname or not importlib.import_module(f"{PACKAGE}.absent").is_absent(name):
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return importlib.import_module(f"{PACKAGE}.absent").module(spec.name.removeprefix(f"{PACKAGE}."))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to run."""
+
+
 def install() -> None:
-    """Put the finder before Python's own, once."""
+    """Put the finders before and after Python's own, once."""
     if not any(isinstance(finder, _Aliased) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Aliased())
+        sys.meta_path.append(_NotHere())

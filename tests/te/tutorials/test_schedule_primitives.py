@@ -9,7 +9,6 @@ import pytest
 
 import tvmlite
 from tvmlite import te
-from tvmlite.core.errors import TensorExpressionError
 
 
 def product(m: Any, n: Any) -> Any:
@@ -62,10 +61,3 @@ def test_where_a_stage_is_computed(arrange: Any, loops: int, check: Any) -> None
     assert str(tvmlite.lower(s, [A, C], simple_mode=True)).count("for ") == loops
     a = np.random.rand(19).astype("f4")
     check(s, [A, C], [a], (a + 1) * 2)
-
-
-def test_cpus_have_no_thread_axes() -> None:
-    with pytest.raises(TensorExpressionError, match=r"CPUs have no thread axes, such as 'threadIdx\.x'"):
-        te.thread_axis("threadIdx.x")
-    with pytest.raises(TensorExpressionError, match=r"such as 'blockIdx\.x'"):
-        te.thread_axis((0, 4), "blockIdx.x")

@@ -77,12 +77,12 @@ def _plain_loops_warning(name: str, error: ScheduleError) -> str:
 def group_tensors(group: Function) -> tuple[list[Tensor], list[Tensor]]:
     """The buffers of the kernel of ``group``: its parameters, and its results, which are no parameters."""
     inputs = {param: _placeholder(param) for param in group.params}
-    return list(inputs.values()), _outputs(_computes(group, inputs))
+    return list(inputs.values()), _outputs(tensors_of(group, inputs))
 
 
 def group_outputs(group: Function) -> tuple[Tensor, ...]:
     """The results of ``group`` as te tensors, not scheduled."""
-    return _computes(group, {param: _placeholder(param) for param in group.params})
+    return tensors_of(group, {param: _placeholder(param) for param in group.params})
 
 
 def anchor(group: Function) -> operators.Operator:
@@ -118,8 +118,8 @@ def _placeholder(param: Var) -> Tensor:
     return placeholder(param.type.shape, param.type.dtype, param.name)
 
 
-def _computes(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:
-    """The te tensors of the group's body."""
+def tensors_of(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:
+    """The te tensors of the group's body, of those that stand for its parameters."""
     made: dict[Expr, tuple[Tensor, ...]] = {param: (tensor,) for param, tensor in inputs.items()}
     for node in postorder(group.body):
         match node:

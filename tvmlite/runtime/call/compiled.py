@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from tvmlite.runtime.call.scratch import Scratch, ScratchPool
 from tvmlite.runtime.call.short_call import Positions, ShortCall
 from tvmlite.runtime.call.slots import Slot, c_type, in_order, slots_of, wrong_count
 from tvmlite.runtime.pool.threads import num_threads
-from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
+from tvmlite.runtime.timing import Clock, Timing, Until, measure
 
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
@@ -170,35 +169,6 @@ class CompiledFunction(InProcess):
         finally:
             for scratch in taken:
                 self._put_scratch(scratch)
-
-    @property
-    def entry_name(self) -> str:
-        """TVM's word for ``name``."""
-        return self.name
-
-    def time_evaluator(
-        self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
-    ) -> Callable[..., Evaluation]:
-        """TVM's way to time: a function of the arguments, which runs ``number`` calls ``repeat`` times.
-
-        ``func_name`` is ``entry_name``, ``dev`` the only device there is. With ``min_repeat_ms`` there are so
-        many calls that a run lasts as long.
-        """
-        if checked.text("time_evaluator: func_name", func_name, InputError) != self.name:
-            raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.name!r}")
-        number = checked.whole("time_evaluator: number", number, InputError, least=1)
-        repeat = checked.whole("time_evaluator: repeat", repeat, InputError, least=1)
-        if min_repeat_ms != 0:
-            checked.number("time_evaluator: min_repeat_ms", min_repeat_ms, InputError)
-
-        def evaluate(*args: Any) -> Evaluation:
-            calls = number
-            if min_repeat_ms > 0:
-                once = self.time(*args, number=number, repeat=1).runs[0]
-                calls = max(number, math.ceil(min_repeat_ms * 1e-3 / once))
-            return Evaluation(self.time(*args, number=calls, repeat=repeat).runs)
-
-        return evaluate
 
     def profile(self, *args: Any, **named: Any) -> tuple[Any, tuple[int, ...]]:
         """As a call; and the nanoseconds of each of ``signature.kernels``."""

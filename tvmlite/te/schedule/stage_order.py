@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.extensions import extend
 from tvmlite.te.schedule.stage_base import StageBase, put
 from tvmlite.te.schedule.trace import primitive
-from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import IterVar
-
-if TYPE_CHECKING:
-    pass
 
 
 class OrderPrimitives(StageBase):
@@ -68,11 +63,6 @@ class OrderPrimitives(StageBase):
                 "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
             )
         self.change(partitions=put(self.partitions, axis, given))
-
-    def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
-        """An error: CPUs have no thread axes to bind a loop to."""
-        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
-        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
 
 
 extend(StageBase, OrderPrimitives)

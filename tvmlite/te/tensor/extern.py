@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tvmlite.core.span import Span
+from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Operation, Shape, Tensor, extent_of
 
 
@@ -45,8 +46,13 @@ class ExternOp(Operation):
 
     def output_shape(self, index: int) -> Shape:
         """The extents of output buffer ``index``."""
-        return tuple(extent_of(n) for n in self.output_buffers[index].shape)
+        return tuple(extent_of(_as_given(n)) for n in self.output_buffers[index].shape)
 
     def output_dtype(self, index: int) -> str:
         """The dtype of output buffer ``index``."""
         return self.output_buffers[index].dtype
+
+
+def _as_given(extent: e.Expr) -> e.Expr:
+    """An extent of a buffer as its author gave it, before it was converted to an index."""
+    return extent.value if isinstance(extent, e.Cast) and extent.dtype == e.INDEX else extent

@@ -64,6 +64,11 @@ def get_global_func(name: str) -> Callable[..., Any]:
     return _functions[name]
 
 
+def is_registered(name: str) -> bool:
+    """Whether a Python function is registered as ``name``."""
+    return name in _functions
+
+
 def register_reference(name: str, function: Callable[..., Any]) -> None:
     """What the C function or LLVM intrinsic ``name`` computes, for the interpreter: of numpy scalars or
     vectors, and of one-dimensional arrays where it takes addresses."""

@@ -17,6 +17,7 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Operators
+from tvmlite.te.extensions import extension
 
 Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
@@ -261,6 +262,8 @@ class TensorSlice(Operators):
 
     def __getitem__(self, indices: Any) -> Any:
         more = indices if isinstance(indices, tuple) else (indices,)
+        if any(isinstance(one, slice) for one in more):
+            return extension("windows").window(self.tensor, (*self.indices, *more))
         every = (*self.indices, *(e.convert(i) for i in more))
         rank = self.tensor.ndim
         if len(every) > rank:

@@ -1,0 +1,134 @@
+"""Targets, devices, arrays and values as TVM writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, TargetError, TvmliteError, UnsupportedError
+from tvmlite.machine import target as machine
+from tvmlite.tvm.target import plain
+
+PARSED = machine.Target.parse("llvm -mcpu=haswell -num-cores=4")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "llvm -mcpu=haswell -num-cores=4",
+        "llvm -mcpu=haswell -num-cores 4 -keys=x86,cpu -device=arm_cpu -model=unknown",
+        "llvm --mcpu=haswell --num-cores=4",
+        {"kind": "llvm", "mcpu": "haswell", "num-cores": 4, "keys": ["x86", "cpu"], "host": "llvm"},
+        '{"kind": "llvm", "mcpu": "haswell", "num-cores": 4}',
+        PARSED,
+        tvm.target.Target(PARSED),
+    ],
+)
+def test_a_target_is_the_same_however_it_is_written(given: Any) -> None:
+    made = tvm.target.Target(given, host="llvm")
+
+    assert plain(made) == PARSED
+    assert machine.Target.parse(made) is made
+    assert (made.kind.name, made.mcpu, made.attrs["num-cores"]) == ("llvm", "haswell", 4)
+    assert plain(tvm.target.Target(made.export())) == PARSED
+
+
+def test_a_target_keeps_the_names_of_schedules() -> None:
+    made = tvm.target.Target("llvm -keys=arm_cpu,cpu -device=arm_cpu -model=rasp4b")
+
+    assert (made.keys, made.device_name, made.model) == (["arm_cpu", "cpu"], "arm_cpu", "rasp4b")
+    assert (made.host, made.with_host("llvm"), made.libs) == (made, made, [])
+    assert dataclasses.replace(made, num_cores=3).num_cores == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("llvm -libs=cblas", r"target 'llvm': option -libs=cblas is not supported; there are -mtriple"),
+        ("llvm -system-lib", r"option -system-lib=1 is not supported"),
+        ("llvm haswell", r"'haswell' is no option: options start with -"),
+        ("llvm -mcpu=a -mcpu=b", r"-mcpu is given twice"),
+        ("", r"the target is an empty string"),
+        ("cuda", r"unknown kind 'cuda'"),
+        ("{kind", r"is not JSON"),
+        ({"mcpu": "haswell"}, r"a target of 'mcpu' has no kind"),
+        (3, r"Target: target: 3 given, expected a string, a dict or a target"),
+    ],
+)
+def test_what_is_no_target_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
+        tvm.target.Target(given)
+
+
+def test_scopes_nest() -> None:
+    assert tvm.target.Target.current() is None
+    with pytest.raises(TargetError, match="there is no current target"):
+        tvm.target.Target.current(allow_none=False)
+    with tvm.target.Target("c") as outer:
+        with tvm.target.create("llvm") as inner:
+            assert tvm.target.Target.current() is inner
+        assert tvm.target.Target.current() is outer
+    assert tvm.target.Target.list_kinds() == ["llvm", "c"]
+    assert tvm.target.arm_cpu(options="-mtriple=aarch64-linux-gnu").triple == "aarch64-linux-gnu"
+    with pytest.raises(UnsupportedError, match=r"tvm\.target\.cuda: there is code for CPUs only"):
+        tvm.target.cuda()
+
+
+def test_devices_are_known_by_name_and_number() -> None:
+    for name, made in (("gpu", tvm.cuda(0)), ("cl", tvm.opencl(0)), ("vulkan", tvm.vulkan(0))):
+        assert tvm.device(name, 0) == made == tvm.device(made.device_type, 0)
+        assert not made.exist
+    assert tvm.device("llvm -mcpu=haswell", 1) == tvm.cpu(1) == tvm.device(1, 1)
+    assert tvm.device(tvm.target.Target("llvm"), 0).exist
+    with pytest.raises(TargetError, match=r"device metal\(0\) is not there"):
+        tvm.metal(0).sync()
+    with pytest.raises(TargetError, match="cuda: dev_id: -1 given, expected an int of at least 0"):
+        tvm.cuda(-1)
+    with pytest.raises(TargetError, match="device 'abacus' is not a CPU"):
+        tvm.device("abacus")
+
+
+def test_arrays_are_made_and_shared() -> None:
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    shared = tvm.nd.from_dlpack(x)
+    shared[0, 0] = 9
+
+    assert (x[0, 0], tvm.nd.numpyasarray(x).numpy()[0, 0]) == (9, 9)
+    assert tvm.nd.array(x, ctx=tvm.cpu(0)).copyto(tvm.cpu(0)).numpy().tolist() == x.tolist()
+    with pytest.raises(InputError, match="array: mem_scope: 'texture' given, expected None or 'global'"):
+        tvm.nd.array(x, mem_scope="texture")
+    with pytest.raises(InputError, match="from_dlpack: tensor: 3 given, expected an object with __dlpack__"):
+        tvm.nd.from_dlpack(3)
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.5, np.uint8(3), np.float16(2), np.int64(5), np.bool_(True)])
+def test_values_keep_their_dtype(value: Any) -> None:
+    wanted = {int: "int32", float: "float32", bool: "bool"}.get(type(value)) or str(value.dtype)
+
+    for made in (tvm.tir.const(value), tvm.runtime.convert(value), tvm.te.const(value)):
+        assert (made.dtype, made.value) == (wanted, value)
+
+
+def test_what_is_converted() -> None:
+    text = tvm.runtime.convert("name")
+
+    assert (text.value, text == "name", str(text), hash(text)) == ("name", True, "name", hash("name"))
+    assert [one.value for one in tvm.convert([1, 2])] == [1, 2]
+    assert tvm.convert({"a": 1})["a"].value == 1
+    assert tvm.const(1, "int8x4").lanes == 4
+
+
+def test_registered_functions_are_known_by_their_names() -> None:
+    with pytest.raises(TvmliteError, match=r"no function is registered as 'no\.such'"):
+        tvm.get_global_func("no.such")
+    with pytest.raises(TvmliteError, match="get_global_func: name: 3 given"):
+        tvm.get_global_func(3)  # type: ignore[arg-type]
+
+
+def test_every_error_of_a_user_is_one_of_tvm() -> None:
+    assert tvm.TVMError is tvm.error.TVMError is TvmliteError
+    assert issubclass(tvm.error.OpNotImplemented, tvm.TVMError)

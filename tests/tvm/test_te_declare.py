@@ -1,0 +1,250 @@
+"""``tvm.te``'s declarations: tags, axes of threads, groups, operators of tensors, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ScheduleError, TargetError, TensorExpressionError, UnsupportedError
+from tvmlite.tvm import te
+
+
+def chain() -> tuple[Any, Any, Any]:
+    a = te.placeholder((12, 8), name="a")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + 1, name="b")
+    return a, b, te.compute(a.shape, lambda i, j: b[i, j] * 2, name="c")
+
+
+def test_a_scope_gives_its_tag_to_all_that_is_declared_in_it() -> None:
+    a = te.placeholder((4,), name="a")
+    with te.tag_scope("row"):
+        b = te.compute((4,), lambda i: a[i] + 1)
+        c = te.extern((4,), [a], lambda ins, outs: tvm.tir.call_packed("f", ins[0], outs[0]))
+
+    @te.tag_scope(tag="column")
+    def tagged() -> Any:
+        return te.compute((4,), lambda i: a[i] * 2)
+
+    assert (b.op.tag, c.op.tag, tagged().op.tag) == ("row", "row", "column")
+    assert te.compute((4,), lambda i: a[i]).op.tag == ""
+    assert te.tag.TagScope.get_current() is None
+
+
+def test_tags_do_not_nest() -> None:
+    a = te.placeholder((4,), name="a")
+    with te.tag_scope("outer"):
+        with pytest.raises(
+            TensorExpressionError, match="tag_scope: 'inner' inside 'outer': tags do not nest"
+        ):
+            te.tag_scope("inner").__enter__()
+        with pytest.raises(TensorExpressionError, match=r"tag 'x' inside tag_scope\('outer'\)"):
+            te.compute((4,), lambda i: a[i], tag="x")
+
+
+def test_arithmetic_of_tensors_is_element_by_element() -> None:
+    a, b = te.placeholder((3, 4), name="a"), te.placeholder((4,), name="b")
+    x, y = np.random.rand(3, 4).astype("f4"), np.random.rand(4).astype("f4") + 1
+    for made, wanted in (
+        (a + b, x + y),
+        (b - a, y - x),
+        (2 * a, 2 * x),
+        (a / b, x / y),
+        (-a, -x),
+        (1 - a, 1 - x),
+        (a.astype("int32"), x.astype("int32")),
+    ):
+        args = [a, b] if any(op.name == "b" for op in _placeholders(made)) else [a]
+        result = tvm.build(te.create_schedule(made.op), [*args, made])(*[x, y][: len(args)])
+        np.testing.assert_allclose(result, wanted, rtol=1e-6)
+
+
+def _placeholders(tensor: Any) -> list[Any]:
+    graph = te.schedule.CreateReadGraph([tensor.op])
+    return [op for op in te.schedule.PostDFSOrder([tensor.op], graph) if isinstance(op, te.PlaceholderOp)]
+
+
+def test_a_tensor_without_axes_is_a_number_among_numbers() -> None:
+    a, scale = te.placeholder((5,), name="a"), te.placeholder((), name="scale")
+    b = te.compute((5,), lambda i: scale * a[i] + scale)
+    x = np.random.rand(5).astype("f4")
+
+    made = tvm.build(te.create_schedule(b.op), [a, scale, b])(x, np.float32(3))
+
+    np.testing.assert_allclose(made, 3 * x + 3, rtol=1e-6)
+
+
+def test_axes_of_threads_are_kept_and_no_cpu_has_them() -> None:
+    a, b, c = chain()
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[0], factor=4)
+    thread = te.thread_axis((0, 4), "threadIdx.x", name="tx")
+    s[c].bind(outer, te.thread_axis("blockIdx.x"))
+    s[c].bind(inner, thread)
+    s[b].env_threads([thread])
+
+    assert (thread.thread_tag, thread.iter_type, thread.var.name) == ("threadIdx.x", 1, "tx")
+    assert thread.dom.extent.value == 4
+    assert "threadIdx.x" in str(tvm.lower(s, [a, c]))
+    with pytest.raises(TargetError, match=r"(?s)default_function: loop .* is bound to .*\.parallel\(axis\)"):
+        tvm.build(s, [a, c], "llvm")
+    with pytest.raises(
+        TensorExpressionError, match="thread_axis: tag: '' given, expected the name of an axis"
+    ):
+        te.thread_axis((0, 4))
+    with pytest.raises(
+        ScheduleError, match=r"bind: thread_ivar: a IterVar given, expected a te\.thread_axis"
+    ):
+        s[b].bind(b.op.axis[0], b.op.axis[1])
+
+
+def test_pragmas_of_the_names_of_primitives_are_those() -> None:
+    _, _, c = chain()
+    s = te.create_schedule(c.op)
+    s[c].pragma(c.op.axis[1], "vectorize")
+    s[c].pragma(c.op.axis[0], "parallel")
+    s[c].pragma(c.op.axis[0], "mine", 3)
+    attrs = s[c].iter_var_attrs
+
+    assert attrs[c.op.axis[1]].iter_type == te.schedule.IterVar.Vectorized
+    assert attrs[c.op.axis[0]].iter_type == tvm.tir.IterVar.Parallelized
+    assert [str(key) for key in attrs[c.op.axis[0]].pragma_keys] == ["mine"]
+    assert attrs[c.op.axis[0]].pragma_keys[0].value == "mine"
+
+
+def test_the_innermost_group_of_a_stage_is_known() -> None:
+    _, b, c = chain()
+    d = te.compute(c.shape, lambda i, j: c[i, j] + b[i, j], name="d")
+    s = te.create_schedule(d.op)
+    whole = s.create_group(outputs=c, inputs=b, include_inputs=True)
+    part = s.create_group(outputs=b, inputs=b, include_inputs=True)
+
+    assert (s[b].group, s[c].group, s[d].group) == (part, whole, None)
+    assert (part.group, whole.group) == (whole, None)
+    assert (whole.num_child_stages, part.num_child_stages) == (2, 1)
+    whole.compute_at(s[d], d.op.axis[0])
+    assert whole.attach_stage is s[d]
+    assert s.groups == [whole, part]
+
+
+def test_ranges_are_those_of_one_iteration() -> None:
+    m, n = te.var("m"), te.var("n")
+    a = te.placeholder((8 * m, n), name="a")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + 1, name="b")
+    c = te.compute(a.shape, lambda i, j: b[i, j] * 2, name="c")
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[0], factor=8)
+    s[b].compute_at(s[c], outer)
+    bounds = te.schedule.InferBound(s)
+
+    assert isinstance(bounds, tvm.container.Map)
+    assert bounds[outer].extent == m
+    assert bounds[inner].extent.value == 8
+    assert bounds[b.op.axis[0]].extent.value == 8
+    tvm.testing.assert_prim_expr_equal(bounds[b.op.axis[0]].min, outer.var * 8)
+    with pytest.raises(AssertionError, match="are not known to be equal"):
+        tvm.testing.assert_prim_expr_equal(m, n)
+
+
+def test_injective_stages_are_inlined_and_reductions_are_not() -> None:
+    a, b, c = chain()
+    k = te.reduce_axis((0, 8), name="k")
+    d = te.compute((12,), lambda i: te.sum(c[i, k], axis=k), name="d")
+    e = te.compute((12,), lambda i: d[i] + 1, name="e")
+    s = te.create_schedule(e.op)
+    te.schedule.AutoInlineInjective(s)
+
+    assert [s[x].attach_type for x in (b, c, d)] == ["inline", "inline", "root"]
+    x = np.random.rand(12, 8).astype("f4")
+    np.testing.assert_allclose(tvm.build(s, [a, e])(x), ((x + 1) * 2).sum(1) + 1, rtol=1e-5)
+
+
+def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
+    a, b, c = chain()
+    s = te.create_schedule([b.op, c.op])
+    x = np.random.rand(12, 8).astype("f4")
+
+    np.testing.assert_allclose(tvm.build(s, [a, c])(x), (x + 1) * 2)
+    assert [op.name for op in s.outputs] == ["b", "c"]
+
+
+def test_a_reducer_of_values_combines_them() -> None:
+    product = te.comm_reducer(lambda x, y: x * y, lambda t: tvm.tir.const(1, t), name="product")
+    n = te.var("n")
+
+    assert str(product(n, n + 1)) == "n * (n + 1)"
+
+
+def test_what_te_has_not_says_so() -> None:
+    for call, name in (
+        (te.gradient, "te.gradient: tensor expressions are not differentiated"),
+        (te.extern_primfunc, "extern_primfunc: functions of TVMScript are not supported"),
+        (te.create_prim_func, "extern_primfunc"),
+    ):
+        with pytest.raises(UnsupportedError, match=name):
+            call([])
+    _, b, c = chain()
+    with pytest.raises(UnsupportedError, match="rolling_buffer: stage b cannot keep rows"):
+        te.create_schedule(c.op)[b].rolling_buffer()
+    with pytest.raises(TensorExpressionError, match=r"reduce_axis: thread_tag: 'threadIdx\.x' given"):
+        te.reduce_axis((0, 4), thread_tag="threadIdx.x")
+
+
+def test_extents_answer_as_numbers_of_tvm() -> None:
+    a = te.placeholder((3, te.var("n")), name="a")
+
+    assert (a.shape[0].value, a.shape[0], int(a.shape[0])) == (3, 3, 3)
+    assert isinstance(a.shape[0], tvm.tir.IntImm)
+    assert isinstance(a.shape[0].astype("float32"), tvm.tir.FloatImm)
+    assert not isinstance(a.shape[1], tvm.tir.IntImm)
+
+
+def test_a_window_keeps_to_its_tensor() -> None:
+    a = te.placeholder((4, 6), name="a")
+    window = a[1, 2:6]
+
+    assert (window.shape, str(window[(0,)])) == ((4,), "a[1, 2]")
+    with pytest.raises(TensorExpressionError, match="tensor 'a' has 2 axes, sliced with 1"):
+        a[0:2]
+    with pytest.raises(TensorExpressionError, match="tensor 'a' is sliced in steps of 2"):
+        a[0:4:2, 0]
+
+
+def test_a_call_of_an_intrinsic_fits_it() -> None:
+    x = te.placeholder((4,), name="x")
+    y = te.compute((4,), lambda i: x[i] + 1, name="y")
+    intrin = te.decl_tensor_intrin(y.op, lambda ins, outs: tvm.tir.call_packed("f", ins[0], outs[0]))
+    a = te.placeholder((8, 4), name="a")
+    k = te.reduce_axis((0, 8), name="k")
+    with pytest.raises(TensorExpressionError, match="tensor_intrin reads 1 tensors, given 2"):
+        intrin(a[0, 0:4], a[1, 0:4])
+    with pytest.raises(TensorExpressionError, match="x: 3 given, expected a window such as"):
+        intrin(3)
+    with pytest.raises(TensorExpressionError, match="3 axes, of which 1 are the function's and 1 those of y"):
+        te.compute((8, 2, 4), lambda i: intrin(a[i, 0:4]))
+    with pytest.raises(UnsupportedError, match="reduce_axis given, but y combines nothing"):
+        te.compute((1, 4), lambda i: intrin(a[k, 0:4], reduce_axis=k))
+
+
+def test_an_intrinsic_adds_up_products_of_windows() -> None:
+    rows, depth = 4, 8
+    w, v = te.placeholder((rows, depth), name="w"), te.placeholder((depth,), name="v")
+    k = te.reduce_axis((0, depth), name="k")
+    z = te.compute((rows,), lambda i: te.sum(w[i, k] * v[k], axis=k), name="z")
+
+    gemv = te.decl_tensor_intrin(z.op)
+    a = te.placeholder((6, 3, rows, depth), name="a")
+    b = te.placeholder((5, 3, depth), name="b")
+    block = te.reduce_axis((0, 3), name="block")
+    c = te.compute(
+        (6, 5, rows),
+        lambda i, j: gemv(a[i, block, 0:rows, 0:depth], b[j, block, 0:depth], reduce_axis=block),
+        name="c",
+    )
+    s = te.create_schedule(c.op)
+    s[c].reorder(c.op.axis[1], c.op.axis[0])
+    x, y = np.random.rand(6, 3, rows, depth).astype("f4"), np.random.rand(5, 3, depth).astype("f4")
+
+    np.testing.assert_allclose(tvm.build(s, [a, b, c])(x, y), np.einsum("ikrd,jkd->ijr", x, y), rtol=1e-5)

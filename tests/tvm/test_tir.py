@@ -1,0 +1,222 @@
+"""``tvm.tir``: nodes made as TVM makes them, functions, walks, builders, and what is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.tvm import te, tir
+from tvmlite.tvm.tir.axis import Range
+
+
+@pytest.mark.parametrize(
+    "name", ["Add", "Sub", "Mul", "Div", "Min", "Max", "LT", "LE", "EQ", "NE", "FloorDiv", "FloorMod", "Mod"]
+)
+def test_a_node_of_two_is_ours(name: str) -> None:
+    a, b = te.var("a"), te.var("b")
+    node = getattr(tir, name)(a, b)
+
+    assert isinstance(node, getattr(tir, name))
+    assert (node.a, node.b) == (a, b)
+    assert not isinstance(a, getattr(tir, name))
+    with pytest.raises(TensorExpressionError, match=f"tir.{name}: missing a required argument: 'b'"):
+        getattr(tir, name)(a)
+    with pytest.raises(TensorExpressionError, match=f"tir.{name}: b: a list given, expected a scalar"):
+        getattr(tir, name)(a, [])
+
+
+def test_greater_is_less_the_other_way() -> None:
+    a, b = te.var("a"), te.var("b")
+
+    assert (str(tir.GT(a, b)), str(tir.GE(a, b))) == (str(a > b), str(a >= b))
+
+
+def test_expressions_are_made() -> None:
+    x = te.var("x", "float32")
+
+    assert (tir.Cast("int32", x).dtype, tir.Broadcast(x, 4).lanes, tir.Ramp(0, 1, 8).lanes) == ("int32", 4, 8)
+    select = tir.Select(x > 0, x, 0.0)
+    assert isinstance(select, tir.Select)
+    assert (select.true_value, select.false_value.value) == (x, 0)
+    assert isinstance(tir.Not(x > 0), tir.Not)
+    assert isinstance(tir.And(x > 0, x < 1), tir.And)
+    assert str(tir.Call("float32", "tir.exp", [x])) == "exp(x)"
+    assert tir.Call("float32", "tir.call_extern", [tir.StringImm("sinf"), x]).name == "sinf"
+    a = te.placeholder((4,), name="a")
+    load = tir.ProducerLoad(a, [2])
+    assert isinstance(load, tir.ProducerLoad)
+    assert load.producer is a
+    with pytest.raises(UnsupportedError, match="Call: the operator 'atomic_add' is not supported"):
+        tir.Call("int32", "tir.atomic_add", [])
+
+
+def test_numbers_know_their_kind() -> None:
+    assert isinstance(tir.IntImm("int64", 2), tir.IntImm)
+    assert isinstance(tir.FloatImm("float32", 1), tir.FloatImm)
+    assert not isinstance(tir.const(1.0), tir.IntImm)
+    with pytest.raises(TensorExpressionError, match="FloatImm: dtype 'int32' is not a float's"):
+        tir.FloatImm("int32", 1.0)
+    with pytest.raises(TensorExpressionError, match="IntImm: dtype 'float32' is not an int's"):
+        tir.IntImm("float32", 1)
+
+
+def test_statements_are_made_and_walked() -> None:
+    buffer = tir.decl_buffer((8,), "float32", name="out")
+    i = tir.Var("i", "int64")
+    store = tir.BufferStore(buffer, i * 2, [i])
+    body = tir.IfThenElse(i < 4, store, tir.Evaluate(0))
+    loop = tir.For(i, 0, 8, tir.ForKind.UNROLLED, tir.SeqStmt([body, tir.LetStmt(i, 1, store)]))
+    met: list[Any] = []
+    tir.stmt_functor.post_order_visit(loop, met.append)
+
+    assert (loop.loop_var, loop.kind, loop.body.size) == (i, tir.ForKind.UNROLLED, 2)
+    assert isinstance(loop.body[0], tir.IfThenElse)
+    assert (body.then_case, isinstance(body.else_case, tir.Evaluate)) == (store, True)
+    assert met[-1] is loop
+    assert sum(isinstance(one, tir.BufferStore) for one in met) == 1
+    longer = tir.stmt_functor.ir_transform(
+        loop, None, lambda node: tir.Evaluate(7) if isinstance(node, tir.Evaluate) else None, ["tir.Evaluate"]
+    )
+    assert ("7" in str(longer), "7" in str(loop)) == (True, False)
+    with pytest.raises(TensorExpressionError, match=r"tir\.For: body: 3 given, expected a statement"):
+        tir.For(i, 0, 8, tir.ForKind.SERIAL, 3)
+    with pytest.raises(UnsupportedError, match="For: kind 'thread_binding' is not supported"):
+        tir.For(i, 0, 8, tir.ForKind.THREAD_BINDING, store)
+
+
+def test_variables_are_replaced() -> None:
+    n, m = te.var("n"), te.var("m")
+
+    assert str(tir.stmt_functor.substitute(n * m, {n: 3})) == "3 * m"
+    assert tvm.arith.Analyzer().simplify(tir.stmt_functor.substitute(n + 2, {n: 3})).value == 5
+    assert tvm.arith.Analyzer().can_prove(n + 1 > n)
+    assert tvm.arith.Analyzer().can_prove_equal(n * 2, n + n)
+    assert not tvm.arith.Analyzer().can_prove_equal(n, m)
+    with pytest.raises(UnsupportedError, match=r"tvm\.arith\.IntSet is not supported"):
+        tvm.arith.IntSet(n)
+
+
+def test_a_function_made_by_hand_is_built() -> None:
+    x, y = tir.decl_buffer((8,), "float32", name="x"), tir.decl_buffer((8,), "float32", name="y")
+    i = tir.Var("i", "int64")
+    body = tir.For(i, 0, 8, tir.ForKind.SERIAL, tir.BufferStore(y, tir.BufferLoad(x, [i]) * 2.0, [i]))
+    function: Any = tir.PrimFunc([x, y], body).with_attr({"global_symbol": "twice", "tir.noalias": True})
+    given = np.arange(8, dtype="f4")
+
+    assert isinstance(function, tir.PrimFunc)
+    assert vars(function)["attrs"] == (("tir.noalias", True),)
+    np.testing.assert_array_equal(tvm.build(function, target="llvm")["twice"](given), given * 2)
+
+
+def test_functions_of_the_c_library() -> None:
+    a, b = te.placeholder((9,), name="a"), te.placeholder((9,), name="b")
+    x, y = (np.random.default_rng(1).random((2, 9)) + 0.1).astype("f4")
+    for ours, reference in (
+        (lambda i: tir.hypot(a[i], b[i]), np.hypot(x, y)),
+        (lambda i: tir.nextafter(a[i], b[i]), np.nextafter(x, y)),
+        (lambda i: tir.log1p(a[i]), np.log1p(x)),
+        (lambda i: tir.exp10(a[i]), 10.0**x),
+        (lambda i: tir.ldexp(a[i], tir.const(3)), x * 8),
+        (lambda i: tir.atan2(a[i], b[i]), np.arctan2(x, y)),
+    ):
+        c = te.compute((9,), ours, name="c")
+        np.testing.assert_allclose(tvm.build(te.create_schedule(c.op), [a, b, c])(x, y), reference, rtol=2e-6)
+    with pytest.raises(TensorExpressionError, match="hypot takes 2 numbers, given 1"):
+        tir.hypot(1.0)
+    with pytest.raises(TensorExpressionError, match="log1p takes floats, given int32"):
+        tir.log1p(te.var("n"))
+
+
+def test_small_functions_of_ints() -> None:
+    a = te.placeholder((4,), dtype="int64", name="a")
+    b = te.compute((4,), lambda i: tir.clz(a[i]), name="b")
+    x = np.array([1, 2, 255, 1 << 40])
+
+    assert b.dtype == "int32"
+    assert tvm.build(te.create_schedule(b.op), [a, b])(x).tolist() == [63, 62, 56, 23]
+    assert tir.ceildiv(7, 2).value == 4
+    fixed = te.placeholder((3,), dtype="int32", name="fixed")
+    scaled = te.compute((3,), lambda i: tir.q_multiply_shift(fixed[i], tir.const(1 << 30), 31, 1))
+    given = np.array([5, -7, 100], "i4")
+    np.testing.assert_array_equal(tvm.build(te.create_schedule(scaled.op), [fixed, scaled])(given), given)
+    for name in ("div", "floordiv", "floormod", "truncdiv", "truncmod", "indexdiv", "indexmod"):
+        with pytest.raises(TensorExpressionError, match=f"{name}: division by zero"):
+            getattr(tir, name)(tir.const(5), tir.const(0))
+    with pytest.raises(TensorExpressionError, match="if_then_else: a condition is int32, expected bool"):
+        tir.if_then_else(te.var("n"), 1, 2)
+    for name in ("all", "any"):
+        with pytest.raises(
+            TensorExpressionError, match=f"{name}: no conditions given, expected at least one"
+        ):
+            getattr(tir, name)()
+
+
+def test_a_loop_nest_written_by_hand() -> None:
+    a = te.placeholder((10,), name="a")
+
+    def halves(ins: Any, outs: Any) -> Any:
+        builder = tir.ir_builder.create()
+        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        with builder.for_range(0, 10, name="i", for_type="parallel") as i:
+            builder.scope_attr(i, "pragma_note", 1)
+            with builder.if_scope(builder.likely(i < 5)):
+                target[i] = source[i] / 2
+            with builder.else_scope():
+                target[i] = source[i]
+        return builder.get()
+
+    b = te.extern((10,), [a], halves, name="b")
+    x = np.arange(10, dtype="f4")
+
+    made = tvm.build(te.create_schedule(b.op), [a, b])(x)
+    np.testing.assert_array_equal(made, np.where(x < 5, x / 2, x))
+    builder = tir.ir_builder.create()
+    with pytest.raises(UnsupportedError, match="functions of bare pointers are not supported"):
+        builder.pointer("float32")
+    with pytest.raises(UnsupportedError, match="scope_attr: 'thread_extent' is not supported"):
+        builder.scope_attr(None, "thread_extent", 4)
+    with pytest.raises(UnsupportedError, match="allocate: axis_separators are not supported"):
+        builder.allocate("float32", (4,), axis_separators=[1])
+
+
+def test_nodes_that_are_not_there_say_so() -> None:
+    assert not isinstance(ir.Seq(()), tir.AttrStmt)
+    for name in ("AttrStmt", "Prefetch", "ProducerStore", "Shuffle", "Allocate"):
+        with pytest.raises(UnsupportedError, match=f"tvm.tir.{name}: our loop IR has no such node"):
+            getattr(tir, name)(1, 2)
+    with pytest.raises(UnsupportedError, match="variables of type"):
+        tir.Var("x", object())
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        tir.Nothing  # noqa: B018
+
+
+def test_names_may_be_imported_from_parts() -> None:
+    from tvmlite.tvm.tir.expr import IntImm
+    from tvmlite.tvm.tir.stmt import IfThenElse
+
+    assert (IntImm, IfThenElse) == (tir.IntImm, tir.IfThenElse)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        tir.expr.Nothing  # noqa: B018
+
+
+def test_ranges_are_made() -> None:
+    made: Any = Range(2, 8)
+
+    assert (made.min.value, made.extent.value, isinstance(made, Range)) == (2, 6, True)
+    first: Any = Range(4)
+    assert (first.extent.value, str(Range.from_min_extent(1, 3).extent)) == (4, "3")
+
+
+def test_axes_are_made_with_their_type() -> None:
+    axis = tir.IterVar((0, 8), "k", tir.IterVar.CommReduce)
+
+    assert (axis.kind, axis.iter_type, axis.dom.extent.value) == ("reduce", 2, 8)
+    assert tir.IterVar((0, 4), e.Var("t"), 1, "threadIdx.x").thread_tag == "threadIdx.x"
+    with pytest.raises(UnsupportedError, match="IterVar: iter_type 5 is not supported"):
+        tir.IterVar((0, 8), "k", 5)

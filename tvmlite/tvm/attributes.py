@@ -1,0 +1,200 @@
+"""TVM's names of what our objects have, entered in their classes when ``tvmlite.tvm`` is used.
+
+The objects are those of ``tvmlite.te``, which does not know these names: ``loop.loop_var`` is ``loop.var``,
+``axis.iter_type`` a number for ``axis.kind``, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tvmlite.core.alike import alike
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.tvm import groups
+
+ITER_TYPES = {
+    "DataPar": 0,
+    "ThreadIndex": 1,
+    "CommReduce": 2,
+    "Ordered": 3,
+    "DimInfo": 4,
+    "Unrolled": 5,
+    "Vectorized": 6,
+    "Parallelized": 7,
+    "Tensorized": 8,
+}
+"""TVM's numbers of what an axis is, or what became of its loop."""
+
+_OF_KIND = {"data": 0, "reduce": 2, "ordered": 3}
+_OF_LOOP = {"unroll": 5, "vectorize": 6, "parallel": 7}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string, of which ``value`` is the string itself."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == (other.value if isinstance(other, Text) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Extent(int):
+    """An extent that is known: an int that also answers as TVM's ``IntImm`` does."""
+
+    dtype = "int32"
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+    def astype(self, dtype: str) -> e.Expr:
+        """The number as a constant of ``dtype``."""
+        return e.const(int(self), dtype)
+
+
+SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+"""Dtypes that TVM has other names for."""
+
+
+@dataclass(frozen=True)
+class LoopAttributes:
+    """What a schedule says of one loop, in TVM's words."""
+
+    iter_type: int
+    pragma_keys: tuple[Text, ...]
+    pragma_values: tuple[Any, ...]
+    tensor_intrin: TensorIntrin | None = None
+
+
+def _iter_type(axis: t.IterVar) -> int:
+    return 1 if getattr(axis, "thread_tag", "") else _OF_KIND[axis.kind]
+
+
+def _iter_var_attrs(stage: StageBase) -> Any:
+    found = {}
+    for axis in stage.all_iter_vars:
+        notes = stage.pragmas.get(axis, ())
+        intrin = stage.tensorized[1] if stage.tensorized and stage.tensorized[0] is axis else None
+        kind = _OF_LOOP.get(stage.loop_kinds.get(axis, ""), _iter_type(axis))
+        found[axis] = LoopAttributes(
+            ITER_TYPES["Tensorized"] if intrin else kind,
+            tuple(Text(key) for key, _ in notes),
+            tuple(value for _, value in notes),
+            intrin,
+        )
+    return MappingProxyType(found)
+
+
+def _statements(seq: ir.Seq) -> tuple[ir.Stmt, ...]:
+    return seq.body
+
+
+def is_packed_call(stmt: Any) -> bool:
+    """Whether ``stmt`` calls a Python function, of which ours checks the result."""
+    called = stmt.condition.a if isinstance(stmt, ir.Assert) and isinstance(stmt.condition, e.Equal) else None
+    return isinstance(called, e.Foreign) and called.kind == "packed"
+
+
+def _same_as(one: Any, other: Any) -> bool:
+    """Whether both are the same object."""
+    return one is other
+
+
+_shape_of = t.Tensor.shape.fget
+
+
+def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
+    """The extents of its axes."""
+    assert _shape_of is not None
+    return tuple([Extent(n) if type(n) is int else n for n in _shape_of(tensor)])
+
+
+def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
+    """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``."""
+    return e.cast(SHORT_DTYPES.get(dtype, dtype), e.convert(value))
+
+
+_METHODS: dict[type, dict[str, Any]] = {
+    ir.Seq: {
+        "__getitem__": lambda seq, index: seq.body[index],
+        "__iter__": lambda seq: iter(seq.body),
+    },
+    e.Expr: {"same_as": _same_as},
+    ir.Stmt: {"same_as": _same_as},
+    t.Tensor: {"same_as": _same_as},
+}
+
+
+_PROPERTIES: dict[type, dict[str, Any]] = {
+    t.IterVar: {"iter_type": _iter_type, "dtype": lambda axis: axis.var.dtype, "name": lambda a: a.var.name},
+    ScanOp: {"state_placeholder": lambda op: op.state},
+    t.TensorRead: {"producer": lambda read: read.tensor},
+    t.CommReducer: {
+        "lhs": lambda reducer: reducer.left,
+        "rhs": lambda reducer: reducer.right,
+        "identity_element": lambda reducer: reducer.identity,
+    },
+    StageBase: {"iter_var_attrs": _iter_var_attrs},
+    Stage: {"group": lambda s: groups.innermost(s.schedule, {s.origin_op})},
+    Schedule: {"groups": groups.groups_of},
+    groups.Group: {
+        "group": groups.parent,
+        "num_child_stages": groups.children,
+        "attach_stage": groups.attach_stage,
+    },
+    TensorIntrin: {
+        "buffers": lambda intrin: (*intrin.inputs, *intrin.outputs),
+        "reduce_init": lambda intrin: intrin.reset,
+        "reduce_update": lambda intrin: intrin.update,
+    },
+    e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
+    ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
+    ir.For: {"loop_var": lambda loop: loop.var},
+    ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
+    ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},
+    ir.Function: {"buffer_map": lambda f: {b: b for b in f.buffers}, "ret_type": lambda f: None},
+    ir.Buffer: {"data": lambda buffer: buffer},
+}
+
+
+def enter() -> None:
+    """Enter the names; those that a class has already stay as they are."""
+    for name, number in ITER_TYPES.items():
+        setattr(t.IterVar, name, number)
+    Schedule.create_group = groups.create_group  # type: ignore[method-assign,assignment]
+    ir.Buffer.READ, ir.Buffer.WRITE = 1, 2  # type: ignore[attr-defined]
+    t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
+    e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
+    for owner, properties in _PROPERTIES.items():
+        for name, getter in properties.items():
+            if name not in vars(owner):
+                setattr(owner, name, property(getter, doc=f"TVM's ``{name}``."))
+    for owner, methods in _METHODS.items():
+        for name, method in methods.items():
+            if name not in vars(owner):
+                setattr(owner, name, method)
+
+
+def structurally_equal(one: Any, other: Any) -> bool:
+    """Whether two expressions, statements or numbers have the same form."""
+    left, right = (e.convert(x) if isinstance(x, (int, float)) else x for x in (one, other))
+    if isinstance(left, t.IterVar) or isinstance(right, t.IterVar):
+        left, right = (x.var if isinstance(x, t.IterVar) else x for x in (left, right))
+    return alike(left, right)

@@ -1,0 +1,6 @@
+"""``tvm.driver``: lowering and building."""
+
+from tvmlite.tvm.driver import build_module
+from tvmlite.tvm.driver.build_module import build, lower
+
+__all__ = ["build", "build_module", "lower"]

@@ -1,0 +1,143 @@
+"""``tvm.lower`` and ``tvm.build``, with TVM's parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvmlite import driver, te
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
+from tvmlite.model.artifact import CompiledKernelFunction
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.driver.imported import imported_objects
+from tvmlite.tvm.driver.lowered import LoweredModule
+from tvmlite.tvm.runtime.module import Module, of_functions
+from tvmlite.tvm.target import plain
+from tvmlite.tvm.te.intrinsic_call import tensorized
+from tvmlite.tvm.te.threads import refuse_threads
+
+
+def lower(
+    inp: Any,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, ir.Buffer] | None = None,
+    simple_mode: bool = False,
+) -> LoweredModule:
+    """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
+    ``name``. ``binds`` may declare the buffers of arguments, dense as they are given in any case."""
+    if isinstance(inp, LoweredModule):
+        return inp
+    if isinstance(inp, ir.Function):
+        return LoweredModule({inp.name: inp})
+    if not isinstance(inp, Schedule):
+        raise arguments.refused("lower: inp", inp, "a schedule", InputError)
+    if args is None:
+        raise InputError("lower: args must be given for lowering from schedule")
+    _check_binds(binds)
+    function = te.lower(
+        _with_arguments(tensorized(inp), args), list(args), arguments.text("lower: name", name, InputError)
+    )
+    return LoweredModule({name: function})
+
+
+def _with_arguments(schedule: Schedule, args: Sequence[Any]) -> Schedule:
+    """``schedule``, in which outputs that are not among ``args`` are computed for what reads them alone."""
+    known = schedule.stage_map
+    given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
+    inner = [op for op in schedule.outputs if op not in given and any(s.reads(op) for s in schedule.stages)]
+    if not inner:
+        return schedule
+    made = schedule.copy()
+    for op in inner:
+        made[op].change(is_output=False)
+    outputs = tuple(op for op in made.outputs if op not in inner)
+    made.state = dataclasses.replace(made.state, outputs=outputs)
+    return made
+
+
+def schedule_to_module(
+    sch: Schedule, args: Sequence[Any] | None = None, name: str = "main", binds: Any = None
+) -> LoweredModule:
+    """``lower`` under TVM's older name."""
+    return lower(sch, args, name, binds)
+
+
+def build(
+    inputs: Any,
+    args: Sequence[Any] | None = None,
+    target: Any = None,
+    target_host: Any = None,
+    runtime: Any = None,
+    name: str = "default_function",
+    binds: Mapping[Tensor, ir.Buffer] | None = None,
+) -> Module:
+    """A module of compiled functions: of a schedule with its ``args``, of what ``lower`` gave, of a list of
+    such, or of a dict of them by target, which must be CPUs.
+
+    ``target`` is by default that of ``with tvm.target.Target(...)``, else ``"llvm"``; ``target_host`` must be
+    a CPU too. A TargetError if a loop is bound to a thread axis.
+    """
+    if runtime is not None:
+        raise UnsupportedError("build: runtime= is not supported: there is one runtime", Span.of_caller())
+    if isinstance(inputs, Mapping) and not isinstance(inputs, LoweredModule):
+        if len(inputs) != 1:
+            raise UnsupportedError(
+                f"build: {len(inputs)} targets in one module, expected one", Span.of_caller()
+            )
+        ((target, inputs),) = inputs.items()
+    where = plain(target, target_host)
+    functions: dict[str, ir.Function] = {}
+    for one in inputs if isinstance(inputs, (list, tuple)) else [inputs]:
+        for function in _functions(one, args, name, binds):
+            if function.name in functions:
+                raise InputError(f"build: two functions are called {function.name!r}")
+            functions[function.name] = function
+    if not functions:
+        raise InputError("build: no functions given")
+    if len(functions) == 1 and not isinstance(inputs, (list, tuple)):
+        ((old, function),) = functions.items()
+        named = name if old == "main" else old
+        functions = {named: dataclasses.replace(function, name=named)}
+    for function in functions.values():
+        refuse_threads(function)
+    return of_functions({key: _compiled(one, where) for key, one in functions.items()}, where)
+
+
+def _compiled(function: ir.Function, target: Target) -> CompiledKernelFunction:
+    objects = imported_objects(function, target)
+    if not objects:
+        return driver.build(function, target=target)
+    return CompiledKernelFunction.link(function, legalize(function, target), target, objects)
+
+
+def _functions(given: Any, args: Any, name: str, binds: Any) -> list[ir.Function]:
+    if isinstance(given, Schedule):
+        if args is None:
+            raise InputError("build: args must be given for build from schedule")
+        return [lower(given, args, name, binds)[name]]
+    if isinstance(given, ir.Function):
+        return [given]
+    functions = getattr(given, "functions", None)
+    if isinstance(functions, Mapping) and all(isinstance(one, ir.Function) for one in functions.values()):
+        return list(functions.values())
+    raise arguments.refused("build: inputs", given, "a schedule, or what tvm.lower gave", InputError)
+
+
+def _check_binds(binds: Any) -> None:
+    """Buffers that say no more than that an argument is dense."""
+    for tensor, buffer in arguments.mapping("lower: binds", binds, InputError).items():
+        arguments.instance("lower: binds", tensor, Tensor, "a tensor", InputError)
+        arguments.instance("lower: binds", buffer, ir.Buffer, "a buffer", InputError)
+        if buffer.strides:
+            raise UnsupportedError(
+                f"lower: binds gives {tensor.name} a buffer with strides: arguments are dense",
+                Span.of_caller(),
+            )

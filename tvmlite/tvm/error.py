@@ -1,0 +1,37 @@
+"""TVM's errors: every error of a user's making here is a ``TVMError``."""
+
+from tvmlite.core.errors import (
+    ExecutionError,
+    InputError,
+    LibraryError,
+    ModelError,
+    ParseError,
+    UnsupportedError,
+)
+from tvmlite.core.errors import TvmliteError as TVMError
+
+DiagnosticError = TVMError
+InternalError = TVMError
+RPCError = ExecutionError
+RPCSessionTimeoutError = ExecutionError
+OpError = ModelError
+OpNotImplemented = UnsupportedError
+OpAttributeRequired = ModelError
+OpAttributeInvalid = ModelError
+OpAttributeUnImplemented = UnsupportedError
+
+__all__ = [
+    "DiagnosticError",
+    "InputError",
+    "InternalError",
+    "LibraryError",
+    "OpAttributeInvalid",
+    "OpAttributeRequired",
+    "OpAttributeUnImplemented",
+    "OpError",
+    "OpNotImplemented",
+    "ParseError",
+    "RPCError",
+    "RPCSessionTimeoutError",
+    "TVMError",
+]

@@ -1,0 +1,24 @@
+"""``tvm.register_func`` and ``tvm.get_global_func``, with TVM's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.te.tensor import registry
+
+
+def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
+    """As ``te.register_func``; ``@register_func`` alone takes the function's own name."""
+    if callable(func_name):
+        return registry.register_func(func_name.__name__, func_name, override)
+    return registry.register_func(func_name, f, override)
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
+    """The function registered as ``name``; without one None if that is allowed, else an error."""
+    arguments.text("get_global_func: name", name)
+    if allow_missing and not registry.is_registered(name):
+        return None
+    return registry.get_global_func(name)

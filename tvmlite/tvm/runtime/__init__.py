@@ -1,0 +1,45 @@
+"""``tvm.runtime``: compiled modules, arrays and devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError as TVMError
+from tvmlite.runtime.ndarray import Device, NDArray
+from tvmlite.runtime.pool.threads import num_threads, set_num_threads
+from tvmlite.te.tensor.registry import get_global_func
+from tvmlite.tvm.runtime.convert import const, convert
+from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
+from tvmlite.tvm.runtime.module import (
+    Module,
+    enabled,
+    load_module,
+    load_static_library,
+    system_lib,
+)
+
+PackedFunc = Any
+
+__all__ = [
+    "Device",
+    "Module",
+    "NDArray",
+    "PackedFunc",
+    "TVMError",
+    "const",
+    "convert",
+    "cpu",
+    "cuda",
+    "device",
+    "enabled",
+    "get_global_func",
+    "load_module",
+    "load_static_library",
+    "metal",
+    "num_threads",
+    "opencl",
+    "rocm",
+    "set_num_threads",
+    "system_lib",
+    "vulkan",
+]

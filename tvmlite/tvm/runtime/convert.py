@@ -1,0 +1,34 @@
+"""Python values as TVM's: numbers become constants, lists stay lists, strings strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.te import expr as e
+from tvmlite.tvm.attributes import SHORT_DTYPES, Text
+
+
+def convert(value: Any, span: Any = None) -> Any:
+    """``value`` as an object of TVM's: a number as a constant, a string with ``value``, lists, tuples and
+    dicts element by element; functions, tensors, arrays and expressions as they are."""
+    if isinstance(value, str):
+        return Text(value)
+    if isinstance(value, (list, tuple)):
+        return [convert(one) for one in value]
+    if isinstance(value, dict):
+        return {key: convert(one) for key, one in value.items()}
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return const(value)
+    return value
+
+
+def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
+    """``value`` as a constant; by default of its own dtype, of Python's numbers int32, float32 or bool."""
+    if isinstance(value, (np.number, np.bool_)):
+        dtype, value = dtype or value.dtype.name, value.item()
+    if dtype is None:
+        return e.const(value)
+    element, lanes = e.lanes_of(SHORT_DTYPES.get(dtype, dtype))
+    return e.const(value, element, lanes)

@@ -1,0 +1,176 @@
+"""Compiled functions by name, as ``tvm.build`` gives them and ``tvm.runtime.load_module`` loads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
+from tvmlite.model.artifact import CompiledKernelFunction
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.library import load
+from tvmlite.tvm.runtime.devices import require_present
+from tvmlite.tvm.runtime.timing import Evaluation, evaluator
+
+_KINDS = ("llvm", "c", "cpu", "native", "stackvm")
+
+
+class Module:
+    """Compiled functions. Calling the module calls its entry: the only function, or the one named
+    ``default_function``. Arguments are checked as ``tvmlite.runtime.CompiledFunction`` says."""
+
+    entry_name = "__tvm_main__"
+
+    def __init__(self, functions: Mapping[str, CompiledFunction], target: Target | None = None) -> None:
+        self._functions, self._target = dict(functions), target
+        self.imported_modules: list[Module] = []
+        self.name = next(iter(self._functions))
+
+    @property
+    def type_key(self) -> str:
+        """``"llvm"``, ``"c"``, or of a loaded library ``"library"``."""
+        return "library" if self._target is None else str(self._target.kind)
+
+    @property
+    def format(self) -> str:
+        """How the code would be written: ``"o"``."""
+        return "c" if self.type_key == "c" else "o"
+
+    @property
+    def is_dso_exportable(self) -> bool:
+        """Whether ``export_library`` makes a shared library of it."""
+        return self._target is not None
+
+    @property
+    def entry_func(self) -> CompiledFunction:
+        """The function that a call of the module calls."""
+        if len(self._functions) > 1:
+            known = ", ".join(self._functions)
+            raise InputError(f"the module has several functions, call one by its name: {known}")
+        return self._functions[self.name]
+
+    def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
+        """The function ``name``; an error that lists those there are if there is none."""
+        given = arguments.text("get_function: name", name, InputError)
+        if given == self.entry_name or (given == "main" and len(self._functions) == 1):
+            return self.entry_func
+        if name not in self._functions:
+            raise InputError(f"the module has no function {name!r}; there are: {', '.join(self._functions)}")
+        return self._functions[name]
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        """Whether there is a function ``name``."""
+        return name in self._functions
+
+    __getitem__ = get_function
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call the entry."""
+        return self.entry_func(*args, **named)
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Any,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        f_preproc: str = "",
+    ) -> Callable[..., Evaluation]:
+        """A function of the arguments that times ``number`` calls ``repeat`` times, in seconds of one call:
+        ``.mean``, ``.results``. What follows ``min_repeat_ms`` is TVM's for other devices and must be left
+        as it is."""
+        require_present(dev)
+        if cooldown_interval_ms or f_preproc:
+            raise UnsupportedError(
+                "time_evaluator: cooldown_interval_ms and f_preproc are not supported", Span.of_caller()
+            )
+        return evaluator(self.get_function(func_name), number, repeat, min_repeat_ms)
+
+    def get_source(self, fmt: str = "") -> str:
+        """The code as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
+        arguments.text("get_source: fmt", fmt, InputError)
+        form = {"": "c" if self.type_key == "c" else "llvm", "ll": "llvm", "s": "asm"}.get(fmt, fmt)
+        return "\n".join(_kernel("get_source", one).source(form) for one in self._functions.values())
+
+    def save(self, file_name: str, fmt: str = "") -> None:
+        """Write the code to ``file_name``: an object ``.o``, LLVM IR ``.ll``, assembly ``.s``, C ``.c``."""
+        kind = fmt or str(file_name).rpartition(".")[2]
+        if kind in ("ll", "s", "asm"):
+            with open(file_name, "w", encoding="utf-8") as file:
+                file.write(self.get_source("asm" if kind == "s" else kind))
+            return
+        self._only("save").export(file_name)
+
+    def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
+        """Write a shared library, ``.so``, or ``.tar`` with its source. ``fcompile``, TVM's choice of a
+        compiler, is not needed and must be left out, unless it packs a ``.tar``."""
+        if addons or kwargs:
+            names = ", ".join(["addons"] * bool(addons) + sorted(kwargs))
+            raise UnsupportedError(f"export_library: {names}: not supported", Span.of_caller())
+        if fcompile is not None and not str(file_name).endswith(f".{getattr(fcompile, 'output_format', '')}"):
+            raise UnsupportedError("export_library: fcompile is not supported", Span.of_caller())
+        self._only("export_library").export(file_name)
+
+    def import_module(self, module: Any) -> NoReturn:
+        """An error: modules are of CPU code alone, which needs no other module."""
+        raise UnsupportedError("import_module: modules do not import others", Span.of_caller())
+
+    def _only(self, where: str) -> CompiledKernelFunction:
+        if len(self._functions) != 1:
+            raise UnsupportedError(
+                f"{where}: a module of {len(self._functions)} functions is not written; write each",
+                Span.of_caller(),
+            )
+        return _kernel(where, self.entry_func)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the only function has: ``time``, ``source``."""
+        if not name.startswith("_") and len(self.__dict__.get("_functions", ())) == 1:
+            return getattr(self.entry_func, name)
+        raise AttributeError(f"'Module' object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"Module({self.type_key}, {', '.join(self._functions)})"
+
+
+def of_functions(functions: Mapping[str, CompiledFunction], target: Target) -> Module:
+    """The module of ``functions``, compiled for ``target``."""
+    return Module(functions, target)
+
+
+def load_module(path: str, fmt: str = "") -> Module:
+    """The functions of a library that ``export_library`` or ``cc.create_shared`` made."""
+    function = load.load_module(path)
+    return Module({function.name: function})
+
+
+def load_static_library(path: str, func_names: Any = None) -> NoReturn:
+    """An error: object files are linked by ``tvm.contrib.cc.create_shared``."""
+    raise UnsupportedError(
+        "load_static_library: link the objects first", Span.of_caller(), "tvm.contrib.cc.create_shared"
+    )
+
+
+def system_lib(symbol_prefix: str = "") -> NoReturn:
+    """An error: programs have no compiled functions built in."""
+    raise UnsupportedError(
+        "system_lib: no functions are linked into this process", Span.of_caller(), "tvm.runtime.load_module"
+    )
+
+
+def enabled(target: str) -> bool:
+    """Whether there is code for ``target``."""
+    return str(target).split()[0] in _KINDS if str(target).split() else False
+
+
+def _kernel(where: str, function: CompiledFunction) -> CompiledKernelFunction:
+    if not isinstance(function, CompiledKernelFunction):
+        raise UnsupportedError(f"{where}: {function.name} was loaded, its code is not kept", Span.of_caller())
+    return function

@@ -1,0 +1,10 @@
+"""``tvm.target.codegen``: what is known of the LLVM that compiles."""
+
+from __future__ import annotations
+
+
+def llvm_version_major(allow_none: bool = False) -> int:
+    """The first number of LLVM's version."""
+    import llvmlite.binding as llvm
+
+    return llvm.llvm_version_info[0]

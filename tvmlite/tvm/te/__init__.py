@@ -1,0 +1,64 @@
+"""``tvm.te``: tensor expressions and schedules under TVM 0.11's names and signatures."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tvmlite import te
+from tvmlite.te.extensions import load_primitives
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.tvm import attributes
+from tvmlite.tvm.te import intrinsic_call, operators
+from tvmlite.tvm.te import threads as threads
+
+load_primitives()
+attributes.enter()
+operators.enter()
+TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
+
+_OF_TE = """
+    abs acos acosh all any asin asinh atan atan2 atanh ceil clz cos cosh decl_buffer
+    decl_tensor_intrin div erf exp floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
+    isnan log log10 log2 max max_value min min_value nearbyint placeholder popcount power round rsqrt sigmoid
+    sin sinh sqrt sum tan tanh trunc truncdiv truncmod Schedule Stage Tensor TensorIntrin
+""".split()
+"""What ``tvmlite.te`` has under the same name."""
+
+_DECLARED = """
+    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient
+    reduce_axis scan size_var var
+""".split()
+
+_PLACES = {
+    **dict.fromkeys(_DECLARED, "tvmlite.tvm.te.declare"),
+    **dict.fromkeys(("ComputeOp", "IterVar", "PlaceholderOp", "TensorSlice"), "tvmlite.te.tensor.tensor"),
+    "ExternOp": "tvmlite.te.tensor.extern",
+    "HybridOp": "tvmlite.te.tensor.extern",
+    "ScanOp": "tvmlite.te.tensor.scan",
+    "TensorComputeOp": "tvmlite.te.tensor.tensor",
+    "tag_scope": "tvmlite.tvm.te.tag",
+    "thread_axis": "tvmlite.tvm.te.threads",
+}
+
+_MODULES = ("hybrid", "operation", "schedule", "tag", "tensor")
+
+__all__ = [*_OF_TE, *_PLACES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_TE:
+        value = getattr(te, name)
+    elif name in _PLACES:
+        real = {"HybridOp": "ExternOp", "TensorComputeOp": "ComputeOp"}.get(name, name)
+        value = getattr(importlib.import_module(_PLACES[name]), real)
+    elif name in _MODULES:
+        value = importlib.import_module(f"tvmlite.tvm.te.{name}")
+    else:
+        raise AttributeError(f"module 'tvmlite.tvm.te' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,154 @@
+"""``te.compute`` and others with TVM's parameters, tags of scopes, and intrinsics called on windows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tvmlite import te
+from tvmlite.core import arguments
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.runtime.convert import const as constant
+from tvmlite.tvm.te import intrinsic_call
+from tvmlite.tvm.te.tag import tag_of
+
+
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Any = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
+    """As ``tvmlite.te.compute``. Where ``fcompute`` takes fewer arguments than there are axes and gives a
+    call of a tensor intrinsic on windows of tensors, the intrinsic computes the axes that are left."""
+    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    label = tag_of("compute", tag)
+    if varargs_names is not None:
+        fcompute = _with_names(fcompute, varargs_names)
+    if _takes(fcompute) < len(extents):
+        made = intrinsic_call.compute(extents, fcompute, name, label, attrs)
+        if made is not None:
+            return made
+    return te.compute(extents, fcompute, name, label, attrs)
+
+
+def _takes(fcompute: Any) -> float:
+    if not callable(fcompute):
+        return float("inf")
+    parameters = inspect.signature(fcompute).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return float("inf")
+    return len([one for one in parameters if one.default is one.empty])
+
+
+def _with_names(fcompute: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """``fcompute``, whose ``*indices`` are called so."""
+
+    def named(*indices: Any) -> Any:
+        return fcompute(*indices)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in names])  # type: ignore[attr-defined]
+    return named
+
+
+def extern(
+    shape: Any,
+    inputs: Sequence[t.Tensor],
+    fcompute: Callable[..., Any],
+    name: str = "extern",
+    dtype: Any = None,
+    in_buffers: Any = None,
+    out_buffers: Any = None,
+    tag: str = "",
+    attrs: Any = None,
+) -> Any:
+    """As ``tvmlite.te.extern``; one shape of ints or several shapes, as TVM takes them."""
+    if isinstance(shape, tuple) and shape and all(isinstance(one, (tuple, list)) for one in shape):
+        shape = list(shape)
+    elif isinstance(shape, (int, e.Expr)):
+        shape = (shape,)
+    label = tag_of("extern", tag)
+    return te.extern(shape, inputs, fcompute, name, dtype, in_buffers, out_buffers, label, attrs)
+
+
+def scan(
+    init: Any,
+    update: Any,
+    state_placeholder: Any,
+    inputs: Any = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Any = None,
+) -> Any:
+    """As ``tvmlite.te.scan``."""
+    label = tag_of("scan", tag)
+    given = () if inputs is None else (inputs,) if isinstance(inputs, t.Tensor) else tuple(inputs)
+    return te.scan(init, update, state_placeholder, given, name, label, attrs)
+
+
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> t.IterVar:
+    """An axis to reduce over; ``thread_tag`` is for graphics processors and is an error."""
+    if thread_tag:
+        raise arguments.refused("reduce_axis: thread_tag", thread_tag, "none: there are CPUs only")
+    return te.reduce_axis(dom, name)
+
+
+def create_schedule(ops: Any) -> Any:
+    """The schedule of ``ops``, operations or tensors."""
+    return te.create_schedule(ops)
+
+
+def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
+    """As ``tvmlite.te.comm_reducer``; the reducer called with values alone combines those."""
+    ours = te.comm_reducer(fcombine, fidentity, name)
+
+    def reducer(expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None) -> Any:
+        axes = axis if isinstance(axis, (list, tuple)) else [axis]
+        if all(isinstance(one, t.IterVar) for one in axes):
+            return ours(expr, axis, *args, where=where, init=init)
+        for one in (axis, *args):
+            expr = fcombine(expr, one)
+        return expr
+
+    reducer.__name__, reducer.__doc__ = name, ours.__doc__
+    return reducer
+
+
+def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
+    """A variable of ``dtype``."""
+    return te.var(name, dtype)
+
+
+def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.SizeVar:
+    """A variable that is at least 0."""
+    return te.size_var(name, dtype)
+
+
+def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:
+    """``value`` as a constant of ``dtype``, which may be a vector's: ``"int32x4"``; of a numpy number its
+    own."""
+    return constant(value, dtype)
+
+
+def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
+    """An error: loops of TVMScript are not read."""
+    raise UnsupportedError(
+        "extern_primfunc: functions of TVMScript are not supported",
+        Span.of_caller(),
+        hint="te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops by hand",
+    )
+
+
+create_prim_func = extern_primfunc
+
+
+def gradient(*args: Any, **named: Any) -> NoReturn:
+    """An error: tensor expressions are not differentiated."""
+    raise UnsupportedError("te.gradient: tensor expressions are not differentiated", Span.of_caller())

@@ -1,0 +1,89 @@
+"""What a hybrid script may call when it runs as plain Python on numpy arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+
+
+class bind:
+    """A loop over threads of a graphics processor, one after the other."""
+
+    def __init__(self, tag: str, extent: int) -> None:
+        self._extent = extent
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._extent))
+
+
+def allocate(shape: Any, dtype: str = "float32", scope: str = "global") -> np.ndarray:
+    """Scratch memory, zero at first."""
+    return np.zeros(shape, dtype)
+
+
+output_tensor = allocate
+
+
+def rsqrt(x: Any) -> Any:
+    """One over the square root."""
+    return 1 / np.sqrt(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``"""
+    return 1 / (1 + np.exp(-x))
+
+
+def popcount(x: int) -> int:
+    """The number of one bits."""
+    return int(x).bit_count()
+
+
+def ceil_div(a: int, b: int) -> int:
+    """``a / b``, rounded up."""
+    return -(-a // b)
+
+
+def max_num_threads(allow_none: bool = True) -> int:
+    """An error: it asks for a graphics processor."""
+    raise UnsupportedError("max_num_threads: there is code for CPUs only", Span.of_caller())
+
+
+HYBRID_GLOBALS: dict[str, Any] = {
+    **dict.fromkeys(("unroll", "vectorize", "parallel", "const_range", "serial"), range),
+    **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "tanh", "power", "round", "float32")},
+    **{name: getattr(np, name) for name in ("float64", "int8", "int16", "int32", "int64", "uint8")},
+    **{name: getattr(np, name) for name in ("floor", "ceil", "trunc")},
+    "bind": bind,
+    "allocate": allocate,
+    "output_tensor": output_tensor,
+    "rsqrt": rsqrt,
+    "sigmoid": sigmoid,
+    "popcount": popcount,
+    "likely": lambda condition: condition,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "float16": np.float16,
+    "erf": math.erf,
+    "max_num_threads": max_num_threads,
+    "ceil_div": ceil_div,
+}
+"""Names that a script may use without importing them."""
+
+
+def with_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` where these names exist; its own module does not get them."""
+    assert isinstance(function, FunctionType)
+    names = {**HYBRID_GLOBALS, **function.__globals__}
+    made = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made

@@ -1,0 +1,27 @@
+"""``tvm.te.operation``: what declares tensors, under the names of that module."""
+
+from tvmlite.te import placeholder as placeholder
+from tvmlite.tvm.te.declare import (
+    compute,
+    create_prim_func,
+    extern,
+    extern_primfunc,
+    reduce_axis,
+    scan,
+    size_var,
+    var,
+)
+from tvmlite.tvm.te.threads import thread_axis
+
+__all__ = [
+    "compute",
+    "create_prim_func",
+    "extern",
+    "extern_primfunc",
+    "placeholder",
+    "reduce_axis",
+    "scan",
+    "size_var",
+    "thread_axis",
+    "var",
+]

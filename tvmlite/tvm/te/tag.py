@@ -1,0 +1,82 @@
+"""``te.tag``: the tag that all tensors declared in a ``with`` get, or those that a function declares."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+
+ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, COMM_REDUCE_IDX = (
+    "elemwise",
+    "broadcast",
+    "injective",
+    "comm_reduce",
+    "comm_reduce_idx",
+)
+
+
+class TagScope:
+    """A tag while a ``with`` is open; as a decorator, while the function runs. Scopes do not nest."""
+
+    _current: ClassVar[TagScope | None] = None
+
+    def __init__(self, tag: str) -> None:
+        self.tag = arguments.text("tag_scope: tag", tag)
+
+    @classmethod
+    def get_current(cls) -> TagScope | None:
+        """The scope that is open, if there is one."""
+        return cls._current
+
+    def __enter__(self) -> TagScope:
+        if TagScope._current is not None:
+            raise TensorExpressionError(
+                f"tag_scope: {self.tag!r} inside {TagScope._current.tag!r}: tags do not nest",
+                Span.of_caller(),
+            )
+        TagScope._current = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        TagScope._current = None
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function``, whose tensors have the tag."""
+
+        @functools.wraps(function)
+        def tagged(*args: Any, **named: Any) -> Any:
+            with TagScope(self.tag):
+                return function(*args, **named)
+
+        return tagged
+
+
+def tag_scope(tag: str) -> TagScope:
+    """The scope of ``tag``: ``with te.tag_scope("conv"): ...`` or ``@te.tag_scope(tag="conv")``."""
+    return TagScope(tag)
+
+
+def tag_of(where: str, given: str) -> str:
+    """The tag of a tensor declared now with the tag ``given``; an error if that is in a scope as well."""
+    scope = TagScope.get_current()
+    if scope is None:
+        return given
+    if given:
+        raise TensorExpressionError(
+            f"{where}: tag {given!r} inside tag_scope({scope.tag!r}): a tensor has one tag", Span.of_caller()
+        )
+    return scope.tag
+
+
+def is_broadcast(tag: str) -> bool:
+    """Whether ``tag`` is of an operation that reads each element at most once an output element."""
+    return tag in (ELEMWISE, BROADCAST) or tag.startswith((ELEMWISE, BROADCAST))
+
+
+def is_injective(tag: str) -> bool:
+    """Whether ``tag`` is of an operation without a reduction."""
+    return is_broadcast(tag) or tag.startswith(INJECTIVE)

@@ -1,0 +1,105 @@
+"""Thread axes of graphics processors: schedules may name them, a build for a CPU refuses them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError, TargetError, UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
+from tvmlite.te.loop import ir
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.tensor.tensor import IterVar, Range
+
+BIND = "bind"
+"""The pragma of a loop that is bound to a thread axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadAxis(IterVar):
+    """An axis of a grid of threads, by the name ``thread_tag``: ``"threadIdx.x"``."""
+
+    thread_tag: str = ""
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> ThreadAxis:
+    """An axis of threads for ``s[tensor].bind``: ``dom`` is an extent, ``(begin, end)`` or a range, or may be
+    left out, as ``te.thread_axis("threadIdx.x")``. There is code for CPUs only, which have no such axes:
+    ``tvm.build`` says so."""
+    if isinstance(dom, str):
+        tag, dom = dom, None
+    if not arguments.text("thread_axis: tag", tag):
+        raise arguments.refused("thread_axis: tag", tag, 'the name of an axis such as "threadIdx.x"')
+    var = e.Var(arguments.text("thread_axis: name", name) or tag)
+    return ThreadAxis(None if dom is None else range_of(dom), var, "data", tag)
+
+
+def range_of(dom: Any) -> Range:
+    """``dom``, a range, an extent or ``(begin, end)``, as a range."""
+    if isinstance(dom, Range):
+        return dom
+    begin, end = dom if isinstance(dom, (tuple, list)) else (0, dom)
+    return Range(e.convert(begin), e.convert(end) - begin)
+
+
+class ThreadPrimitives(StageBase):
+    """The part of ``Stage`` that is about threads of graphics processors."""
+
+    def bind(self: Any, ivar: IterVar, thread_ivar: IterVar) -> None:
+        """The loop ``ivar`` is to be carried out by the threads of ``thread_ivar``. What a CPU makes of it is
+        an error of ``tvm.build``; ``tvm.lower`` shows it as a note of the loop."""
+        if not isinstance(thread_ivar, ThreadAxis):
+            raise arguments.refused("bind: thread_ivar", thread_ivar, "a te.thread_axis", ScheduleError)
+        self.pragma(ivar, BIND, thread_ivar.thread_tag)
+
+    def rolling_buffer(self: Any) -> NoReturn:
+        """An error: rows that the next iteration reads too are computed again."""
+        raise UnsupportedError(
+            f"rolling_buffer: stage {self.name} cannot keep rows for the next iteration",
+            Span.of_caller(),
+            hint="without it the loops compute the same, some rows twice",
+        )
+
+    def env_threads(self: Any, threads: Any) -> None:
+        """The stage is to be carried out by all ``threads``: an error of ``tvm.build``, as ``bind``."""
+        given = threads if isinstance(threads, (list, tuple)) else [threads]
+        arguments.all_instances("env_threads: threads", given, ThreadAxis, "a te.thread_axis", ScheduleError)
+        for one in given:
+            self.pragma(self.leaf_iter_vars[0], BIND, one.thread_tag)
+
+
+def refuse_threads(function: ir.Function) -> None:
+    """A TargetError if a loop of ``function`` is bound to a thread axis."""
+    for node in postorder(function.body):
+        for key, value in node.annotations if isinstance(node, ir.For) else ():
+            if key == BIND:
+                raise TargetError(
+                    f"{function.name}: loop {node.var.name} is bound to {value}, and there is code for CPUs "  # type: ignore[union-attr]
+                    "only, which have no thread axes",
+                    Span.of_caller(),
+                    hint="s[tensor].parallel(axis) shares a loop among threads, s[tensor].vectorize(axis) "
+                    "among lanes",
+                )
+
+
+_plain_pragma = Stage.pragma
+
+
+@functools.wraps(_plain_pragma)
+def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    """As ``tvmlite.te``'s, but that ``"vectorize"``, ``"unroll"`` and ``"parallel"`` are the primitives of
+    those names."""
+    if isinstance(pragma_type, str) and pragma_type in ("vectorize", "unroll", "parallel"):
+        getattr(stage, pragma_type)(var)
+    else:
+        _plain_pragma(stage, var, pragma_type, pragma_value)
+
+
+Stage.pragma = _pragma  # type: ignore[method-assign,assignment]
+extend(StageBase, ThreadPrimitives)

@@ -1,0 +1,175 @@
+"""``tvm.testing``: comparisons, and what marks and parameterizes tests by target."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.extras import how_to_install
+from tvmlite.tvm.arith import Analyzer
+from tvmlite.tvm.runtime.devices import AnyDevice, device
+from tvmlite.tvm.runtime.module import enabled
+
+_TARGETS = ("llvm",)
+"""The targets that tests run for, where they do not say."""
+
+
+def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
+    """An AssertionError unless both have one shape and differ by at most ``atol + rtol * abs(desired)``."""
+    actual, desired = np.asarray(actual), np.asarray(desired)
+    np.testing.assert_allclose(actual.shape, desired.shape)
+    np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
+    """An AssertionError unless two expressions are certainly equal."""
+    assert Analyzer().can_prove_equal(lhs, rhs), f"{lhs} and {rhs} are not known to be equal"
+
+
+def device_enabled(target: Any) -> bool:
+    """Whether tests for ``target`` can run: it is a CPU's."""
+    return enabled(str(target))
+
+
+def enabled_targets() -> list[tuple[str, AnyDevice]]:
+    """The targets that tests run for, each with its device."""
+    return [(name, device(name)) for name in _TARGETS]
+
+
+def _pytest() -> Any:
+    try:
+        import pytest
+    except ImportError:
+        raise UnsupportedError("tvm.testing needs pytest for this", hint=how_to_install("test")) from None
+    return pytest
+
+
+def _unless(feature: str, present: bool) -> Callable[..., Any]:
+    """A mark of tests that need ``feature``: they are skipped unless it is ``present``."""
+
+    def mark(*functions: Any) -> Any:
+        skip = _pytest().mark.skipif(
+            not present, reason=f"{feature} is not there: there is code for CPUs only"
+        )
+        if functions and callable(functions[0]):
+            return skip(functions[0])
+        return [skip] if not functions else skip
+
+    mark.__name__ = f"requires_{feature}"
+    mark.__doc__ = f"Skips a test that needs {feature}."
+    return mark
+
+
+requires_llvm = _unless("llvm", True)
+requires_cblas = requires_cblas_or_numpy = _unless("cblas", True)
+
+
+def __getattr__(name: str) -> Any:
+    """``requires_<feature>`` skips the test: what there is, has a name of its own. ``uses_gpu`` and similar
+    change nothing: the test runs on the CPU."""
+    if name.startswith("requires_"):
+        return _unless(name.removeprefix("requires_"), False)
+    if name.startswith("uses_"):
+        return lambda *functions: functions[0] if functions else (lambda function: function)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def requires_package(*packages: str) -> Any:
+    """Skips a test unless all ``packages`` can be imported."""
+
+    def there(package: str) -> bool:
+        try:
+            __import__(package)
+        except ImportError:
+            return False
+        return True
+
+    missing = [one for one in packages if not there(one)]
+    return _pytest().mark.skipif(bool(missing), reason=f"missing: {', '.join(missing)}")
+
+
+def parametrize_targets(*args: Any) -> Any:
+    """Runs a test once for each target given that is a CPU's, as its arguments ``target`` and ``dev``."""
+    if len(args) == 1 and callable(args[0]):
+        return _over_targets(_TARGETS)(args[0])
+    names = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return _over_targets(names or _TARGETS)
+
+
+def _over_targets(names: Sequence[Any]) -> Any:
+    pytest = _pytest()
+    rows = [
+        pytest.param(
+            name,
+            device(str(name)),
+            id=str(name),
+            marks=() if device_enabled(name) else pytest.mark.skip(reason=f"{name} is no CPU"),
+        )
+        for name in names
+    ]
+    return pytest.mark.parametrize(("target", "dev"), rows)
+
+
+def exclude_targets(*_: str) -> Any:
+    """Tests run for CPUs in any case: the test itself."""
+    return lambda function: function
+
+
+known_failing_targets = exclude_targets
+
+
+def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = None) -> Any:
+    """A fixture that takes each of ``values``."""
+    if by_dict:
+        ids, values = list(by_dict), tuple(by_dict.values())
+
+    @_pytest().fixture(params=values, ids=ids)
+    def fixture_of_values(request: Any) -> Any:
+        return request.param
+
+    return fixture_of_values
+
+
+def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
+    """Fixtures, one a column of ``rows``, that take the values of one row together."""
+    module = sys._getframe(1).f_globals
+    number = next(_numbers)
+    shared = f"_tvm_testing_row_{number}"
+
+    @_pytest().fixture(params=range(len(rows)), ids=ids, name=shared)
+    def row(request: Any) -> Any:
+        return rows[request.param]
+
+    module[shared] = row
+
+    def column(position: int) -> Any:
+        def value(**given: Any) -> Any:
+            return given[shared][position]
+
+        only = inspect.Parameter(shared, inspect.Parameter.KEYWORD_ONLY)
+        value.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
+        return _pytest().fixture(value)
+
+    return [column(position) for position in range(len(rows[0]))]
+
+
+_numbers = itertools.count()
+
+
+def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
+    """A fixture of pytest; a cached one is made once a module."""
+    if function is None:
+        return functools.partial(fixture, cache_return_value=cache_return_value)
+    return _pytest().fixture(function)
+
+
+def main() -> None:
+    """Run the tests of the file that calls this."""
+    sys.exit(_pytest().main([sys._getframe(1).f_globals["__file__"], *sys.argv[1:]]))

@@ -1,0 +1,102 @@
+"""TVM's ``tvm.tir``: scalar expressions and statements, most of which are ``te``'s under the same names."""
+
+from __future__ import annotations
+
+import importlib
+from enum import Enum
+from typing import Any
+
+from tvmlite import te
+from tvmlite.te.expr import Expr
+from tvmlite.te.expr import SizeVar as SizeVar
+from tvmlite.te.loop.ir import Stmt as Stmt
+from tvmlite.te.tensor.tensor import CommReducer as CommReducer
+from tvmlite.te.tensor.tensor import Reduce as Reduce
+from tvmlite.tvm import absent as absent_modules
+from tvmlite.tvm import attributes
+from tvmlite.tvm.attributes import Text as StringImm
+from tvmlite.tvm.runtime.convert import const
+from tvmlite.tvm.tir import functions, nodes
+from tvmlite.tvm.tir.axis import IterVar, Var
+from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
+from tvmlite.tvm.tir.function import PrimFunc
+from tvmlite.tvm.tir.nodes import ForKind
+
+PrimExpr = Expr
+attributes.enter()
+
+
+class CallEffectKind(Enum):
+    """What an intrinsic does besides giving a value."""
+
+    ExprAnnotation = 0
+    Pure = 1
+    ReadState = 2
+    UpdateState = 3
+    SpecialCallArg = 4
+    Opaque = 5
+    ControlJump = 6
+
+
+pow = te.power
+
+_OF_TE = """
+    abs acos acosh asin asinh atan atan2 atanh call_extern call_intrin call_llvm_intrin
+    call_llvm_pure_intrin call_packed call_pure_extern ceil comm_reducer copysign cos cosh erf exp floor
+    fma fmod infinity isfinite isinf isnan likely log log2 log10 max max_value min min_value
+    nearbyint popcount power reinterpret round rsqrt select sigmoid sin sinh sqrt sum tan tanh trunc
+""".split()
+"""What ``te`` has under the same name."""
+
+_OF_FUNCTIONS = """
+    all any ceildiv clz div exp10 floordiv floormod hypot if_then_else indexdiv indexmod isnullptr ldexp
+    log1p nextafter q_multiply_shift trace truncdiv truncmod
+""".split()
+_OF_NODES = """
+    Add And AssertStmt Broadcast BufferLoad BufferStore Call Cast Div EQ Evaluate FloatImm FloorDiv
+    FloorMod For GE GT IfThenElse IntImm LE LT LetStmt Load Max Min Mod Mul NE Not Or ProducerLoad Ramp Select
+    SeqStmt Store Sub While
+""".split()
+_MODULES = ("buffer", "expr", "function", "generic", "ir_builder", "op", "stmt", "stmt_functor")
+_ABSENT_MODULES = ("schedule", "transform")
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "Buffer",
+    "CallEffectKind",
+    "CommReducer",
+    "ForKind",
+    "IterVar",
+    "PrimExpr",
+    "PrimFunc",
+    "Reduce",
+    "SizeVar",
+    "StringImm",
+    "Var",
+    "const",
+    "decl_buffer",
+    "pow",
+    *_OF_TE,
+    *_OF_FUNCTIONS,
+    *_OF_NODES,
+    *_MODULES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_TE:
+        return getattr(te, name)
+    if name in _OF_FUNCTIONS:
+        return getattr(functions, name)
+    if name in _OF_NODES:
+        return getattr(nodes, name)
+    if name in nodes.absent:
+        return nodes.absent[name]
+    if name in _MODULES:
+        return importlib.import_module(f"tvmlite.tvm.tir.{name}")
+    if name in _ABSENT_MODULES:
+        return absent_modules.module(f"tir.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,139 @@
+"""Functions of ``tvm.tir`` that ``te`` does not have: of the C library, or with another result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.tensor.registry import register_reference
+
+
+def _of_c(name: str, reference: Callable[..., Any], count: int) -> Callable[..., e.Expr]:
+    """The function ``name`` of the C library, of ``count`` numbers of which the first is a float."""
+    for suffix in ("", "f"):
+        register_reference(name + suffix, reference)
+
+    def apply(*values: Any, span: Any = None) -> e.Expr:
+        if len(values) != count:
+            raise TensorExpressionError(
+                f"{name} takes {count} numbers, given {len(values)}", Span.of_caller()
+            )
+        args = [e.scalar(name, one) for one in values]
+        if not dtypes.is_float(args[0].dtype):
+            raise TensorExpressionError(f"{name} takes floats, given {args[0].dtype}", Span.of_caller())
+        wide = args[0].dtype == "float64"
+        kind = "float64" if wide else "float32"
+        made = te.call_pure_extern(
+            kind,
+            name if wide else f"{name}f",
+            *(e.cast(kind, x) if dtypes.is_float(x.dtype) else e.cast("int32", x) for x in args),
+        )
+        return e.cast(args[0].dtype, made)
+
+    apply.__name__ = name
+    apply.__doc__ = f"``{name}`` of the C library."
+    return apply
+
+
+log1p = _of_c("log1p", np.log1p, 1)
+hypot = _of_c("hypot", np.hypot, 2)
+nextafter = _of_c("nextafter", np.nextafter, 2)
+ldexp = _of_c("ldexp", np.ldexp, 2)
+
+
+def _division(name: str) -> Callable[..., e.Expr]:
+    """``te``'s division ``name``, which refuses a divisor that is known to be 0."""
+    ours = getattr(te, name)
+
+    def apply(a: Any, b: Any, span: Any = None) -> e.Expr:
+        made = ours(a, b)
+        if e.is_const(b, 0) and not dtypes.is_float(made.dtype):
+            raise TensorExpressionError(f"{name}: division by zero", Span.of_caller())
+        return made
+
+    apply.__name__, apply.__doc__ = name, ours.__doc__
+    return apply
+
+
+div, floordiv, floormod = (_division(name) for name in ("div", "floordiv", "floormod"))
+truncdiv, truncmod, indexdiv, indexmod = (
+    _division(name) for name in ("truncdiv", "truncmod", "indexdiv", "indexmod")
+)
+
+
+def exp10(x: Any, span: Any = None) -> e.Expr:
+    """10 to the ``x``."""
+    value = e.scalar("exp10", x)
+    return te.power(e.const(10, value.dtype), value)
+
+
+def clz(x: Any) -> e.Expr:
+    """The number of leading zero bits, an int32."""
+    return e.cast("int32", te.clz(x))
+
+
+def all(*args: Any, span: Any = None) -> e.Expr:
+    """Whether all conditions hold; of none an error."""
+    return te.all(*_some("all", args))
+
+
+def any(*args: Any, span: Any = None) -> e.Expr:
+    """Whether one of the conditions holds; of none an error."""
+    return te.any(*_some("any", args))
+
+
+def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:
+    """``t`` where ``cond``, a bool, holds, else ``f``; only one is evaluated."""
+    return te.if_then_else(_some("if_then_else", (cond,))[0], t, f)
+
+
+def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``args``, which are bools, and at least one."""
+    if not args:
+        raise TensorExpressionError(f"{name}: no conditions given, expected at least one", Span.of_caller())
+    for one in args:
+        condition = e.scalar(f"{name}: a condition", one)
+        if condition.dtype != "bool":
+            raise TensorExpressionError(
+                f"{name}: a condition is {condition.dtype}, expected bool", Span.of_caller()
+            )
+    return args
+
+
+def ceildiv(lhs: Any, rhs: Any, span: Any = None) -> e.Expr:
+    """``lhs / rhs`` of ints, rounded up."""
+    return te.floordiv(e.convert(lhs) + rhs - 1, rhs)
+
+
+def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> e.Expr:
+    """``x * y / 2**q * 2**s`` in fixed point, of int32, rounded to the nearest, halves up."""
+    if builtins_any(not isinstance(e.convert(one), e.Const) for one in (q, s)):
+        raise UnsupportedError("q_multiply_shift: q and s must be constants", Span.of_caller())
+    bits, shift = int(e.convert(q).value), int(e.convert(s).value)  # type: ignore[attr-defined]
+    total = bits - shift
+    if total < 1:
+        raise UnsupportedError(f"q_multiply_shift: q - s is {total}, expected at least 1", Span.of_caller())
+    wide = e.cast("int64", e.convert(x)) * e.cast("int64", e.convert(y))
+    return e.cast("int32", (wide + e.const(1 << (total - 1), "int64")) >> e.const(total, "int64"))
+
+
+def isnullptr(x: Any, span: Any = None) -> e.Expr:
+    """An error: there are no pointers among expressions."""
+    raise UnsupportedError("isnullptr: there are no pointers among expressions", Span.of_caller())
+
+
+def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> e.Expr:
+    """An error: compiled code does not report values."""
+    raise UnsupportedError("trace: compiled code does not report values", Span.of_caller())
+
+
+def builtins_any(values: Any) -> bool:
+    """Python's ``any``, whose name is taken here."""
+    return True in set(map(bool, values))

@@ -1,0 +1,65 @@
+"""``tvm.tir.ir_builder``: loop nests written by hand, with TVM's names and defaults."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.intrin import ir_builder
+from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
+from tvmlite.te.intrin.ir_builder import Scope
+from tvmlite.te.loop import ir
+
+
+class IRBuilder(ir_builder.IRBuilder):
+    """As ``te.ir_builder``'s; loop variables are of ``dtype`` int32."""
+
+    def for_range(  # type: ignore[override]
+        self,
+        begin: Any,
+        end: Any,
+        name: str = "i",
+        dtype: str | None = None,
+        kind: str = "serial",
+        for_type: str | None = None,
+    ) -> Scope:
+        """A loop over ``begin ... end - 1``. ``for_type`` is the older name of ``kind``."""
+        return super().for_range(begin, end, name, e.INDEX if dtype is None else dtype, for_type or kind)
+
+    def allocate(
+        self, dtype: str, shape: Any, name: str = "buf", axis_separators: Any = None, scope: str = ""
+    ) -> BufferVar:  # type: ignore[override]
+        """Scratch memory until the scope it is made in closes."""
+        if isinstance(axis_separators, str):
+            axis_separators, scope = None, axis_separators
+        if axis_separators:
+            raise UnsupportedError("allocate: axis_separators are not supported", Span.of_caller())
+        return super().allocate(dtype, shape, name, scope or "local")
+
+    def buffer_ptr(self, buffer: ir.Buffer, shape: Any = None) -> BufferVar:
+        """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
+        return super().buffer_ptr(buffer)
+
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> NoReturn:
+        """An error: functions of bare pointers are not compiled."""
+        raise UnsupportedError(
+            "ir_builder.pointer: functions of bare pointers are not supported",
+            Span.of_caller(),
+            hint="te.extern gives buffers: ib.buffer_ptr(ins[0])",
+        )
+
+    def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
+        """An error but for notes that change nothing: ``"storage_scope"`` and pragmas."""
+        if attr_key == "storage_scope" or attr_key.startswith("pragma_"):
+            return
+        raise UnsupportedError(
+            f"ir_builder.scope_attr: {attr_key!r} is not supported: there is code for CPUs only",
+            Span.of_caller(),
+        )
+
+
+def create() -> IRBuilder:
+    """A builder with nothing in it."""
+    return IRBuilder()

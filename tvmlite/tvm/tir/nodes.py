@@ -1,0 +1,240 @@
+"""The node classes of ``tvm.tir``: each makes our node of TVM's arguments, and ``isinstance`` knows ours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite import te
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm.attributes import Extent, is_packed_call
+from tvmlite.tvm.runtime.convert import const
+
+
+class ForKind:
+    """How the iterations of a loop are carried out."""
+
+    SERIAL, PARALLEL, VECTORIZED, UNROLLED = ir.SERIAL, ir.PARALLEL, ir.VECTORIZE, ir.UNROLL
+    THREAD_BINDING = "thread_binding"
+
+
+class Named(type):
+    """The metaclass of a class of TVM's that stands for ours: it makes and knows nodes of ours."""
+
+    ours: Any
+    make: Callable[..., Any]
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls.matches(instance)
+
+    def matches(cls, instance: Any) -> bool:
+        """Whether ``instance`` is one of these."""
+        return isinstance(instance, cls.ours) and cls.accepts(instance)
+
+    def accepts(cls, instance: Any) -> bool:
+        """Whether ``instance``, of the class ``ours``, is one of these."""
+        check = cls.__dict__.get("check")
+        return True if check is None else bool(check(instance))
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        """Our node of TVM's arguments."""
+        named.pop("span", None)
+        try:
+            bound = inspect.signature(cls.make).bind(*args, **named)
+        except TypeError as error:
+            raise TensorExpressionError(f"tir.{cls.__name__}: {error}", Span.of_caller()) from None
+        for name, value in bound.arguments.items() if cls.__dict__.get("checks", True) else ():
+            _check(f"tir.{cls.__name__}: {name}", name, value)
+        return cls.make(*bound.args, **bound.kwargs)
+
+
+_SCALARS = ("a", "b", "condition", "value", "base", "stride", "true_value", "false_value", "min", "extent")
+_KINDS: dict[str, tuple[Any, str]] = {
+    "body": (ir.Stmt, "a statement"),
+    "then_case": (ir.Stmt, "a statement"),
+    "else_case": ((ir.Stmt, type(None)), "a statement or None"),
+    "var": (e.Var, "a te.var"),
+    "loop_var": (e.Var, "a te.var"),
+    "buffer": (ir.Buffer, "a buffer"),
+    "producer": (t.Tensor, "a tensor"),
+    "dtype": (str, "a dtype"),
+    "indices": ((list, tuple), "a list of expressions"),
+    "args": ((list, tuple), "a list of expressions"),
+    "seq": ((list, tuple), "a list of statements"),
+    "params": ((list, tuple), "a list of buffers and te.vars"),
+}
+
+
+def _check(where: str, name: str, value: Any) -> None:
+    """An error that names ``where`` if ``value`` is nothing that the parameter ``name`` takes."""
+    if name in _SCALARS:
+        e.scalar(where, value)
+    elif name == "lanes":
+        arguments.whole(where, value, least=1)
+    elif name in _KINDS:
+        arguments.instance(where, value, *_KINDS[name])
+        if name == "seq":
+            arguments.all_instances(where, value, ir.Stmt, "a statement")
+        elif name == "indices":
+            for one in value:
+                e.scalar(where, one)
+
+
+def _named(name: str, ours: Any, make: Callable[..., Any], check: Any = None, **more: Any) -> Any:
+    doc = f"TVM's ``{name}``: makes, and is, the node of ours that means the same."
+    body = {"ours": ours, "make": staticmethod(make), "check": check, "__doc__": doc, **more}
+    return Named(name, (), {**body, "__module__": __name__})
+
+
+def _expr(value: Any) -> e.Expr:
+    return e.convert(value)
+
+
+def _binary(kind: type[e.Binary]) -> Callable[..., e.Expr]:
+    def make(a: Any, b: Any) -> e.Expr:
+        return kind(*e.match(a, b))
+
+    return make
+
+
+def _swapped(kind: type[e.Binary]) -> Callable[..., e.Expr]:
+    def make(a: Any, b: Any) -> e.Expr:
+        return kind(*reversed(e.match(a, b)))
+
+    return make
+
+
+def _either(of_floats: type[e.Binary], of_ints: type[e.Binary]) -> Callable[..., e.Expr]:
+    def make(a: Any, b: Any) -> e.Expr:
+        x, y = e.match(a, b)
+        return (of_floats if dtypes.is_float(x.dtype) else of_ints)(x, y)
+
+    return make
+
+
+Add, Sub, Mul = (_named(k.__name__, k, _binary(k)) for k in (e.Add, e.Sub, e.Mul))
+Min, Max = (_named(k.__name__, k, _binary(k)) for k in (e.Min, e.Max))
+And, Or = (_named(k.__name__, k, _binary(k)) for k in (e.And, e.Or))
+FloorDiv, FloorMod = (_named(k.__name__, k, _binary(k)) for k in (e.FloorDiv, e.FloorMod))
+Div = _named("Div", (e.Div, e.TruncDiv), _either(e.Div, e.TruncDiv))
+Mod = _named("Mod", e.TruncMod, _binary(e.TruncMod))
+EQ, NE = _named("EQ", e.Equal, _binary(e.Equal)), _named("NE", e.NotEqual, _binary(e.NotEqual))
+LT, LE = _named("LT", e.Less, _binary(e.Less)), _named("LE", e.LessEqual, _binary(e.LessEqual))
+GT, GE = _named("GT", e.Less, _swapped(e.Less)), _named("GE", e.LessEqual, _swapped(e.LessEqual))
+Not = _named("Not", e.Not, lambda a: e.Not(_expr(a)))
+Cast = _named("Cast", e.Cast, lambda dtype, value: e.Cast(dtype, _expr(value)))
+Select = _named(
+    "Select",
+    e.Select,
+    lambda condition, true_value, false_value: te.select(condition, true_value, false_value),
+)
+Ramp = _named("Ramp", e.Ramp, lambda base, stride, lanes: e.Ramp(*e.match(base, stride), lanes))
+Broadcast = _named("Broadcast", e.Broadcast, lambda value, lanes: e.Broadcast(_expr(value), lanes))
+
+
+def _int_imm(dtype: str, value: Any) -> e.Expr:
+    if dtypes.is_float(dtypes.check(dtype)):
+        raise TensorExpressionError(f"IntImm: dtype {dtype!r} is not an int's", Span.of_caller())
+    return const(value, dtype)
+
+
+def _float_imm(dtype: str, value: Any) -> e.Expr:
+    if not dtypes.is_float(dtypes.check(dtype)):
+        raise TensorExpressionError(f"FloatImm: dtype {dtype!r} is not a float's", Span.of_caller())
+    return const(float(value), dtype)
+
+
+IntImm = _named(
+    "IntImm",
+    (e.Const, Extent),
+    _int_imm,
+    lambda x: isinstance(x, Extent) or (not dtypes.is_float(x.dtype) and x.lanes == 1),
+)
+FloatImm = _named("FloatImm", e.Const, _float_imm, lambda x: dtypes.is_float(x.dtype) and x.lanes == 1)
+
+
+def _call(dtype: str, op: Any, args: Sequence[Any]) -> Any:
+    name = str(getattr(op, "name", op)).removeprefix("tir.")
+    if name in ("call_extern", "call_pure_extern"):
+        return te.call_extern(dtype, *_name_first(name, args))
+    if name in ("call_packed", "tvm_call_packed"):
+        return te.call_packed(*_name_first(name, args))
+    if name in TABLE:
+        return te.call_intrin(dtype, name, *args)
+    raise UnsupportedError(f"Call: the operator {name!r} is not supported", Span.of_caller())
+
+
+def _name_first(name: str, args: Sequence[Any]) -> tuple[Any, ...]:
+    if not args:
+        raise TensorExpressionError(f"tir.Call: {name} of nothing, expected a name first", Span.of_caller())
+    return (str(args[0]), *args[1:])
+
+
+Call = _named("Call", (e.Call, e.Foreign), _call)
+ProducerLoad = _named("ProducerLoad", t.TensorRead, lambda producer, indices: producer[tuple(indices)])
+BufferLoad = _named("BufferLoad", ir.Load, lambda buffer, indices: ir.Load(buffer, _indices(indices)))
+Load = BufferLoad
+
+
+def _indices(values: Sequence[Any]) -> tuple[e.Expr, ...]:
+    return tuple(e.cast(e.INDEX, _expr(one)) for one in values)
+
+
+def _for(loop_var: Any, min: Any, extent: Any, kind: Any, body: ir.Stmt, *rest: Any, **_: Any) -> ir.For:
+    if kind not in (ir.SERIAL, ir.PARALLEL, ir.VECTORIZE, ir.UNROLL):
+        raise UnsupportedError(f"For: kind {kind!r} is not supported", Span.of_caller())
+    return ir.For(loop_var, _expr(min), _expr(extent), body, kind)
+
+
+def _assert(condition: Any, message: Any, body: ir.Stmt | None = None) -> ir.Stmt:
+    check = ir.Assert(_expr(condition), str(message))
+    return check if body is None else ir.Seq((check, body))
+
+
+def _buffer_store(buffer: ir.Buffer, value: Any, indices: Sequence[Any]) -> ir.Store:
+    return ir.Store(buffer, _indices(indices), e.cast(buffer.dtype, value))
+
+
+For = _named(
+    "For", ir.For, _for, Serial=ir.SERIAL, Parallel=ir.PARALLEL, Vectorized=ir.VECTORIZE, Unrolled=ir.UNROLL
+)
+While = _named("While", ir.While, lambda condition, body: ir.While(_expr(condition), body))
+IfThenElse = _named(
+    "IfThenElse",
+    ir.If,
+    lambda condition, then_case, else_case=None: ir.If(_expr(condition), then_case, else_case),
+)
+LetStmt = _named("LetStmt", ir.Let, lambda var, value, body: ir.Let(var, _expr(value), body))
+SeqStmt = _named("SeqStmt", ir.Seq, lambda seq: ir.Seq(tuple(seq)))
+Evaluate = _named(
+    "Evaluate",
+    (ir.Evaluate, ir.Assert),
+    lambda value: ir.Evaluate(_expr(value)),
+    lambda stmt: isinstance(stmt, ir.Evaluate) or is_packed_call(stmt),
+)
+BufferStore = _named("BufferStore", ir.Store, _buffer_store)
+Store = BufferStore
+AssertStmt = _named("AssertStmt", ir.Assert, _assert)
+
+
+def _absent(name: str, ours: Any = ()) -> Any:
+    def make(*_: Any, **__: Any) -> Any:
+        raise UnsupportedError(f"tvm.tir.{name}: our loop IR has no such node", Span.of_caller())
+
+    return _named(name, ours, make)
+
+
+ABSENT = """
+    AttrStmt BufferRealize Prefetch ProducerRealize ProducerStore Block BlockRealize AllocateConst Let
+    Shuffle DeclBuffer BufferRegion MatchBufferRegion StructuralEqual
+""".split()
+absent = {name: _absent(name) for name in ABSENT}
+absent["Allocate"] = _absent("Allocate", ir.Allocate)

@@ -1,0 +1,23 @@
+"""``tvm.tir.op``: intrinsics, and rules that say what one's own become."""
+
+from tvmlite.te import (
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+)
+from tvmlite.te.tensor.registry import register_intrin_lowering
+from tvmlite.tvm.ir import register_op_attr
+
+__all__ = [
+    "call_extern",
+    "call_intrin",
+    "call_llvm_intrin",
+    "call_llvm_pure_intrin",
+    "call_packed",
+    "call_pure_extern",
+    "register_intrin_lowering",
+    "register_op_attr",
+]

@@ -1,0 +1,58 @@
+"""``tvm.tir.stmt_functor``: walks over expressions and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tvmlite.core.node import Node, postorder, rewrite
+from tvmlite.core.node import substitute as replaced
+from tvmlite.te import expr as e
+
+
+def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
+    """Call ``fvisit`` with each node of ``stmt``, each once, children first."""
+    root = getattr(stmt, "body", stmt) if not isinstance(stmt, Node) else stmt
+    for node in postorder(root):
+        fvisit(node)
+
+
+def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
+    """``node`` with variables replaced by the values of ``vmap``."""
+    if isinstance(node, (int, float)):
+        return node
+    return replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
+
+
+def ir_transform(
+    stmt: Any,
+    preorder: Callable[[Any], Any] | None,
+    postorder: Callable[[Any], Any] | None,
+    only_enable: Sequence[str] | None = None,
+) -> Any:
+    """``stmt`` with each node replaced by what ``postorder`` gives for it, children first; None keeps it.
+    ``only_enable`` names the classes that are looked at."""
+    wanted = None if only_enable is None else {name.removeprefix("tir.") for name in only_enable}
+    rule = postorder or preorder
+
+    def apply(node: Any) -> Any:
+        if rule is None or (wanted is not None and _tvm_name(node) not in wanted):
+            return node
+        made = rule(node)
+        return node if made is None else made
+
+    return rewrite(stmt, apply)
+
+
+_TVM_NAMES = {
+    "If": "IfThenElse",
+    "Let": "LetStmt",
+    "Seq": "SeqStmt",
+    "Load": "BufferLoad",
+    "Store": "BufferStore",
+}
+
+
+def _tvm_name(node: Any) -> str:
+    name = type(node).__name__
+    return _TVM_NAMES.get(name, name)

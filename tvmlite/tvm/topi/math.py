@@ -1,0 +1,172 @@
+"""Element-wise and broadcasting functions of ``tvm.topi``, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from tvmlite import relay, te
+from tvmlite.te import expr as e
+from tvmlite.te.expr.operators import CONSTRUCTORS
+from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.te.tag import tag_of
+from tvmlite.tvm.topi.operate import operate
+
+
+def _unary(name: str, operator: str = "") -> Callable[..., t.Tensor]:
+    make = getattr(relay, operator or name, None) or getattr(relay.nn, operator or name)
+
+    def apply(x: t.Tensor, *_: Any) -> t.Tensor:
+        return operate(name, make, x)
+
+    apply.__name__, apply.__doc__ = name, make.__doc__
+    return apply
+
+
+UNARY = {
+    **{name: name for name in "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor".split()},
+    **{name: name for name in "isfinite isinf isnan log log2 round rsqrt sigmoid sign sin sinh".split()},
+    **{name: name for name in "sqrt tan tanh trunc negative logical_not bitwise_not".split()},
+    **{name: name for name in "fast_exp fast_tanh fast_erf".split()},
+    "identity": "copy",
+}
+BINARY = {
+    **{name: name for name in "add subtract multiply divide floor_divide mod floor_mod power".split()},
+    **{name: name for name in "maximum minimum left_shift right_shift greater less equal".split()},
+    **{name: name for name in "not_equal greater_equal less_equal logical_and logical_or".split()},
+    **{name: name for name in "logical_xor bitwise_and bitwise_or bitwise_xor".split()},
+}
+_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": CONSTRUCTORS["+"],
+    "subtract": CONSTRUCTORS["-"],
+    "multiply": CONSTRUCTORS["*"],
+    "divide": te.div,
+    "floor_divide": te.floordiv,
+    "mod": te.truncmod,
+    "floor_mod": te.floormod,
+    "power": te.power,
+    "maximum": te.max,
+    "minimum": te.min,
+    "left_shift": CONSTRUCTORS["<<"],
+    "right_shift": CONSTRUCTORS[">>"],
+    "greater": lambda a, b: e.convert(a) > b,
+    "less": CONSTRUCTORS["<"],
+    "equal": CONSTRUCTORS["=="],
+    "not_equal": CONSTRUCTORS["!="],
+    "greater_equal": lambda a, b: e.convert(a) >= b,
+    "less_equal": CONSTRUCTORS["<="],
+    "logical_and": te.all,
+    "logical_or": te.any,
+    "bitwise_and": CONSTRUCTORS["&"],
+    "bitwise_or": CONSTRUCTORS["|"],
+    "bitwise_xor": CONSTRUCTORS["^"],
+}
+
+
+def _binary(name: str) -> Callable[..., Any]:
+    make = getattr(relay, BINARY[name])
+
+    def apply(lhs: Any, rhs: Any) -> Any:
+        tensors = [one for one in (lhs, rhs) if isinstance(one, t.Tensor)]
+        if not tensors:
+            return _SCALARS[name](lhs, rhs)
+        if (
+            len(tensors) == 1
+            and name in _SCALARS
+            and not any(isinstance(one, np.ndarray) for one in (lhs, rhs))
+        ):
+            return _with_scalar(name, lhs, rhs)
+        return operate(name, make, lhs, rhs)
+
+    apply.__name__, apply.__doc__ = name, make.__doc__
+    return apply
+
+
+def _with_scalar(name: str, lhs: Any, rhs: Any) -> t.Tensor:
+    """One side is a number or a scalar expression: it is in the formula."""
+    tensor, scalar = (lhs, rhs) if isinstance(lhs, t.Tensor) else (rhs, lhs)
+    e.scalar(f"topi.{name}: a tensor or a number", scalar)
+    shape = tensor.shape
+
+    def element(*i: Any) -> Any:
+        return _SCALARS[name](*(one(*i) if isinstance(one, t.Tensor) else one for one in (lhs, rhs)))
+
+    return te.compute(shape, element, name=f"T_{name}", tag=tag_of(f"topi.{name}", "") or "elemwise")
+
+
+functions: dict[str, Any] = {
+    **{name: _unary(name, operator) for name, operator in UNARY.items()},
+    **{name: _binary(name) for name in BINARY},
+}
+
+
+def _reduction(name: str) -> Callable[..., t.Tensor]:
+    make = getattr(relay, name)
+
+    def apply(data: t.Tensor, axis: Any = None, keepdims: bool = False) -> t.Tensor:
+        return operate(name, partial(make, axis=axis, keepdims=keepdims), data)
+
+    apply.__name__, apply.__doc__ = name, make.__doc__
+    return apply
+
+
+def _index_of(name: str) -> Callable[..., t.Tensor]:
+    make = getattr(relay, name)
+
+    def apply(
+        data: t.Tensor, axis: Any = None, keepdims: bool = False, select_last_index: bool = False
+    ) -> t.Tensor:
+        chosen = {"axis": axis, "keepdims": keepdims, "select_last_index": select_last_index}
+        return operate(name, lambda x: make(x, **chosen), data)
+
+    apply.__name__, apply.__doc__ = name, make.__doc__
+    return apply
+
+
+functions |= {name: _reduction(name) for name in ("sum", "max", "min", "prod", "all", "any", "mean")}
+functions |= {name: _index_of(name) for name in ("argmax", "argmin")}
+
+
+def log10(x: t.Tensor) -> t.Tensor:
+    """The logarithm of each element to the base 10."""
+    return te.compute(x.shape, lambda *i: te.log10(x(*i)), name="T_log10", tag="elemwise")
+
+
+def clip(x: t.Tensor, a_min: float, a_max: float) -> t.Tensor:
+    """Each element, but at least ``a_min`` and at most ``a_max``."""
+    return operate("clip", lambda v: relay.clip(v, a_min, a_max), x)
+
+
+def cast(x: Any, dtype: str) -> Any:
+    """``x`` converted to ``dtype``: a tensor, or a scalar expression."""
+    if not isinstance(x, t.Tensor):
+        return e.cast(dtype, e.convert(x))
+    return operate("cast", lambda v: relay.cast(v, dtype), x)
+
+
+def reinterpret(x: t.Tensor, dtype: str) -> t.Tensor:
+    """The bits of ``x`` read as ``dtype``."""
+    return operate("reinterpret", lambda v: relay.reinterpret(v, dtype), x)
+
+
+def full(shape: Any, dtype: str, fill_value: Any) -> t.Tensor:
+    """A tensor of ``shape`` whose elements are all ``fill_value``."""
+    return te.compute(shape, lambda *_: e.cast(dtype, e.convert(fill_value)), name="T_full", tag="elemwise")
+
+
+def full_like(x: t.Tensor, fill_value: Any) -> t.Tensor:
+    """A tensor of ``x``'s shape and dtype whose elements are all ``fill_value``."""
+    return full(x.shape, x.dtype, fill_value)
+
+
+def elemwise_sum(xs: Any) -> t.Tensor:
+    """The sum of tensors of one shape."""
+    return reduce(functions["add"], xs)
+
+
+def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:
+    """``data`` repeated to ``shape``."""
+    return operate("broadcast_to", lambda v: relay.broadcast_to(v, tuple(shape)), data)

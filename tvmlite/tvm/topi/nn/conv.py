@@ -1,0 +1,206 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite import relay
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.topi.nn.padding import each, extent, moved, sides
+from tvmlite.tvm.topi.operate import operate
+
+_KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
+
+
+def _kernel_size(kernel: Tensor, layout: str, axes: str) -> tuple[Any, ...]:
+    return tuple(extent(kernel.shape[layout.index(axis)]) for axis in axes)
+
+
+def _convolution(
+    name: str,
+    make: Callable[..., Any],
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    layouts: tuple[str, str],
+    groups: Any,
+    out_dtype: str | None,
+) -> Tensor:
+    axes = "".join(one for one in "DHW" if one in layouts[0])
+    size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
+    around = sides(name, padding, size, spread, each(strides, len(axes)), data, layouts[0], axes)
+    channels = extent(kernel.shape[layouts[1].index("O")])
+    first = f"NC{axes}", f"OI{axes}"
+    made = operate(
+        name,
+        lambda x, w: make(
+            x,
+            w,
+            strides=each(strides, len(axes)),
+            padding=around,
+            dilation=spread,
+            groups=groups,
+            channels=channels,
+            kernel_size=size,
+            data_layout=first[0],
+            kernel_layout=first[1],
+            out_dtype=out_dtype or "",
+        ),
+        moved(data, layouts[0], first[0]),
+        moved(kernel, layouts[1], first[1]),
+    )
+    return moved(made, first[0], layouts[0])
+
+
+def conv2d(
+    input: Tensor,
+    filter: Tensor,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of images; ``padding`` is a number, two, four, ``"SAME"`` or ``"VALID"``."""
+    if data_layout not in ("NCHW", "NHWC"):
+        raise TensorExpressionError(
+            f"topi.nn.conv2d: data_layout is {data_layout!r}, expected NCHW or NHWC", Span.of_caller()
+        )
+    layouts = data_layout, kernel_layout or _KERNELS[data_layout]
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, input, filter, strides, padding, dilation, layouts, 1, out_dtype
+    )
+
+
+def conv2d_nchw(
+    Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = None
+) -> Tensor:
+    """A convolution of NCHW images by OIHW kernels."""
+    return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
+
+
+def conv2d_nhwc(
+    Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = "float32"
+) -> Tensor:
+    """A convolution of NHWC images by HWIO kernels."""
+    return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
+
+
+def conv2d_hwcn(
+    Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = None
+) -> Tensor:
+    """A convolution of HWCN images by HWIO kernels."""
+    layouts = "HWCN", "HWIO"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, 1, out_dtype
+    )
+
+
+def group_conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of NCHW images in ``groups`` of channels."""
+    layouts = "NCHW", "OIHW"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, groups, out_dtype
+    )
+
+
+def depthwise_conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = (1, 1),
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Each channel of NCHW images by kernels of its own: ``Filter`` is (channels, multiplier, height,
+    width)."""
+    channels, multiplier, *size = map(extent, Filter.shape)
+    kernel = operate("reshape", lambda w: relay.reshape(w, (channels * multiplier, 1, *size)), Filter)
+    layouts = "NCHW", "OIHW"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, kernel, stride, padding, dilation, layouts, channels, out_dtype
+    )
+
+
+def depthwise_conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = (1, 1),
+    kernel_layout: str = "HWOI",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Each channel of NHWC images by kernels of its own: ``Filter`` is (height, width, channels,
+    multiplier)."""
+    height, width, channels, multiplier = map(extent, Filter.shape)
+    kernel = operate("reshape", lambda w: relay.reshape(w, (height, width, 1, channels * multiplier)), Filter)
+    layouts = "NHWC", "HWIO"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, kernel, stride, padding, dilation, layouts, channels, out_dtype
+    )
+
+
+def conv2d_transpose_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    strides: Any,
+    padding: Any,
+    out_dtype: str | None,
+    output_padding: Any,
+) -> Tensor:
+    """A transposed convolution of NCHW images by IOHW kernels."""
+    size = tuple(map(extent, Filter.shape[2:]))
+    around = sides("nn.conv2d_transpose", padding, size, (1, 1), each(strides, 2), Input, "NCHW", "HW")
+    return operate(
+        "nn.conv2d_transpose",
+        lambda x, w: relay.nn.conv2d_transpose(
+            x,
+            w,
+            strides=each(strides, 2),
+            padding=around,
+            channels=extent(Filter.shape[1]),
+            kernel_size=size,
+            output_padding=each(output_padding, 2),
+            out_dtype=out_dtype or "",
+        ),
+        Input,
+        Filter,
+    )
+
+
+def _of_layouts(name: str, make: Any, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    def apply(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Any = 1,
+        padding: Any = "VALID",
+        dilation: Any = 1,
+        groups: int = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        layouts = data_layout, kernel_layout
+        return _convolution(name, make, data, kernel, strides, padding, dilation, layouts, groups, out_dtype)
+
+    apply.__doc__ = f"A convolution of {data_layout} data by {kernel_layout} kernels."
+    return apply
+
+
+conv1d_ncw = _of_layouts("nn.conv1d", relay.nn.conv1d, "NCW", "OIW")
+conv1d_nwc = _of_layouts("nn.conv1d", relay.nn.conv1d, "NWC", "WIO")
+conv3d_ncdhw = _of_layouts("nn.conv3d", relay.nn.conv3d, "NCDHW", "OIDHW")
+conv3d_ndhwc = _of_layouts("nn.conv3d", relay.nn.conv3d, "NDHWC", "DHWIO")

@@ -1,0 +1,197 @@
+"""Products, padding, normalization and other layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import relay, te
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.topi.math import functions
+from tvmlite.tvm.topi.nn.padding import moved
+from tvmlite.tvm.topi.operate import operate
+
+add = functions["add"]
+
+
+def dense(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
+) -> Tensor:
+    """Rows of ``data`` times rows of ``weight``, plus ``bias``."""
+    made = operate("nn.dense", lambda x, w: relay.nn.dense(x, w, out_dtype=out_dtype or ""), data, weight)
+    if bias is None:
+        return made
+    return operate("nn.bias_add", lambda x, b: relay.nn.bias_add(x, b, axis=-1), made, bias)
+
+
+def matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    *_: Any,
+) -> Tensor:
+    """The product of two matrices, plus ``bias``."""
+    options = {"out_dtype": out_dtype or "", "transpose_a": transpose_a, "transpose_b": transpose_b}
+    made = operate("nn.matmul", lambda x, w: relay.nn.matmul(x, w, **options), tensor_a, tensor_b)
+    if bias is None:
+        return made
+    return operate("nn.bias_add", lambda x, b: relay.nn.bias_add(x, b, axis=-1), made, bias)
+
+
+def batch_matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    oshape: Any = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+    *_: Any,
+) -> Tensor:
+    """Products of matrices, one of each pair of the batch; the second is transposed by default."""
+    return operate(
+        "nn.batch_matmul",
+        lambda x, y: relay.nn.batch_matmul(x, y, out_dtype or "", transpose_a, transpose_b),
+        tensor_a,
+        tensor_b,
+    )
+
+
+def pad(
+    data: Tensor,
+    pad_before: Any,
+    pad_after: Any = None,
+    pad_value: Any = 0.0,
+    name: str = "PadInput",
+    attrs: Any = None,
+) -> Tensor:
+    """``data`` with elements ``pad_value`` before and behind each axis."""
+    after = pad_before if pad_after is None else pad_after
+    value = pad_value.value if isinstance(pad_value, e.Const) else pad_value
+    width = tuple(zip(map(_int, pad_before), map(_int, after), strict=True))
+    return operate("nn.pad", lambda x: relay.nn.pad(x, width, value), data)
+
+
+def _int(value: Any) -> int:
+    return int(value.value) if isinstance(value, e.Const) else int(value)
+
+
+def dilate(data: Tensor, strides: Any, dilation_value: Any = 0.0, name: str = "DilatedInput") -> Tensor:
+    """``data`` with ``strides - 1`` elements ``dilation_value`` between those of each axis."""
+    steps = [_int(one) for one in strides]
+    if len(steps) != data.ndim:
+        raise UnsupportedError(f"topi.nn.dilate: {len(steps)} strides of {data.ndim} axes", Span.of_caller())
+    shape = tuple((n - 1) * step + 1 for n, step in zip(data.shape, steps, strict=True))
+
+    def element(*i: Any) -> Any:
+        on = [te.floormod(one, step).equal(0) for one, step in zip(i, steps, strict=True) if step > 1]
+        read = data(*(te.floordiv(one, step) for one, step in zip(i, steps, strict=True)))
+        return te.if_then_else(te.all(*on), read, e.cast(data.dtype, dilation_value)) if on else read
+
+    return te.compute(shape, element, name=name, tag="injective,dilate")
+
+
+def flatten(data: Tensor) -> Tensor:
+    """All axes but the first as one."""
+    return operate("nn.flatten", lambda x: relay.reshape(x, (0, -1)), data)
+
+
+def _scale_shift(x: Tensor, scale: Tensor, shift: Tensor, axis: int) -> Tensor:
+    return te.compute(
+        x.shape,
+        lambda *i: x(*i) * scale(i[axis]) + shift(i[axis]),
+        name="ScaleShift",
+        tag="broadcast",
+    )
+
+
+def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Each channel of NCHW images times its scale plus its shift."""
+    return _scale_shift(Input, Scale, Shift, 1)
+
+
+def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Each channel of NHWC images times its scale plus its shift."""
+    return _scale_shift(Input, Scale, Shift, 3)
+
+
+def lrn(
+    data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
+) -> Tensor:
+    """Local response normalization along ``axis``."""
+    return operate("nn.lrn", lambda x: relay.nn.lrn(x, size, axis, bias, alpha, beta), data)
+
+
+def batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    axis: int = 1,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    training: bool = False,
+    momentum: float = 0.1,
+) -> list[Tensor]:
+    """``data`` normalized by the moving statistics, and those."""
+    if training:
+        raise UnsupportedError("topi.nn.batch_norm: training is not supported", Span.of_caller())
+    made = operate(
+        "nn.batch_norm",
+        lambda *x: relay.nn.batch_norm(*x, axis, epsilon, center, scale)[0],
+        data,
+        gamma,
+        beta,
+        moving_mean,
+        moving_var,
+    )
+    return [made, moving_mean, moving_var]
+
+
+def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
+    """``data`` normalized along ``axis``."""
+    along = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
+    return operate(
+        "nn.layer_norm", lambda x, g, b: relay.nn.layer_norm(x, g, b, along, epsilon), data, gamma, beta
+    )
+
+
+def instance_norm(
+    data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axis: Any, epsilon: float = 1e-5
+) -> Tensor:
+    """Each channel of each image normalized."""
+    return operate(
+        "nn.instance_norm",
+        lambda x, g, b: relay.nn.instance_norm(x, g, b, channel_axis, epsilon),
+        data,
+        gamma,
+        beta,
+    )
+
+
+def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
+    """Blocks of channels as blocks of an image."""
+    made = operate(
+        "nn.depth_to_space",
+        lambda x: relay.nn.depth_to_space(x, block_size, mode=mode),
+        moved(data, layout, "NCHW"),
+    )
+    return moved(made, "NCHW", layout)
+
+
+def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
+    """Blocks of an image as channels."""
+    first = moved(data, layout, "NCHW")
+    made = operate("nn.space_to_depth", lambda x: relay.nn.space_to_depth(x, block_size), first)
+    return moved(made, "NCHW", layout)

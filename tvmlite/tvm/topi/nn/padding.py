@@ -1,0 +1,65 @@
+"""Padding as TOPI takes it: a number, one or two an axis, ``"SAME"`` or ``"VALID"``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite import relay
+from tvmlite.core import arguments
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.topi.operate import operate
+
+
+def moved(data: Tensor, layout: str, wanted: str) -> Tensor:
+    """``data`` of ``layout`` with its axes as in ``wanted``: operators compute with the channels first."""
+    if layout == wanted:
+        return data
+    if sorted(layout) != sorted(wanted):
+        raise arguments.refused("topi: layout", layout, f"the axes of {wanted} in some order")
+    order = [layout.index(axis) for axis in wanted]
+    return operate("transpose", lambda x: relay.transpose(x, order), data)
+
+
+def each(value: Any, count: int) -> tuple[int, ...]:
+    """``value``, a number or one an axis, as a tuple of ``count`` ints."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
+    if len(given) != count:
+        raise arguments.refused("topi: a number for each axis", value, f"{count} ints")
+    return tuple(int(one.value) if isinstance(one, e.Const) else int(one) for one in given)
+
+
+def extent(value: Any) -> Any:
+    """An extent of a kernel as an int, where it is known."""
+    return value if isinstance(value, e.Expr) and not isinstance(value, e.Const) else each(value, 1)[0]
+
+
+def sides(
+    name: str,
+    padding: Any,
+    size: Sequence[Any],
+    dilation: Sequence[int],
+    strides: Sequence[int],
+    data: Tensor,
+    layout: str,
+    axes: str,
+) -> tuple[int, ...]:
+    """The padding before all of ``axes``, then behind them. With ``"SAME"`` windows keep the extents of
+    ``data`` when the stride is 1: what does not halve goes in front, as TOPI has it."""
+    if not isinstance(padding, str):
+        given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * len(axes)
+        if len(given) not in (len(axes), 2 * len(axes)):
+            raise arguments.refused(f"topi.{name}: padding", padding, f"{len(axes)} or {2 * len(axes)} ints")
+        return each(given if len(given) == 2 * len(axes) else given * 2, 2 * len(axes))
+    if padding not in ("SAME", "VALID"):
+        raise TensorExpressionError(
+            f"topi.{name}: padding is {padding!r}, expected ints, 'SAME' or 'VALID'", Span.of_caller()
+        )
+    whole = [0] * len(axes)
+    if padding == "SAME":
+        whole = [(int(n) - 1) * d for n, d in zip(size, dilation, strict=True)]
+    before = [(n + 1) // 2 for n in whole]
+    return (*before, *(n - b for n, b in zip(whole, before, strict=True)))

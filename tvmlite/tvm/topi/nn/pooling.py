@@ -1,0 +1,124 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import relay
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.topi.nn.padding import each, moved
+from tvmlite.tvm.topi.operate import operate
+
+
+def _pool(
+    count: int,
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool,
+    layout: str,
+    count_include_pad: bool,
+) -> Tensor:
+    make = getattr(relay.nn, f"{_kind(pool_type)}_pool{count}d")
+    first = f"NC{'DHW'[3 - count :]}"
+    options: dict[str, Any] = {
+        "pool_size": each(kernel, count),
+        "strides": each(stride, count),
+        "dilation": each(dilation, count),
+        "padding": each(padding, 2 * count),
+        "layout": first,
+        "ceil_mode": ceil_mode,
+    }
+    if pool_type == "avg":
+        options["count_include_pad"] = count_include_pad
+    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), moved(data, layout, first))
+    return moved(made, first, layout)
+
+
+def _kind(pool_type: str) -> str:
+    if pool_type not in ("max", "avg"):
+        raise TensorExpressionError(
+            f"topi: pool_type is {pool_type!r}, expected max or avg", Span.of_caller()
+        )
+    return pool_type
+
+
+def pool1d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maximum or average of windows of sequences."""
+    options = (pool_type, ceil_mode, layout, count_include_pad)
+    return _pool(1, data, kernel, stride, dilation, padding, *options)
+
+
+def pool2d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maximum or average of windows of images."""
+    options = (pool_type, ceil_mode, layout, count_include_pad)
+    return _pool(2, data, kernel, stride, dilation, padding, *options)
+
+
+def pool3d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCDHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maximum or average of windows of volumes."""
+    options = (pool_type, ceil_mode, layout, count_include_pad)
+    return _pool(3, data, kernel, stride, dilation, padding, *options)
+
+
+def pool(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """``pool2d`` of undilated windows, as older programs call it."""
+    return pool2d(data, kernel, stride, 1, padding, pool_type, ceil_mode, layout, count_include_pad)
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The maximum or average of whole images."""
+    make = getattr(relay.nn, f"global_{_kind(pool_type)}_pool2d")
+    return moved(operate("nn.global_pool", make, moved(data, layout, "NCHW")), "NCHW", layout)
+
+
+def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The maximum or average of as many windows as ``output_size`` has elements."""
+    make = getattr(relay.nn, f"adaptive_{_kind(pool_type)}_pool2d")
+    size = each(output_size, 2)
+    made = operate("nn.adaptive_pool", lambda x: make(x, size), moved(data, layout, "NCHW"))
+    return moved(made, "NCHW", layout)

@@ -1,0 +1,35 @@
+"""``topi.generic.schedule_*`` and ``topi.x86.schedule_*``: the default schedule under the current target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from tvmlite import te
+from tvmlite.core import arguments
+from tvmlite.te.templates import templates
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.target import plain
+
+
+def schedule(outs: Tensor | Sequence[Tensor]) -> te.Schedule:
+    """A schedule of ``outs`` and all they need for the target of ``with tvm.target.Target(...)``, else for
+    this machine."""
+    given = [outs] if isinstance(outs, Tensor) else list(outs)
+    arguments.all_instances("topi schedule: outs", given, Tensor, "a tensor")
+    return templates.complete(te.create_schedule([one.op for one in given]), plain(None))
+
+
+class Schedules(ModuleType):
+    """A module whose every ``schedule_...`` is ``schedule``: one schedule fits all operators, by their
+    computes."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("schedule_") or name == "default_schedule":
+            return lambda *outs, **_: schedule(outs[-1])
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+generic = Schedules("tvmlite.tvm.topi.generic", "``tvm.topi.generic``: default schedules.")
+x86 = Schedules("tvmlite.tvm.topi.x86", "``tvm.topi.x86``: default schedules.")

@@ -1,0 +1,153 @@
+"""``tvm.topi.testing``: what operators compute, in plain numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.tvm.topi import nn
+from tvmlite.tvm.topi.schedules import schedule as _schedule
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
+
+
+def _around(padding: Any, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    if padding == "VALID":
+        return 0, 0, 0, 0
+    if padding == "SAME":
+        whole = [n - 1 for n in size]
+        return (whole[0] + 1) // 2, (whole[1] + 1) // 2, whole[0] // 2, whole[1] // 2
+    if isinstance(padding, (tuple, list)) and len(padding) == 4:
+        return tuple(padding)  # type: ignore[return-value]
+    return (*_pair(padding), *_pair(padding))
+
+
+def conv2d_nchw_python(
+    a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
+) -> np.ndarray:
+    """The convolution of NCHW images by OIHW kernels."""
+    step_h, step_w = _pair(stride)
+    images, channels = a_np.shape[:2]
+    outputs, inside, rows, columns = w_np.shape
+    top, left, bottom, right = _around(padding, (rows, columns))
+    data = np.pad(a_np, ((0, 0), (0, 0), (top, bottom), (left, right)))
+    height = (data.shape[2] - rows) // step_h + 1
+    width = (data.shape[3] - columns) // step_w + 1
+    out = np.zeros((images, outputs, height, width), a_np.dtype)
+    for group in range(groups):
+        part = data[:, group * (channels // groups) : (group + 1) * (channels // groups)]
+        kernels = slice(group * (outputs // groups), (group + 1) * (outputs // groups))
+        for y in range(rows):
+            for x in range(columns):
+                window = part[:, :, y : y + height * step_h : step_h, x : x + width * step_w : step_w]
+                out[:, kernels] += np.einsum("nihw,oi->nohw", window, w_np[kernels, :, y, x])
+    assert inside == channels // groups
+    return out
+
+
+def conv2d_nhwc_python(
+    a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
+) -> np.ndarray:
+    """The convolution of NHWC images by HWIO kernels."""
+    made = conv2d_nchw_python(a_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1), stride, padding, groups)
+    return made.transpose(0, 2, 3, 1)
+
+
+def conv2d_hwcn_python(a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any) -> np.ndarray:
+    """The convolution of HWCN images by HWIO kernels."""
+    made = conv2d_nchw_python(a_np.transpose(3, 2, 0, 1), w_np.transpose(3, 2, 0, 1), stride, padding)
+    return made.transpose(2, 3, 1, 0)
+
+
+def depthwise_conv2d_python_nchw(
+    input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
+) -> np.ndarray:
+    """Each channel of NCHW images by its own kernels, (channels, multiplier, height, width)."""
+    channels, multiplier, rows, columns = filter_np.shape
+    kernels = filter_np.reshape(channels * multiplier, 1, rows, columns)
+    return conv2d_nchw_python(input_np, kernels, stride, padding, channels)
+
+
+def depthwise_conv2d_python_nhwc(
+    input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
+) -> np.ndarray:
+    """Each channel of NHWC images by its own kernels, (height, width, channels, multiplier)."""
+    made = depthwise_conv2d_python_nchw(
+        input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1), stride, padding
+    )
+    return made.transpose(0, 2, 3, 1)
+
+
+def dilate_python(
+    input_np: np.ndarray, strides: Any, dilation_value: float = 0.0, out_dtype: Any = None
+) -> np.ndarray:
+    """``input_np`` with ``strides - 1`` elements between those of each axis."""
+    shape = tuple((n - 1) * s + 1 for n, s in zip(input_np.shape, strides, strict=True))
+    out = np.full(shape, dilation_value, out_dtype or input_np.dtype)
+    out[tuple(slice(None, None, s) for s in strides)] = input_np
+    return out
+
+
+def softmax_python(a_np: np.ndarray, axis: int = 1) -> np.ndarray:
+    """``exp(a)`` divided by its sum along ``axis``."""
+    powers = np.exp(a_np - a_np.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def log_softmax_python(a_np: np.ndarray, axis: int = 1) -> np.ndarray:
+    """The logarithm of the softmax."""
+    return np.log(softmax_python(a_np.astype("float64"), axis)).astype(a_np.dtype)
+
+
+def batch_matmul(
+    x: np.ndarray, y: np.ndarray, out_dtype: Any = None, trans_x: bool = False, trans_y: bool = True
+) -> np.ndarray:
+    """Products of matrices, the second transposed by default."""
+    left = x.transpose(0, 2, 1) if trans_x else x
+    right = y.transpose(0, 2, 1) if trans_y else y
+    kind = out_dtype or x.dtype
+    return np.matmul(left.astype(kind), right.astype(kind))
+
+
+def dense(
+    x: np.ndarray,
+    y: np.ndarray,
+    bias: Any,
+    use_bias: bool = False,
+    use_relu: bool = False,
+    out_dtype: Any = None,
+) -> np.ndarray:
+    """Rows of ``x`` times rows of ``y``."""
+    made = x.astype(out_dtype or x.dtype) @ y.astype(out_dtype or y.dtype).T
+    made = made + bias if use_bias else made
+    return np.maximum(made, 0) if use_relu else made
+
+
+def scale_shift_nchw_python(input_np: np.ndarray, scale_np: np.ndarray, shift_np: np.ndarray) -> np.ndarray:
+    """Each channel times its scale plus its shift."""
+    return input_np * scale_np[:, None, None] + shift_np[:, None, None]
+
+
+def get_injective_schedule(target: Any) -> Callable[..., Any]:
+    """The schedule of element-wise operators."""
+    return _schedule
+
+
+get_broadcast_schedule = get_reduce_schedule = get_elemwise_schedule = get_injective_schedule
+
+
+def get_conv2d_nchw_implement(target: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The convolution of NCHW images, and its schedule."""
+    return nn.conv2d_nchw, _schedule
+
+
+def dispatch(target: Any, dispatch_map: Any) -> Any:
+    """Of a dict by kinds of targets, what is for CPUs."""
+    for key in ("cpu", "x86", "llvm", "generic"):
+        if key in dispatch_map:
+            return dispatch_map[key]
+    return next(iter(dispatch_map.values()))

@@ -1,0 +1,209 @@
+"""Functions of ``tvm.topi`` that move elements: reshape, transpose, concatenate, take, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite import relay, te
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.topi.operate import operate
+
+
+def expand_dims(a: t.Tensor, axis: int, num_newaxis: int = 1) -> t.Tensor:
+    """``a`` with further axes of extent 1 at ``axis``."""
+    return operate("expand_dims", lambda x: relay.expand_dims(x, axis, num_newaxis), a)
+
+
+def transpose(a: t.Tensor, axes: Sequence[int] | None = None) -> t.Tensor:
+    """``a`` with its axes in the order ``axes``, by default reversed."""
+    return operate("transpose", lambda x: relay.transpose(x, axes), a)
+
+
+def flip(a: t.Tensor, axis: int = 0) -> t.Tensor:
+    """``a`` with the elements along ``axis`` in reverse order."""
+    return operate("flip", lambda x: relay.reverse(x, axis), a)
+
+
+def reverse_sequence(a: t.Tensor, seq_lengths: t.Tensor, seq_axis: int = 1, batch_axis: int = 0) -> t.Tensor:
+    """``a`` with the first ``seq_lengths`` elements along ``seq_axis`` reversed, for each of the batch."""
+    return operate(
+        "reverse_sequence", lambda x, n: relay.reverse_sequence(x, n, seq_axis, batch_axis), a, seq_lengths
+    )
+
+
+def strided_slice(
+    a: t.Tensor, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
+) -> t.Tensor:
+    """The elements of ``a`` from ``begin`` to ``end`` in steps of ``strides``."""
+    return operate(
+        "strided_slice", lambda x: relay.strided_slice(x, begin, end, strides, axes, slice_mode), a
+    )
+
+
+def reshape(a: t.Tensor, newshape: Any) -> t.Tensor:
+    """The elements of ``a``, in their order, in another shape."""
+    shape = tuple(newshape) if isinstance(newshape, (tuple, list)) else (newshape,)
+    return operate("reshape", lambda x: relay.reshape(x, shape), a)
+
+
+def squeeze(a: t.Tensor, axis: Any = None) -> t.Tensor:
+    """``a`` without axes of extent 1."""
+    return operate("squeeze", lambda x: relay.squeeze(x, axis), a)
+
+
+def concatenate(a_tuple: Sequence[t.Tensor], axis: int = 0) -> t.Tensor:
+    """The tensors one after the other along ``axis``."""
+    return operate("concatenate", lambda *xs: relay.concatenate(relay.Tuple(xs), axis), *a_tuple)
+
+
+def stack(a: Sequence[t.Tensor], axis: int = 0) -> t.Tensor:
+    """The tensors along a new axis."""
+    return operate("stack", lambda *xs: relay.stack(relay.Tuple(xs), axis), *a)
+
+
+def split(ary: t.Tensor, indices_or_sections: Any, axis: int = 0) -> list[t.Tensor]:
+    """``ary`` in parts along ``axis``: so many equal ones, or cut at indices."""
+    made = operate("split", lambda x: relay.split(x, indices_or_sections, axis), ary)
+    return made if isinstance(made, list) else [made]
+
+
+def take(
+    a: t.Tensor, indices: t.Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+) -> t.Tensor:
+    """The elements of ``a`` along ``axis`` that ``indices`` name."""
+    return operate("take", lambda x, i: relay.take(x, i, axis, batch_dims, mode), a, indices)
+
+
+def gather(data: t.Tensor, axis: int, indices: t.Tensor) -> t.Tensor:
+    """Of ``data``, for each index along ``axis``, the element there."""
+    return operate("gather", lambda x, i: relay.gather(x, axis, i), data, indices)
+
+
+def gather_nd(a: t.Tensor, indices: t.Tensor, batch_dims: int = 0) -> t.Tensor:
+    """The elements of ``a`` whose places the first axis of ``indices`` names."""
+    return operate("gather_nd", lambda x, i: relay.gather_nd(x, i, batch_dims), a, indices)
+
+
+def where(condition: t.Tensor, x: t.Tensor, y: t.Tensor) -> t.Tensor:
+    """``x`` where ``condition`` holds, else ``y``."""
+    return operate("where", relay.where, condition, x, y)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> t.Tensor:
+    """``start``, ``start + step``, ... below ``stop``; with one argument from 0 below it."""
+    if stop is None:
+        start, stop = 0, start
+    count = -(-(stop - start) // step)
+    return te.compute(
+        (int(count),),
+        lambda i: e.cast(dtype, e.cast(dtype, i) * e.const(step, dtype) + e.const(start, dtype)),
+        name="T_arange",
+        tag="injective",
+    )
+
+
+def repeat(a: t.Tensor, repeats: int, axis: int) -> t.Tensor:
+    """Each element of ``a`` ``repeats`` times along ``axis``."""
+    return operate("repeat", lambda x: relay.repeat(x, repeats, axis), a)
+
+
+def tile(a: t.Tensor, reps: Any) -> t.Tensor:
+    """``a`` repeated as a whole."""
+    return operate("tile", lambda x: relay.tile(x, reps), a)
+
+
+def layout_transform(
+    array: t.Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None"
+) -> t.Tensor:
+    """``array`` of ``src_layout`` in ``dst_layout``."""
+    return operate("layout_transform", lambda x: relay.layout_transform(x, src_layout, dst_layout), array)
+
+
+def sequence_mask(data: t.Tensor, valid_length: t.Tensor, mask_value: float = 0, axis: int = 0) -> t.Tensor:
+    """``data`` with ``mask_value`` behind the valid length of each sequence."""
+    return operate(
+        "sequence_mask", lambda x, n: relay.sequence_mask(x, n, mask_value, axis), data, valid_length
+    )
+
+
+def one_hot(indices: t.Tensor, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> t.Tensor:
+    """``on_value`` along a new axis where the index is, elsewhere ``off_value``."""
+
+    def make(x: Any) -> Any:
+        on, off = (
+            relay.const(one.value if isinstance(one, e.Const) else one, dtype)
+            for one in (on_value, off_value)
+        )
+        return relay.one_hot(x, on, off, depth, axis, dtype)
+
+    return operate("one_hot", make, indices)
+
+
+def unravel_index(indices: t.Tensor, shape: t.Tensor) -> t.Tensor:
+    """The places in an array of ``shape`` of flat ``indices``."""
+    return operate("unravel_index", relay.unravel_index, indices, shape)
+
+
+def trilu(data: t.Tensor, k: int, upper: bool) -> t.Tensor:
+    """The upper or lower triangle of matrices, elsewhere 0."""
+    return operate("trilu", lambda x: relay.trilu(x, k, upper), data)
+
+
+def cumsum(
+    data: t.Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
+) -> t.Tensor:
+    """Sums of the elements so far."""
+    return operate("cumsum", lambda x: relay.cumsum(x, axis, dtype, bool(exclusive)), data)
+
+
+def cumprod(
+    data: t.Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
+) -> t.Tensor:
+    """Products of the elements so far."""
+    return operate("cumprod", lambda x: relay.cumprod(x, axis, dtype, bool(exclusive)), data)
+
+
+def matmul(a: t.Tensor, b: t.Tensor, transp_a: bool = False, transp_b: bool = False) -> t.Tensor:
+    """The product of two matrices."""
+    return operate(
+        "matmul", lambda x, y: relay.nn.matmul(x, y, transpose_a=transp_a, transpose_b=transp_b), a, b
+    )
+
+
+def shape(array: t.Tensor, dtype: str = "int32") -> t.Tensor:
+    """The extents of ``array`` as a vector."""
+    extents = [e.cast(dtype, e.convert(n)) for n in array.shape]
+
+    def element(i: Any) -> Any:
+        made = extents[-1]
+        for position in range(len(extents) - 2, -1, -1):
+            made = te.select(e.convert(i).equal(position), extents[position], made)
+        return made
+
+    return te.compute((len(extents),), element, name="T_shape", tag="injective")
+
+
+def argsort(
+    data: t.Tensor, valid_count: Any = None, axis: int = -1, is_ascend: int = 1, dtype: str = "float32"
+) -> t.Tensor:
+    """The indices that sort ``data`` along ``axis``."""
+    return operate("argsort", lambda x: relay.argsort(x, axis, bool(is_ascend), dtype), data)
+
+
+def sort(data: t.Tensor, axis: int = -1, is_ascend: int = 1) -> t.Tensor:
+    """``data`` sorted along ``axis``."""
+    return operate("sort", lambda x: relay.sort(x, axis, bool(is_ascend)), data)
+
+
+def topk(
+    data: t.Tensor,
+    k: int = 1,
+    axis: int = -1,
+    ret_type: str = "both",
+    is_ascend: bool = False,
+    dtype: str = "int64",
+) -> Any:
+    """The ``k`` largest elements along ``axis``, their indices, or both."""
+    return operate("topk", lambda x: relay.topk(x, k, axis, ret_type, is_ascend, dtype), data)

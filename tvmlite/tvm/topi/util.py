@@ -1,0 +1,3 @@
+"""``tvm.topi.util``, the older name of ``tvm.topi.utils``."""
+
+from tvmlite.tvm.topi.utils import *  # noqa: F403

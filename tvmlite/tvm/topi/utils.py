@@ -1,0 +1,93 @@
+"""``tvm.topi.utils``: shapes as Python numbers, and small helpers of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.arith import simplify as simplified
+from tvmlite.te.tensor import tensor as t
+
+
+def get_const_int(expr: Any) -> int:
+    """``expr`` as an int; an error if it is not known."""
+    value = simplified(expr) if isinstance(expr, e.Expr) else expr
+    value = value.value if isinstance(value, e.Const) else value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TensorExpressionError(f"get_const_int: {expr} is no known int", Span.of_caller())
+    return value
+
+
+def get_const_float(expr: Any) -> float:
+    """``expr`` as a float; an error if it is not known."""
+    value = expr.value if isinstance(expr, e.Const) else expr
+    if not isinstance(value, (int, float)):
+        raise TensorExpressionError(f"get_const_float: {expr} is no known number", Span.of_caller())
+    return float(value)
+
+
+def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
+    """The extents as ints where they are known; others as they are."""
+    return tuple(_plain(one) for one in in_tuple)
+
+
+def _plain(value: Any) -> Any:
+    made = simplified(value) if isinstance(value, e.Expr) else value
+    return int(made.value) if isinstance(made, e.Const) else made
+
+
+def equal_const_int(expr: Any, value: int) -> bool:
+    """Whether ``expr`` is known to be ``value``."""
+    return _plain(expr) == value if isinstance(_plain(expr), int) else False
+
+
+def prod(x: Sequence[Any]) -> Any:
+    """The product of all; of none 1."""
+    made: Any = 1
+    for one in x:
+        made = made * one
+    return made
+
+
+def simplify(expr: Any) -> Any:
+    """``expr`` simplified; a Python number as it is."""
+    return simplified(expr) if isinstance(expr, e.Expr) else expr
+
+
+def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+    """The flat index of ``indices`` in an array of ``shape``."""
+    made: Any = 0
+    for index, extent in zip(indices, shape, strict=True):
+        made = made * extent + index
+    return made
+
+
+def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
+    """The indices of the flat ``idx`` in an array of ``shape``."""
+    made = []
+    for extent in reversed(shape):
+        made.append(idx % extent)
+        idx = idx // extent
+    return made[::-1]
+
+
+def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
+    """Inline the element-wise stages that ``final_op`` needs, and call ``callback`` with each operation."""
+    seen: set[Any] = set()
+
+    def visit(op: Any) -> None:
+        if op in seen:
+            return
+        seen.add(op)
+        if getattr(op, "tag", "").startswith(("elemwise", "broadcast", "injective")):
+            if not any(op is one for one in s.outputs):
+                s[op].compute_inline()
+            for tensor in op.input_tensors:
+                if not isinstance(tensor.op, t.PlaceholderOp):
+                    visit(tensor.op)
+        callback(op)
+
+    visit(final_op)
