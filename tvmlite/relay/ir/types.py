@@ -125,9 +125,8 @@ def _extents(shape: Any) -> Shape:
         raise _no_type("TensorType: shape", shape, "a tuple of integers and dimensions")
     extents: list[Dim] = []
     for position, given in enumerate(shape):
-        extent = (
-            dim(given) if isinstance(given, str) else int(given) if isinstance(given, np.integer) else given
-        )
+        whole = isinstance(given, (np.integer, int)) and not isinstance(given, bool)
+        extent = dim(given) if isinstance(given, str) else int(given) if whole else given
         if type(extent) is not int and not (isinstance(extent, te.Expr) and extent.dtype == "int64"):
             raise _no_type(f"TensorType: shape[{position}]", extent, "an integer or a dimension")
         extents.append(extent)
