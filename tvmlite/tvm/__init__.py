@@ -21,10 +21,26 @@ from tvmlite.tvm.alias import install
 
 install()
 
-_MODULES = ("contrib", "ir", "nd", "target", "testing", "tir")
+_MODULES = (
+    "_ffi",
+    "contrib",
+    "ir",
+    "nd",
+    "parser",
+    "relay",
+    "target",
+    "testing",
+    "tir",
+    "transform",
+)
 """The modules that are names here."""
 
-_PLACES: dict[str, str] = {}
+_PLACES: dict[str, str] = {
+    "GlobalVar": "tvmlite.tvm.relay.expr",
+    "IRModule": "tvmlite.tvm.ir.module",
+    "load_json": "tvmlite.tvm.ir.json",
+    "save_json": "tvmlite.tvm.ir.json",
+}
 """Names of functions and classes, with the module that has each."""
 
 __all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
