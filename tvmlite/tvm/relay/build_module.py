@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.core.node import postorder, substitute
+from tvmlite.core.node import substitute
 from tvmlite.core.span import Span, warn
 from tvmlite.driver import compile as compile_model
 from tvmlite.machine.target import Target
@@ -325,9 +325,3 @@ def build_config(
 ) -> Any:
     """TVM's old name of ``tvm.transform.PassContext``."""
     return transform.PassContext(opt_level, required_pass, disabled_pass)
-
-
-def free_parameters(function: Any) -> list[str]:
-    """The names of the parameters that the body of ``function`` reads."""
-    read = {node for node in postorder(function.body) if isinstance(node, nodes.Var)}
-    return [param.name for param in function.params if param in read]

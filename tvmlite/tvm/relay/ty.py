@@ -15,9 +15,13 @@ from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim, normal_dim
 from tvmlite.te import expr as te
+from tvmlite.tvm.later import later
 from tvmlite.tvm.missing import missing
 
 _numbers = itertools.count(1)
+
+
+_show = later("relay.text.printer", "show_type")
 
 
 class Type(Node):
@@ -25,6 +29,12 @@ class Type(Node):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and same_type(self, other)
+
+    def __str__(self) -> str:
+        return _show(self)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __hash__(self) -> int:
         return hash((isinstance(self, types.TensorType), getattr(self, "dtype", None)))
@@ -93,8 +103,6 @@ class IncompleteType(Type):
 
     def __str__(self) -> str:
         return "_"
-
-    __repr__ = __str__
 
 
 INCOMPLETE = IncompleteType()
