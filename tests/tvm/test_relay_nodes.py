@@ -73,6 +73,14 @@ def test_types_compare_by_their_parts_and_dimensions_by_name() -> None:
     )
 
 
+def test_types_are_shown_as_tvm_shows_them() -> None:
+    made = relay.FuncType([relay.TensorType((2,))], relay.TensorType((relay.Any(), 3), "int8"))
+
+    assert str(made) == "fn (Tensor[(2), float32]) -> Tensor[(?, 3), int8]"
+    assert str(relay.TupleType([relay.scalar_type("bool")])) == "(bool,)"
+    assert str(relay.IncompleteType()) == "_"
+
+
 def test_a_variable_without_a_type_gets_one_from_what_reads_it() -> None:
     function = small()
 
