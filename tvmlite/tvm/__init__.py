@@ -65,6 +65,25 @@ _PLACES: dict[str, str] = {
     "vpi": "tvmlite.tvm.runtime.devices",
     "vulkan": "tvmlite.tvm.runtime.devices",
     "webgpu": "tvmlite.tvm.runtime.devices",
+_MODULES = (
+    "_ffi",
+    "contrib",
+    "ir",
+    "nd",
+    "parser",
+    "relay",
+    "target",
+    "testing",
+    "tir",
+    "transform",
+)
+"""The modules that are names here."""
+
+_PLACES: dict[str, str] = {
+    "GlobalVar": "tvmlite.tvm.relay.expr",
+    "IRModule": "tvmlite.tvm.ir.module",
+    "load_json": "tvmlite.tvm.ir.json",
+    "save_json": "tvmlite.tvm.ir.json",
 }
 """Names of functions and classes, with the module that has each."""
 

@@ -111,7 +111,7 @@ def infer(module: Module) -> Module:
 def dependencies(node: Expr) -> Iterator[Expr]:
     """The children of ``node``, and the function it calls if that is not an operator."""
     yield from node.children()  # type: ignore[misc]
-    if isinstance(node, Call) and isinstance(node.op, Function):
+    if isinstance(node, Call) and isinstance(node.op, Expr):
         yield node.op
 
 
@@ -147,7 +147,12 @@ def _type_of(node: Expr) -> Type:
         case Loop():
             return _loop(node)
         case Call(op=Function() as function):
-            return _function_call(node, function)
+            return _function_call(node, [f"parameter %{param.name}" for param in function.params])
+        case Call(op=Expr() as value):
+            signature = _types[value]
+            if not isinstance(signature, FuncType):
+                raise TypeInferError(f"{show_type(signature)} is called, which is no function", _span(node))
+            return _function_call(node, [f"parameter {at}" for at in range(len(signature.params))])
         case Call():
             return _operator_call(node)
     raise AssertionError(f"no type rule for {type(node).__name__}")
@@ -270,8 +275,10 @@ def _show_attribute(value: object) -> str:
     return show_dim(value) if isinstance(value, te.Expr) else str(value)
 
 
-def _function_call(node: Call, function: Function) -> Type:
-    signature = _types[function]
+def _function_call(node: Call, names: Sequence[str]) -> Type:
+    """The result of a call of what has a function type; ``names`` say to users which parameter it is."""
+    assert isinstance(node.op, Expr)
+    signature = _types[node.op]
     assert isinstance(signature, FuncType)
     given = [_types[arg] for arg in node.args]
     if len(given) != len(signature.params):
@@ -281,11 +288,9 @@ def _function_call(node: Call, function: Function) -> Type:
     bound: dict[te.Expr, te.Expr] = {}
     for param, type_ in zip(signature.params, given, strict=True):
         _bind(param, type_, bound)
-    for param, wanted, type_ in zip(function.params, signature.params, given, strict=True):
+    for name, wanted, type_ in zip(names, signature.params, given, strict=True):
         if not same_type(_substituted(wanted, bound), type_):
-            raise TypeInferError(
-                f"parameter %{param.name} is {show_type(wanted)}, given {show_type(type_)}", _span(node)
-            )
+            raise TypeInferError(f"{name} is {show_type(wanted)}, given {show_type(type_)}", _span(node))
     return _substituted(signature.result, bound)
 
 

@@ -398,7 +398,7 @@ def _check_attrs(node: Any) -> None:
     if isinstance(given, Mapping):
         given = canonical({str(name): value for name, value in given.items()})
         object.__setattr__(node, "attrs", given)
-    for pair in given if type(given) is tuple else (None,):
+    for pair in given if isinstance(given, tuple) else (None,):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str:
             raise _shape_mismatch(node, "attrs", given, (dict,))
 

@@ -12,6 +12,7 @@ from tvmlite.relay.ir import op
 from tvmlite.relay.ir.attributes import describe
 from tvmlite.relay.ir.infer import same_type, show_type, type_of
 from tvmlite.relay.ir.nodes import (
+    Attrs,
     Call,
     Expr,
     Function,
@@ -41,12 +42,12 @@ def parse(text: str, source: str = "<relay text>") -> Module:
     A text that is not Relay text is a ParseError with line and column, in ``source``. Attributes that
     are left out take their defaults; a written result type is checked.
     """
-    return _Parser(*_split(text, source), source).module()
+    return Parser(*_split(text, source), source).module()
 
 
 def parse_expr(text: str, source: str = "<relay text>") -> Expr:
     """The expression that ``text`` writes; its ``free_var`` lines make new variables."""
-    return _Parser(*_split(text, source), source).whole_expression()
+    return Parser(*_split(text, source), source).whole_expression()
 
 
 def _split(text: str, source: str) -> tuple[str, dict[str, Any]]:
@@ -67,7 +68,7 @@ class _Block:
     hidden: list[tuple[str, Expr | None]] = field(default_factory=list)
 
 
-class _Parser(ValueReader):
+class Parser(ValueReader):
     """Reads line after line; the blocks that are open, and what to do when each closes, are on a stack."""
 
     def __init__(self, text: str, metadata: dict[str, Any], source: str) -> None:
@@ -118,7 +119,26 @@ class _Parser(ValueReader):
         """``%x: type``; its name as it is written, and the variable."""
         token = self.lexer.expect_kind("local", what)
         self.lexer.expect(":")
-        return token.text, Var(self.lexer.unquote(token), self.type(), self.lexer.span(token))
+        return token.text, self._var(token, self.type())
+
+    # --- what dialects of the text make in their own way ---
+
+    def _var(self, token: Token, type_: Type) -> Var:
+        """The variable that is declared at ``token``."""
+        return Var(self.lexer.unquote(token), type_, self.lexer.span(token))
+
+    def _let_var(self, token: Token, declared: Type | None, value: Expr) -> Var:
+        """The variable of a let, with the type that is written, or that of its value."""
+        return self._var(token, declared if declared is not None else type_of(value))
+
+    def _made_function(
+        self, params: tuple[Var, ...], body: Expr, attrs: Attrs, result: Type | None, token: Token
+    ) -> Function:
+        """A function, whose result's type, where it is written, is checked."""
+        span = self.lexer.span(token)
+        if result is not None:
+            _check_result(body, result, span)
+        return Function(params, body, attrs, span)
 
     # --- blocks ---
 
@@ -159,8 +179,7 @@ class _Parser(ValueReader):
 
         def finish(value: Expr) -> None:
             self.lexer.expect(";")
-            type_ = declared if declared is not None else type_of(value)
-            var = Var(self.lexer.unquote(token), type_, self.lexer.span(token))
+            var = self._let_var(token, declared, value)
             self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(start)))
             self._define(token.text, var)
 
@@ -224,10 +243,7 @@ class _Parser(ValueReader):
         lexer.expect("{")
 
         def done(body: Expr) -> None:
-            span = lexer.span(token)
-            if result is not None:
-                _check_result(body, result, span)
-            finish(Function(tuple(p for _, p in params), body, attrs, span))
+            finish(self._made_function(tuple(p for _, p in params), body, attrs, result, token))
 
         self._open(done)
         for name, param in params:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.node import Node
@@ -54,12 +54,12 @@ def astext(node: Node, show_meta_data: bool = False) -> str:
     if isinstance(node, Module):
         parts = [_header(node)] if node.output_names or node.attrs else []
         for name, function in node.functions.items():
-            parts.append(_Printer(function.body, constants).definition(name, function))
+            parts.append(Printer(function.body, constants).definition(name, function))
         text = "\n".join(parts)
     else:
         if not isinstance(node, Expr):
             raise InputError(f"astext: node is {describe(node)}, expected a relay module or expression")
-        text = _Printer(node, constants).expression(node)
+        text = Printer(node, constants).expression(node)
     if show_meta_data and constants:
         text += "\n" + literals.metadata_section(constants)
     return text
@@ -75,44 +75,47 @@ def _attributes(attrs: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 @dataclass(eq=False)
-class _Scope:
+class Scope:
     """A block of text: the lines that stand in it, and the block around it."""
 
-    parent: _Scope | None
+    parent: Scope | None
     depth: int = 0
     statements: list[Expr] = field(default_factory=list)
 
-    def child(self) -> _Scope:
-        return _Scope(self, self.depth + 1)
+    def child(self) -> Scope:
+        """A block inside of this one."""
+        return Scope(self, self.depth + 1)
 
 
-class _Layout:
+class Layout:
     """Which block each line of a graph stands in, and which expressions need no line."""
 
     def __init__(self, root: Expr) -> None:
-        self.root_scope = _Scope(None)
+        self.root_scope = Scope(None)
         self.order = list(walk(root))
         self.uses: dict[Expr, int] = {root: 1}
-        self.blocks: dict[tuple[Expr, int], _Scope] = {}
+        self.blocks: dict[tuple[Expr, int], Scope] = {}
         self._users: dict[Expr, Expr] = {}
         for node in self.order:
             for child in dependencies(node):
                 self.uses[child] = self.uses.get(child, 0) + 1
                 self._users[child] = node
-        self._scopes: dict[Expr, _Scope] = {root: self.root_scope}
+        self._scopes: dict[Expr, Scope] = {root: self.root_scope}
+        self.used_in: dict[Expr, list[Scope]] = {}
         tails = {root}
         for node in reversed(self.order):
             for index, child in enumerate(dependencies(node)):
                 scope = self._scope_of_use(node, index)
-                if scope is not self._scopes[node]:
+                if scope is not self._scopes[node] or self.is_written_in(node, index):
                     tails.add(child)
+                self.used_in.setdefault(child, []).append(scope)
                 known = self._scopes.get(child)
                 self._scopes[child] = scope if known is None else innermost(known, scope)
         for node in self.order:
             if not self.is_inline(node) and not (node in tails and self.uses[node] == 1):
                 self._scopes[node].statements.append(node)
 
-    def _scope_of_use(self, node: Expr, index: int) -> _Scope:
+    def _scope_of_use(self, node: Expr, index: int) -> Scope:
         """The scope in which ``node`` uses its ``index``-th dependency."""
         scope = self._scopes[node]
         match node:
@@ -126,6 +129,15 @@ class _Layout:
                 scope = self.blocks[node, index] = scope.child()
         return scope
 
+    def scope_of(self, node: Expr) -> Scope:
+        """The innermost block around the uses of ``node``."""
+        return self._scopes[node]
+
+    def is_written_in(self, node: Expr, index: int) -> bool:
+        """Whether the ``index``-th dependency of ``node``, if nothing else reads it, has no line but that of
+        ``node``."""
+        return False
+
     def is_inline(self, node: Expr) -> bool:
         """Whether ``node`` is written where it is used."""
         match node:
@@ -138,12 +150,14 @@ class _Layout:
         return False
 
 
-class _Printer:
+class Printer:
     """Writes one function or expression; ``constants`` collects the large ones by hash."""
+
+    layout: ClassVar[type[Layout]] = Layout
 
     def __init__(self, root: Expr, constants: dict[str, Constant]) -> None:
         self._constants = constants
-        self._layout = _Layout(root)
+        self._layout = self.layout(root)
         self._texts: dict[Expr, str] = {}
         self._taken: set[str] = set()
         self._counter = 0
@@ -176,7 +190,7 @@ class _Printer:
     def _line(self, depth: int, text: str) -> None:
         self._lines.append(INDENT * depth + text)
 
-    def _block(self, scope: _Scope, result: Expr, depth: int, end: str) -> Iterator[Any]:
+    def _block(self, scope: Scope, result: Expr, depth: int, end: str) -> Iterator[Any]:
         """The lines of ``scope``; the last is ``result``."""
         declared: list[str] = []
         while True:
@@ -238,7 +252,7 @@ class _Printer:
         self._line(depth, f"}}{end}")
         self._taken.difference_update(self._texts[var] for var in (node.index, *node.states))
 
-    def _function(self, start: str, function: Function, scope: _Scope, depth: int, end: str) -> Iterator[Any]:
+    def _function(self, start: str, function: Function, scope: Scope, depth: int, end: str) -> Iterator[Any]:
         params = map(self._typed, function.params)
         attrs = _attributes(function.attrs)
         type_ = known_type(function.body)
@@ -255,7 +269,7 @@ class _Printer:
         assert isinstance(node, Call)
         name = self._text(node.op) if isinstance(node.op, Function) else node.op
         items = [self._text(arg) for arg in node.args]
-        items += _attributes(_not_default(node))
+        items += _attributes(not_default(node))
         type_ = known_type(node)
         comment = f" /* ty={show_type(type_)} */" if type_ is not None else ""
         return f"{name}({', '.join(items)}){comment}"
@@ -297,7 +311,7 @@ class _Printer:
         return text
 
 
-def _not_default(call: Call) -> Attrs:
+def not_default(call: Call) -> Attrs:
     """The attributes that differ from the operator's defaults: reading the text fills in the others."""
     row = op.get(call.op) if isinstance(call.op, str) and op.is_known(call.op) else None
     if row is None:

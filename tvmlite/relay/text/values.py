@@ -26,7 +26,11 @@ _BINARY: dict[str, type[te.Binary]] = {
     "+": te.Add, "-": te.Sub, "*": te.Mul, "//": te.FloorDiv, "%": te.FloorMod,
 }  # fmt: skip
 
-_DTYPES = {suffix: dtype for dtype, suffix in literals.SUFFIXES.items()} | {"f32": "float32"}
+_DTYPES = {suffix: dtype for dtype, suffix in literals.SUFFIXES.items()} | {
+    "f32": "float32",
+    "i": "int32",
+    "u": "uint32",
+}
 
 
 Read = TypeVar("Read", bound=Callable[..., Any])
@@ -192,15 +196,13 @@ class ValueReader:
         lexer = self.lexer
         negative = lexer.at("-")
         token = lexer.peek() if negative else lexer.token
-        if (
-            token.kind != "number"
-            or token.text.isdigit()
-            or not re.fullmatch(r"[\d.]+(e[+-]?\d+)?|inf|nan", token.text.lower())
-        ):
+        match = re.fullmatch(r"([\d.]+(?:e[+-]?\d+)?|inf|nan)f?", token.text.lower())
+        if token.kind != "number" or token.text.isdigit() or match is None:
             return None
         if negative:
             lexer.take()
-        value = float(lexer.take().text)
+        lexer.take()
+        value = float(match[1])
         return -value if negative else value
 
     # --- constants ---

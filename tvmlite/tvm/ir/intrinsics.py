@@ -1,4 +1,4 @@
-"""TVM's ``tvm.ir``, as far as intrinsics of one's own are declared with it."""
+"""Intrinsics of one's own, as ``tvm.ir`` declares them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,181 @@
+"""``relay.build``, ``create_executor``, ``relay.vm`` and what they return."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tvmlite
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.tvm import relay
+
+
+def perceptron() -> tuple[tvm.IRModule, dict[str, np.ndarray]]:
+    """A dense layer and its weights, by name."""
+    x, w, b = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4)), relay.var("b", shape=(3,))
+    body = relay.nn.relu(relay.nn.bias_add(relay.nn.dense(x, w), b))
+    rng = np.random.default_rng(0)
+    params = {"w": rng.normal(size=(3, 4)), "b": rng.normal(size=3)}
+    return tvm.IRModule.from_expr(relay.Function([x, w, b], body)), {
+        k: v.astype("float32") for k, v in params.items()
+    }
+
+
+def expected(x: np.ndarray, params: dict[str, np.ndarray]) -> np.ndarray:
+    return np.maximum(x @ params["w"].T + params["b"], 0)
+
+
+X = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+
+
+def test_a_model_is_built_set_run_and_read() -> None:
+    mod, params = perceptron()
+    lib = relay.build(mod, target="llvm", params=params)
+    module = lib["default"](tvmlite.cpu(0))
+
+    module["set_input"]("x", X)
+    module["run"]()
+
+    np.testing.assert_allclose(module["get_output"](0).numpy(), expected(X, params), rtol=1e-5)
+    assert module["get_num_outputs"]() == module["get_num_inputs"]() == 1
+    assert module["get_input_index"]("x") == 0
+    assert module["get_input_index"]("w") == -1
+    np.testing.assert_array_equal(module.get_input(0).numpy(), X)
+    assert sorted(lib.get_params()) == ["b", "w"]
+    module.set_input(**lib.get_params())
+    with pytest.raises(InputError, match="'w' is a constant of the model"):
+        module.set_input("w", params["w"] + 1)
+    assert module.get_input_info() == ({"x": (2, 4)}, {"x": "float32"})
+
+
+def test_parameters_that_are_not_given_are_inputs() -> None:
+    mod, params = perceptron()
+    module = relay.build(mod, "llvm")["default"](tvmlite.cpu(0))
+
+    with pytest.raises(InputError, match="run: inputs w, b have not been set"):
+        module.run(x=X)
+    module.set_input(**params)
+    module.run()
+
+    np.testing.assert_allclose(module.get_output(0).numpy(), expected(X, params), rtol=1e-5)
+    with pytest.raises(InputError, match="there is no input 'bias'; there are x, w, b"):
+        module.set_input("bias", X)
+    with pytest.raises(InputError, match="output 1 of 1"):
+        module.get_output(1)
+
+
+def test_the_graph_is_json_that_lists_calls_in_order() -> None:
+    mod, params = perceptron()
+    graph, lib, others = relay.build(mod, "llvm", params=params)
+    table = json.loads(graph)
+
+    operators = [row["name"] for row in table["nodes"] if row["op"] == "tvm_op"]
+    assert len(operators) == 1
+    assert "dense" in operators[0]
+    assert next(table["nodes"][place]["name"] for place in table["arg_nodes"]) == "x"
+    assert table["node_row_ptr"][-1] == len(table["attrs"]["dltype"][1])
+    assert sorted(others) == ["b", "w"]
+    assert lib.lib(X).shape == (2, 3)
+
+
+def test_a_built_model_is_exported(tmp_path: Path) -> None:
+    mod, params = perceptron()
+    relay.build(mod, "llvm", params=params).export_library(str(tmp_path / "net.so"))
+
+    found = tvmlite.runtime.load(tmp_path / "net.so")(X)
+
+    np.testing.assert_allclose(found, expected(X, params), rtol=1e-5)
+
+
+def test_results_that_are_nested_keep_their_form() -> None:
+    x = relay.var("x", shape=(2,))
+    body = relay.Tuple([x + x, relay.Tuple([x, relay.Tuple([x - x])])])
+    mod = tvm.IRModule.from_expr(relay.Function([x], body))
+    given = np.array([1, 2], np.float32)
+
+    for kind in ("debug", "graph", "vm"):
+        first, (second, (third,)) = relay.create_executor(kind, mod=mod).evaluate()(given)
+        assert (first.numpy() + second.numpy() + third.numpy()).tolist() == [3, 6]
+    module = relay.build(mod, "llvm")["default"](tvmlite.cpu(0))
+    module.run(x=given)
+    assert module.get_num_outputs() == 3
+    assert module.get_output(2).numpy().tolist() == [0, 0]
+
+
+def test_extents_may_be_known_when_the_program_runs_only() -> None:
+    x = relay.var("x", shape=(relay.Any(), 3))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.sum(relay.nn.relu(x), axis=1)))
+    machine = relay.vm.VirtualMachine(relay.vm.compile(mod, "llvm"), tvmlite.cpu(0))
+
+    for rows in (1, 5):
+        assert machine.run(np.ones((rows, 3), np.float32)).numpy().tolist() == [3] * rows
+    y = relay.var("y", shape=(4,))
+    found = relay.create_executor("vm").evaluate(relay.Function([y], relay.argwhere(y)))
+    assert found(np.array([0, 1, 0, 2], np.float32)).numpy().tolist() == [[1], [3]]
+
+
+def test_an_executor_evaluates_expressions_and_names_arguments() -> None:
+    x = relay.var("x", shape=())
+    executor = relay.create_executor("graph")
+
+    assert executor.evaluate(relay.const(2.0) * relay.const(3.0)).numpy() == 6
+    assert executor.evaluate(relay.Function([x], x * x))(x=3.0).numpy() == 9
+    assert executor.evaluate(x + x, binds={x: 4.0}).numpy() == 8
+    with pytest.raises(InputError, match="evaluate: arguments 0, 1 given, expected x"):
+        executor.evaluate(relay.Function([x], x))(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="kind is 'cuda', expected 'debug'"):
+        relay.create_executor("cuda")
+
+
+def test_the_graph_executor_copies_into_the_dtype_of_the_parameter() -> None:
+    x = relay.var("x", shape=(3,), dtype="uint8")
+    function = relay.Function([x], relay.bitwise_not(x))
+    given = np.array([1, 2, 255])
+
+    assert relay.create_executor("graph").evaluate(function)(given).numpy().tolist() == [254, 253, 0]
+    module = relay.build(tvm.IRModule.from_expr(function), "llvm")["default"](None)
+    module.run(x=given)
+    assert module.get_output(0).numpy().tolist() == [254, 253, 0]
+    with pytest.raises(InputError, match="dtype is int64, expected uint8"):
+        relay.create_executor("debug").evaluate(function)(given)
+
+
+def test_parameters_of_one_name_are_told_apart() -> None:
+    x, y = relay.var("x", shape=()), relay.var("x", shape=())
+    module = relay.build(tvm.IRModule.from_expr(relay.Function([x, y], x - y)), "llvm")["default"](None)
+
+    module.run(x=5.0, x1=2.0)
+
+    assert module.get_output(0).numpy() == 3
+
+
+def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
+    mod, params = perceptron()
+
+    with tvm.transform.PassContext(opt_level=3, disabled_pass=["AlterOpLayout"]):
+        lib = relay.build(mod, "llvm", params=params)
+    with (
+        tvm.transform.PassContext(opt_level=1, disabled_pass=["FuseOps"]),
+        pytest.warns(UserWarning, match="FuseOps not regarded"),
+    ):
+        relay.build(mod, "llvm", params=params)
+
+    np.testing.assert_allclose(lib.lib(X), expected(X, params), rtol=1e-5)
+    with pytest.raises(UnsupportedError, match="Runtime: 'crt' is not supported"):
+        relay.backend.Runtime("crt")
+    with pytest.raises(InputError, match="the module has no function @main"):
+        relay.build(tvm.IRModule(), "llvm")
+
+
+def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
+    x, y, f = relay.var("x", shape=(2,)), relay.var("y", shape=(2,)), relay.var("f")
+    inner = relay.Function([y], relay.Let(relay.var("t"), relay.exp(y), y + y))
+    body = relay.Let(f, inner, f(f(x)))
+
+    found = relay.create_executor("graph").evaluate(relay.Function([x], body))(np.ones(2, np.float32))
+
+    assert found.numpy().tolist() == [4, 4]

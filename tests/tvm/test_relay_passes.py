@@ -1,0 +1,357 @@
+"""``tvm.transform`` and ``relay.transform``: contexts, sequences, instruments and the passes themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ConfigError, TvmliteError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.ir.instrument import PassTimingInstrument, pass_instrument
+from tvmlite.tvm.relay import transform
+from tvmlite.tvm.relay.testing import run_infer_type, run_opt_pass
+
+
+def same(found: object, expected: object) -> None:
+    tvm.ir.assert_structural_equal(found, run_infer_type(expected), map_free_vars=True)
+
+
+def test_constants_are_folded_and_shapes_are_constants() -> None:
+    x = relay.var("x", shape=(2, 3))
+    two = relay.const(np.full(3, 2, np.float32))
+    y = relay.var("y")
+    before = relay.Let(y, two + two, relay.Tuple([x * (two + two), relay.shape_of(x), y]))
+
+    found = run_opt_pass(relay.Function([x], before), transform.FoldConstant())
+
+    four = relay.const(np.full(3, 4, np.float32))
+    same(found, relay.Function([x], relay.Tuple([x * four, relay.const(np.array([2, 3], "int32")), four])))
+
+
+def test_what_makes_one_large_array_is_not_folded() -> None:
+    full = relay.full(relay.const(1.0), (64, 64), "float32")
+
+    same(run_opt_pass(full, transform.FoldConstant()), full)
+
+
+def test_lets_that_nothing_reads_are_dropped() -> None:
+    a, b, x = relay.var("a"), relay.var("b"), relay.var("x", shape=(2,))
+    used = relay.Let(a, relay.exp(x), a + a)
+    once = relay.Let(a, relay.exp(x), relay.nn.relu(a))
+
+    same(run_opt_pass(relay.Let(b, relay.tanh(x), used), transform.DeadCodeElimination()), used)
+    same(run_opt_pass(once, transform.DeadCodeElimination()), once)
+    same(run_opt_pass(once, transform.DeadCodeElimination(inline_once=True)), relay.nn.relu(relay.exp(x)))
+
+
+def test_equal_calls_become_one_unless_they_are_skipped() -> None:
+    x = relay.var("x", shape=(2,))
+    before = relay.add(relay.exp(x) + relay.const(1.0), relay.exp(x) + relay.const(1.0))
+    shared = relay.exp(x)
+
+    one = run_opt_pass(before, transform.EliminateCommonSubexpr())
+    assert one.args[0] is one.args[1]
+    kept = run_opt_pass(before, transform.EliminateCommonSubexpr(lambda node: node.op.name == "add"))
+    assert kept.args[0] is not kept.args[1]
+    assert kept.args[0].args[0] is kept.args[1].args[0]
+    same(one, relay.add(first := shared + relay.const(1.0), first))
+
+
+def test_batch_normalization_becomes_a_scale_and_a_shift() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, 3, 4, 4)).astype("float32")
+    gamma, beta, mean = rng.normal(size=(3, 3)).astype("float32")
+    variance = rng.uniform(0.5, 1, 3).astype("float32")
+    data = relay.var("x", shape=x.shape)
+    parts = map(relay.const, (gamma, beta, mean, variance))
+    function = relay.Function([data], relay.nn.dropout(relay.nn.batch_norm(data, *parts, epsilon=0.1)[0]))
+
+    found = run_opt_pass(function, transform.SimplifyInference())
+
+    names = relay.analysis.list_op_freqs(found)
+    assert "nn.batch_norm" not in names
+    assert "nn.dropout" not in names
+    column = (3, 1, 1)
+    wanted = (x - mean.reshape(column)) / np.sqrt(variance.reshape(column) + 0.1)
+    wanted = wanted * gamma.reshape(column) + beta.reshape(column)
+    np.testing.assert_allclose(
+        relay.create_executor().evaluate(found)(x).numpy(), wanted, rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_normal_form_gives_every_value_a_let() -> None:
+    a, b, c = relay.var("a"), relay.var("b"), relay.var("c")
+    before = relay.const(1) + relay.const(2)
+
+    found = run_opt_pass(before, [transform.ToANormalForm(), transform.InferType()])
+
+    same(found, relay.Let(a, relay.const(1), relay.Let(b, relay.const(2), relay.Let(c, relay.add(a, b), c))))
+    same(run_opt_pass(found, transform.ToGraphNormalForm()), before)
+
+
+def test_branches_keep_their_lets_to_themselves() -> None:
+    x = relay.var("x", shape=())
+    shared = relay.exp(x)
+    choice = relay.If(relay.less(x, relay.const(0.0)), shared + shared, relay.negative(shared))
+
+    for made in (transform.ToANormalForm(), transform.ToBasicBlockNormalForm()):
+        found = run_opt_pass(relay.Function([x], choice), made)
+        for value, wanted in ((-1.0, 2 * np.exp(-1)), (1.0, -np.exp(1))):
+            np.testing.assert_allclose(
+                relay.create_executor().evaluate(found)(value).numpy(), wanted, rtol=1e-6
+            )
+        assert relay.analysis.check_basic_block_normal_form(found)
+        assert str(found).count("exp(") == 1
+    assert not relay.analysis.check_basic_block_normal_form(relay.Function([x], choice))
+
+
+def test_groups_are_made_and_taken_apart() -> None:
+    x = relay.var("x", shape=(4, 4))
+    function = relay.Function([x], relay.nn.relu(relay.nn.dense(x, relay.const(np.eye(4, dtype=np.float32)))))
+
+    fused = run_opt_pass(function, transform.FuseOps())
+    assert dict(fused.body.op.attrs)["Primitive"] == 1
+    same(run_opt_pass(fused, transform.DefuseOps()), function)
+
+
+def grouped(expr: relay.Expr, level: int = 2) -> list[list[str]]:
+    """The operators of each group, in the order in which groups are called."""
+    body = run_opt_pass(relay.Function(relay.analysis.free_vars(expr), expr), transform.FuseOps(level)).body
+    found: list[list[str]] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, relay.Call) and isinstance(node.op, relay.Function):
+            assert node.op.attrs.Primitive == 1
+            found.append(list(relay.analysis.list_op_freqs(node.op.body)))
+
+    relay.analysis.post_order_visit(body, visit)
+    return found
+
+
+def test_groups_follow_the_rules_of_tvm() -> None:
+    image, weight = relay.var("x", shape=(1, 4, 8, 8)), relay.var("w")
+    conv = relay.nn.conv2d(image, weight, channels=4, kernel_size=(3, 3), padding=(1, 1))
+    tail = relay.nn.relu(conv + relay.const(1.0))
+    pooled = relay.nn.max_pool2d(tail, (2, 2), (2, 2))
+
+    assert grouped(tail) == [["nn.conv2d", "add", "nn.relu"]]
+    assert grouped(tail, 0) == [["nn.conv2d"], ["add"], ["nn.relu"]]
+    assert grouped(pooled) == [["nn.conv2d", "add", "nn.relu"], ["nn.max_pool2d"]]
+    assert grouped(relay.transpose(tail)) == [["nn.conv2d", "add", "nn.relu"], ["transpose"]]
+    assert grouped(relay.sum(relay.exp(image), axis=1)) == [["exp", "sum"]]
+    joined = relay.concatenate([relay.exp(image), relay.reshape(image, (1, 4, 8, 8))], axis=1)
+    assert grouped(relay.nn.relu(joined)) == [["exp", "reshape", "concatenate", "nn.relu"]]
+    assert grouped(relay.exp(relay.nn.softmax(image))) == [["nn.softmax"], ["exp"]]
+
+
+def test_a_context_limits_the_size_of_groups() -> None:
+    value = relay.var("x", shape=(4,))
+    for _ in range(12):
+        value = relay.exp(value)
+
+    assert [len(calls) for calls in grouped(value)] == [1]
+    with tvm.transform.PassContext(config={"relay.FuseOps.max_depth": 4}):
+        mod = transform.FuseOps(2)(tvm.IRModule.from_expr(value))
+    sizes: list[int] = []
+    relay.analysis.post_order_visit(
+        mod["main"].body,
+        lambda node: sizes.append(str(node).count("exp(")) if isinstance(node, relay.Function) else None,
+    )
+    assert sum(sizes) == 12
+    assert max(sizes) <= 4
+
+
+def test_what_two_groups_read_is_stored_once() -> None:
+    x = relay.var("x", shape=(4, 4))
+    shared = relay.exp(x)
+    left, right = (relay.nn.dense(shared, relay.var(name, shape=(4, 4))) for name in "ab")
+
+    assert grouped(left + right) == [["exp"], ["nn.dense"], ["nn.dense", "add"]]
+    mod = tvm.IRModule.from_expr(left + right)
+    given = [np.random.default_rng(one).normal(size=(4, 4)).astype("float32") for one in range(3)]
+    wanted = np.exp(given[0]) @ given[1].T + np.exp(given[0]) @ given[2].T
+    for kind in ("debug", "graph"):
+        found = relay.create_executor(kind, mod=transform.FuseOps()(mod)).evaluate()(*given)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4)
+
+
+def test_quantized_operators_are_written_out() -> None:
+    x = relay.var("x", shape=(4,), dtype="int8")
+    scale, zero = relay.const(0.5), relay.const(0)
+    call = relay.qnn.op.add(x, x, scale, zero, scale, zero, scale, relay.const(1))
+
+    found = relay.qnn.transform.CanonicalizeOps()(tvm.IRModule.from_expr(call))
+
+    assert not any(name.startswith("qnn.") for name in relay.analysis.list_op_freqs(found))
+    given = np.array([-4, 0, 3, 5], np.int8)
+    assert relay.create_executor(mod=found).evaluate()(given).numpy().tolist() == [-7, 1, 7, 11]
+
+
+def test_a_rule_of_ones_own_legalizes_an_operator() -> None:
+    def wider(attrs: object, args: list[Any], types: list[Any]) -> Any:
+        if types[0].dtype != "int8":
+            return None
+        return relay.cast(relay.nn.relu(relay.cast(args[0], "int32")), types[-1].dtype)
+
+    small, large = relay.var("s", shape=(3,), dtype="int8"), relay.var("l", shape=(3,))
+    pair = relay.Tuple([relay.nn.relu(small), relay.nn.relu(large)])
+    with relay.testing.temp_op_attr.TempOpAttr("nn.relu", "FTVMLegalize", wider):
+        found = run_opt_pass(pair, transform.Legalize())
+
+    wanted = relay.cast(relay.nn.relu(relay.cast(small, "int32")), "int8")
+    same(found, relay.Tuple([wanted, relay.nn.relu(large)]))
+    same(run_opt_pass(pair, transform.Legalize()), pair)
+
+
+def test_a_layout_rule_of_ones_own_is_refused() -> None:
+    conv = relay.nn.conv2d(relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3)))
+
+    with (
+        relay.testing.temp_op_attr.TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", lambda *given: None),
+        pytest.raises(UnsupportedError, match=r"AlterOpLayout: nn\.conv2d has a rule of the program's own"),
+    ):
+        run_opt_pass(conv, transform.AlterOpLayout())
+    assert run_opt_pass(conv, transform.AlterOpLayout()).checked_type == relay.TensorType((1, 4, 6, 6))
+
+
+def test_zeros_around_the_data_become_padding() -> None:
+    image, weight = relay.var("x", shape=(1, 2, 5, 5)), relay.var("w", shape=(3, 2, 3, 3))
+
+    def conv(widths: Any, value: float = 0.0) -> Any:
+        return relay.nn.conv2d(relay.nn.pad(image, widths, value), weight, padding=(1, 0))
+
+    found = run_opt_pass(conv(((0, 0), (0, 0), (1, 2), (3, 4))), transform.FoldExplicitPadding())
+
+    same(found, relay.nn.conv2d(image, weight, padding=(2, 3, 3, 4)))
+    for kept in (conv(((0, 1), (0, 0), (1, 1), (1, 1))), conv(((0, 0), (0, 0), (1, 1), (1, 1)), 2.0)):
+        same(run_opt_pass(kept, transform.FoldExplicitPadding()), kept)
+
+
+def test_functions_are_inlined_and_dropped() -> None:
+    helper, x = relay.GlobalVar("helper"), relay.var("x", shape=(2,))
+    mod = tvm.IRModule({helper: relay.Function([x], x * x).with_attr("Inline", 1)})
+    y = relay.var("y", shape=(2,))
+    mod["main"] = relay.Function([y], helper(helper(y)))
+
+    found = tvm.transform.Sequential([transform.Inline(), transform.RemoveUnusedFunctions()])(mod)
+
+    assert [var.name_hint for var in found.functions] == ["main"]
+    given = np.array([1, 3], np.float32)
+    assert relay.create_executor(mod=found).evaluate()(given).numpy().tolist() == [1, 81]
+    assert len(mod.functions) == 2
+
+
+def test_passes_of_ours_keep_calls_between_functions() -> None:
+    helper, x = relay.GlobalVar("helper"), relay.var("x", shape=(2, 3))
+    mod = tvm.IRModule(
+        {helper: relay.Function([x], relay.nn.bias_add(x, relay.const(np.ones(3, np.float32))))}
+    )
+    mod["main"] = relay.Function([x], relay.nn.relu(helper(x)))
+
+    found = transform.CanonicalizeOps()(mod)
+
+    assert "@helper(%x)" in str(found)
+    assert "nn.bias_add" not in str(found)
+
+
+def test_a_context_says_which_passes_of_a_sequence_run() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x) + relay.exp(x)))
+    sequence = tvm.transform.Sequential([transform.EliminateCommonSubexpr(), transform.FastMath()])
+
+    def calls(**options: object) -> dict[str, int]:
+        with tvm.transform.PassContext(**options):  # type: ignore[arg-type]
+            return relay.analysis.list_op_freqs(sequence(mod))
+
+    assert calls(opt_level=2) == {"exp": 2, "add": 1}
+    assert calls(opt_level=3) == {"exp": 1, "add": 1}
+    assert calls(opt_level=4) == {"fast_exp": 1, "add": 1}
+    assert calls(opt_level=2, required_pass=["FastMath"]) == {"fast_exp": 2, "add": 1}
+    assert calls(opt_level=4, disabled_pass=["FastMath"]) == {"exp": 1, "add": 1}
+    assert tvm.transform.PassContext.current().opt_level == 2
+
+
+def test_passes_of_ones_own_are_functions_and_classes() -> None:
+    @tvm.transform.module_pass(opt_level=1, name="Twice")
+    def twice(mod: tvm.IRModule, context: tvm.transform.PassContext) -> tvm.IRModule:
+        return tvm.IRModule.from_expr(relay.Function(mod["main"].params, mod["main"].body * relay.const(2.0)))
+
+    @relay.transform.function_pass(opt_level=0)
+    class Scaled:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        def transform_function(
+            self, function: relay.Function, mod: object, context: object
+        ) -> relay.Function:
+            return relay.Function(function.params, function.body * relay.const(self.factor))
+
+    x = relay.var("x", shape=())
+    found = tvm.transform.Sequential([twice, Scaled(5.0)])(tvm.IRModule.from_expr(relay.Function([x], x)))
+
+    assert relay.create_executor(mod=found).evaluate()(3.0).numpy() == 30
+    assert twice.info.name == "Twice"
+    assert Scaled(1.0).info.name == "Scaled"
+    assert isinstance(twice, tvm.transform.ModulePass)
+    assert Scaled(2.0).factor == 2
+
+
+def test_instruments_are_told_of_every_pass() -> None:
+    heard: list[str] = []
+
+    @pass_instrument
+    class Listening:
+        def enter_pass_ctx(self) -> None:
+            heard.append("enter")
+
+        def exit_pass_ctx(self) -> None:
+            heard.append("exit")
+
+        def should_run(self, mod: object, info: tvm.transform.PassInfo) -> bool:
+            return info.name != "FastMath"
+
+        def run_before_pass(self, mod: object, info: tvm.transform.PassInfo) -> None:
+            heard.append(info.name)
+
+    timing = PassTimingInstrument()
+    mod = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
+    with tvm.transform.PassContext(instruments=[timing, Listening()]):
+        found = transform.FastMath()(transform.InferType()(mod))
+        times = timing.render()
+
+    assert heard == ["enter", "InferType", "exit"]
+    assert times.startswith("InferType: ")
+    assert "fast_exp" not in str(found)
+
+
+def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
+    @tvm.transform.module_pass(opt_level=1)
+    def broken(mod: tvm.IRModule, context: object) -> tvm.IRModule:
+        raise KeyError("lost")
+
+    with pytest.raises(TvmliteError, match="broken: KeyError: 'lost'") as caught:
+        broken(tvm.IRModule.from_expr(relay.const(1)))
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "message"),
+    [
+        (lambda: transform.InferType()(relay.const(1)), ConfigError, "expected a tvm.IRModule"),
+        (
+            lambda: transform.PartitionGraph(),
+            UnsupportedError,
+            "relay.transform.PartitionGraph is not in tvmlite",
+        ),
+        (lambda: tvm.transform.Sequential([1]), TypeError, "expected Pass objects"),
+        (lambda: tvm.transform.PassContext(required_pass=3), TypeError, "list/tuple/set"),
+        (lambda: tvm.transform.module_pass(lambda mod, ctx: mod), ValueError, "provide opt_level"),
+        (lambda: transform.NoSuchPass, AttributeError, "has no pass 'NoSuchPass'"),
+    ],
+)
+def test_mistakes_with_passes_are_named(use: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        use()  # type: ignore[operator]

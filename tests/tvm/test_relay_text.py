@@ -1,0 +1,208 @@
+"""Relay text as TVM 0.11 prints and reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, ParseError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.relay.text.comments import without_comments
+
+VERSION = '#[version = "0.0.5"]\n'
+
+
+def read(text: str) -> object:
+    """The expression that ``text`` writes, which its own text writes, too."""
+    made = tvm.parser.parse_expr(text)
+    if isinstance(made, relay.Expr):
+        tvm.ir.assert_structural_equal(tvm.parser.parse_expr(made.astext()), made, map_free_vars=True)
+    return made
+
+
+def same(text: str, expected: object) -> bool:
+    return tvm.ir.structural_equal(read(text), expected, map_free_vars=True)
+
+
+def test_a_module_with_types_is_printed_as_tvm_prints_it() -> None:
+    x = relay.var("x", shape=(2, 3))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.nn.softmax(x + relay.const(1.0), axis=0)))
+
+    assert mod.astext() == VERSION + (
+        "def @main(%x: Tensor[(2, 3), float32] /* ty=Tensor[(2, 3), float32] */)"
+        " -> Tensor[(2, 3), float32] {\n"
+        "  %0 = add(%x, 1f /* ty=float32 */) /* ty=Tensor[(2, 3), float32] */;\n"
+        "  nn.softmax(%0, axis=0) /* ty=Tensor[(2, 3), float32] */\n"
+        "}\n"
+    )
+    assert str(mod) == mod.astext().removeprefix(VERSION)
+    assert tvm.ir.structural_equal(tvm.parser.parse(mod.astext()), mod)
+
+
+def test_types_are_not_printed_before_they_are_inferred() -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y")
+
+    assert relay.Function([x, y], relay.add(x, y)).astext() == VERSION + (
+        "fn (%x: Tensor[(2), float32], %y) {\n  add(%x, %y)\n}"
+    )
+
+
+def test_fields_and_tuples_have_lines_of_their_own() -> None:
+    x = relay.var("x", shape=(4, 2))
+    first, second = relay.split(x, 2)
+
+    assert relay.concatenate([second, first], axis=1).astext() == VERSION + (
+        "free_var %x: Tensor[(4, 2), float32];\n"
+        "%0 = split(%x, indices_or_sections=2);\n"
+        "%1 = %0.1;\n"
+        "%2 = %0.0;\n"
+        "%3 = (%1, %2);\n"
+        "concatenate(%3, axis=1)"
+    )
+
+
+def test_an_annotation_stands_in_place_of_the_type() -> None:
+    call = relay.exp(relay.var("x", shape=(2,)))
+
+    text = call.astext(annotate=lambda node: "here" if isinstance(node, relay.Call) else "")
+
+    assert text.endswith("exp(%x) /* here */")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "text"),
+    [(42, "int16", "42i16"), (7, "int32", "7"), (-3, "int64", "-3i64"), (2.5, "float16", "2.5f16"),
+     (3.0, "float64", "3f64"), (True, "bool", "True")],
+)  # fmt: skip
+def test_scalars_are_written_with_their_dtype(value: object, dtype: str, text: str) -> None:
+    one = relay.const(value, dtype)
+
+    assert one.astext() == VERSION + text
+    assert same(text, one)
+
+
+def test_arrays_are_in_the_metadata() -> None:
+    weight = relay.const(np.arange(6, dtype=np.float32).reshape(2, 3))
+    mod = tvm.IRModule.from_expr(relay.Function([], relay.exp(weight)))
+
+    assert "meta[relay.Constant][0]" in str(mod)
+    assert "#[metadata]" not in str(mod)
+    assert tvm.ir.structural_equal(tvm.parser.parse(mod.astext()), relay.transform.InferType()(mod))
+    given = tvm.parser.parse(VERSION + str(mod), init_meta_table={"relay.Constant": [weight]})
+    assert tvm.ir.structural_equal(given, relay.transform.InferType()(mod))
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!="])
+def test_infix_operators_are_calls(sign: str) -> None:
+    names = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "<": "less", "<=": "less_equal",
+             ">": "greater", ">=": "greater_equal", "==": "equal", "!=": "not_equal"}  # fmt: skip
+
+    assert same(f"2 {sign} 3", getattr(relay, names[sign])(relay.const(2), relay.const(3)))
+
+
+def test_operators_bind_as_in_arithmetic() -> None:
+    assert tvm.ir.structural_equal(read("1 + 2 * 3 == 7"), read("((1 + (2 * 3)) == 7)"))
+    assert tvm.ir.structural_equal(read("1 - 2 - 3"), read("(1 - 2) - 3"))
+    assert not tvm.ir.structural_equal(read("(1 + 2) * 3"), read("1 + 2 * 3"))
+    assert read("--10").data.numpy() == 10  # type: ignore[attr-defined]
+    assert read("2147483648").data.dtype == np.int64  # type: ignore[attr-defined]
+
+
+def test_functions_lets_and_branches_are_read() -> None:
+    x, y = relay.var("x"), relay.var("y")
+
+    assert same("fn (%x, %y) { %x + %y }", relay.Function([x, y], relay.add(x, y)))
+    assert same(
+        "let %x = 1; let %y = %x; (%y,)", relay.Let(x, relay.const(1), relay.Let(y, x, relay.Tuple([y])))
+    )
+    assert same("if (True) { 0 } else { 1 }", relay.If(relay.const(True), relay.const(0), relay.const(1)))
+    assert same("(fn (%x) { %x })(0)", relay.Call(relay.Function([x], x), [relay.const(0)]))
+    assert same("(); 5", relay.Let(x, relay.Tuple([]), relay.const(5)))
+    assert same("%0 = (1, 2); %0.1", relay.TupleGetItem(relay.Tuple([relay.const(1), relay.const(2)]), 1))
+    assert isinstance(read("nn.relu"), tvm.ir.Op)
+    assert read("@other").name_hint == "other"  # type: ignore[attr-defined]
+
+
+def test_functions_of_a_module_call_each_other_in_text() -> None:
+    mod = tvm.parser.parse(
+        VERSION
+        + "def @scale(%x: Tensor[(?, 2), float32]) { %x * 2f }\n"
+        + "// the model\n"
+        + "def @main(%x: Tensor[(3, 2), float32]) -> Tensor[(3, 2), float32] { @scale(nn.relu(%x)) }"
+    )
+
+    text = mod.astext()
+    assert "@scale(%0) /* ty=Tensor[(3, 2), float32] */" in text
+    assert "Tensor[(?, 2), float32]" in text
+    assert tvm.ir.structural_equal(tvm.parser.fromtext(text), mod)
+    ones = np.ones((3, 2), np.float32)
+    np.testing.assert_array_equal(relay.create_executor("graph", mod).evaluate()(ones).numpy(), 2 * ones)
+
+
+def test_comments_nest_and_keep_lines() -> None:
+    text = '%0 = "/* no */" /* a /* b */ c */; // d\n(h // 2) /* open\n'
+    found = without_comments(text)
+
+    assert found.split() == ["%0", "=", '"/*', "no", '*/"', ";", "(h", "//", "2)"]
+    assert [len(line) for line in found.split("\n")] == [len(line) for line in text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2147483648i32", "1:1: 2147483648 does not fit in a int32"),
+        ("3.5e38f", "3.5e38f does not fit in a float32"),
+        ("%nowhere", "%nowhere is not defined here"),
+        ("no_such_operator(1)", "there is no operator 'no_such_operator'"),
+        ("nn.softmax(1f, axes=2)", "nn.softmax: no attribute 'axes'"),
+        ("let @x = 1; ()", "expected a variable"),
+        ("meta[relay.Constant][3]", "constant 'number 3' is not in this text"),
+        ("if (True) { let %x = 1; %x } else { %x }", "%x is not defined here"),
+        ("1 +", "expected an expression"),
+    ],
+)
+def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message.replace("(", r"\(").replace("[", r"\[")):
+        tvm.parser.parse_expr(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("ref(1)", "references"), ("match (1) {}", "algebraic data types")]
+)
+def test_what_is_not_supported_in_a_text_is_named(text: str, what: str) -> None:
+    with pytest.raises(UnsupportedError, match=what):
+        tvm.parser.parse_expr(text)
+    with pytest.raises(ParseError, match=r"version '0.0.4' of the text, expected '0.0.5'"):
+        tvm.parser.parse('#[version = "0.0.4"]\ndef @main() { 1 }')
+
+
+def test_json_holds_modules_expressions_and_types() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = relay.transform.InferType()(
+        tvm.IRModule.from_expr(relay.exp(x) * relay.const(np.ones(2, np.float32)))
+    )
+    pair = relay.TupleType([relay.TensorType((2, 3)), relay.FuncType([], relay.scalar_type("bool"))])
+    for one in (mod, mod["main"], relay.nn.relu(x), pair):
+        assert tvm.ir.structural_equal(tvm.ir.load_json(tvm.ir.save_json(one)), one, map_free_vars=True)
+    with pytest.raises(InputError, match=r"this is not what tvm\.ir\.save_json wrote"):
+        tvm.ir.load_json('{"root": 1}')
+    with pytest.raises(InputError, match="save_json: 3 given, expected a module"):
+        tvm.ir.save_json(3)
+
+
+def test_variables_of_one_name_get_names_of_their_own() -> None:
+    a, b = relay.var("x", shape=()), relay.var("x", shape=())
+
+    assert "fn (%x: float32, %x1: float32) {\n  subtract(%x, %x1)" in relay.Function([a, b], a - b).astext()
+    assert "%v1" in relay.var("1").astext()
+    assert '%"block/x"' in relay.var("block/x").astext()
+
+
+def test_a_deep_graph_is_printed_and_read() -> None:
+    value = x = relay.var("x", shape=(2,))
+    for _ in range(3000):
+        value = relay.add(value, x)
+    function = relay.Function([x], value)
+
+    assert tvm.ir.structural_equal(tvm.parser.fromtext(function.astext()), function)

@@ -1,0 +1,168 @@
+"""TVM's ``tvm.IRModule``: functions by name, which may call each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.later import later
+from tvmlite.tvm.missing import missing
+from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt
+from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs
+
+_astext = later("relay.text.printer", "astext")
+_pretty = later("relay.text.printer", "pretty")
+
+
+class IRModule:
+    """Functions by ``GlobalVar``; ``mod["main"]``, ``mod[gv] = f``. A module may
+    change, its functions do not.
+
+    What is no relay function (a lowered one) is kept as it is.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[Any, Any] | None = None,
+        type_definitions: Any = None,
+        attrs: Any = None,
+        global_infos: Any = None,
+    ) -> None:
+        if type_definitions:
+            missing("IRModule with type_definitions", "there are no algebraic data types")()
+        self.functions: dict[GlobalVar, Any] = {}
+        self.attrs = Attrs(sorted(plain_attrs(attrs).items()))
+        self.core: tuple[tuple[str, ...], Any] = ((), ())
+        """The names of the outputs and the attributes of the module of ours that this one was."""
+        for var, function in (functions or {}).items():
+            self[var] = function
+
+    @property
+    def type_definitions(self) -> dict[Any, Any]:
+        """Algebraic data types, of which there are none."""
+        return {}
+
+    @staticmethod
+    def from_expr(expr: Any, functions: Mapping[Any, Any] | None = None, type_defs: Any = None) -> IRModule:
+        """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
+        made = IRModule(functions, type_defs)
+        made["main"] = expr if _is_other(expr) else as_function(expr)
+        return made
+
+    def __getitem__(self, var: Any) -> Any:
+        name = _name(var)
+        for one, function in self.functions.items():
+            if one.name == name:
+                return function
+        raise ValueError(f"the module has no function @{name}; it has {_names(self)}")
+
+    def __setitem__(self, var: Any, function: Any) -> None:
+        self.update_func(var, function)
+
+    def __contains__(self, var: Any) -> bool:
+        return any(one.name == _name(var) for one in self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __iter__(self) -> Iterator[GlobalVar]:
+        return iter(self.functions)
+
+    def update_func(self, var: Any, function: Any) -> None:
+        """Put ``function`` under the name ``var``."""
+        if not _is_other(function):
+            function = as_function(function)
+        key = next((one for one in self.functions if one.name == _name(var)), None)
+        self.functions[key or GlobalVar(_name(var))] = function
+
+    def update(self, other: Any) -> None:
+        """Take the functions of another module, or of a dict."""
+        for var, function in getattr(other, "functions", other).items():
+            self[var] = function
+
+    def functions_items(self) -> list[tuple[GlobalVar, Any]]:
+        """The functions with their names, sorted by name."""
+        return sorted(self.functions.items(), key=lambda item: item[0].name)
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The ``GlobalVar`` of the function ``name``."""
+        for one in self.functions:
+            if one.name == name:
+                return one
+        raise ValueError(f"the module has no function @{name}; it has {_names(self)}")
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """The ``GlobalVar`` of every function."""
+        return list(self.functions)
+
+    def get_attr(self, attr_key: str) -> Any:
+        """An attribute of the module, None if it has none of that name."""
+        return self.attrs.get(attr_key)
+
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """This module with an attribute more."""
+        made = self.copy()
+        made.attrs = Attrs(sorted({**dict(self.attrs), **plain_attrs({attr_key: attr_value})}.items()))
+        return made
+
+    def copy(self) -> IRModule:
+        """Another module of the same functions."""
+        made = IRModule(self.functions)
+        made.attrs, made.core = self.attrs, self.core
+        return made
+
+    def __copy__(self) -> IRModule:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> IRModule:
+        return self.copy()
+
+    def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
+        """The text of TVM's format."""
+        return _astext(self, show_meta_data, annotate)
+
+    def __str__(self) -> str:
+        return _pretty(self)
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("get_constructor", "get_type", "get_global_type_var", "import_from_std", "add_type"):
+            return missing(f"IRModule.{name}", "there are no algebraic data types")
+        raise AttributeError(f"'IRModule' object has no attribute {name!r}")
+
+
+def as_function(expr: Any) -> Function:
+    """``expr`` as a function: of the variables that are free in it, if it is none."""
+    if not isinstance(expr, nodes.Expr):
+        expr = getattr(expr, "tuple_value", expr)
+    if not isinstance(expr, nodes.Expr):
+        raise TypeInferError(f"a function is {show(expr)}, expected a relay function", Span.of_caller())
+    expr = adopt(expr)
+    if isinstance(expr, Function):
+        return expr
+    free = nodes.free_variables(node for node in postorder(expr) if not isinstance(node, GlobalVar))  # type: ignore[arg-type]
+    return Function([var for var in free if isinstance(var, Var)], expr)
+
+
+def _is_other(function: Any) -> bool:
+    """Whether ``function`` is of another level than relay."""
+    return not isinstance(function, nodes.Expr) and hasattr(function, "body") and hasattr(function, "params")
+
+
+def _name(var: Any) -> str:
+    name = getattr(var, "name", var)
+    if not isinstance(name, str):
+        raise TypeInferError(
+            f"a function's name is {show(var)}, expected a string or a GlobalVar", Span.of_caller()
+        )
+    return name
+
+
+def _names(module: IRModule) -> str:
+    return ", ".join(f"@{var.name}" for var in module.functions) or "none"

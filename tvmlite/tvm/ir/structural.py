@@ -1,0 +1,182 @@
+"""TVM's structural equality: graphs that differ in the names of bound variables only are equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.node import Node
+from tvmlite.relay.ir import nodes
+from tvmlite.te import expr as te
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.expr import GlobalVar, adopt
+
+
+class StructuralMismatch(TvmliteError, ValueError):
+    """Two things that should be equal are not: both texts, and the first place where they differ."""
+
+
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+    """Whether two modules, expressions or types are equal; ``map_free_vars``: but for free variables."""
+    return difference(lhs, rhs, map_free_vars) is None
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """A ValueError with both texts unless ``structural_equal``."""
+    found = difference(lhs, rhs, map_free_vars)
+    if found is not None:
+        raise StructuralMismatch(f"StructuralEqual check failed: {found}\nlhs:\n{lhs}\nrhs:\n{rhs}")
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """A hash that is equal for what is structurally equal."""
+    return hash(tuple(_tokens(node, map_free_vars)))
+
+
+def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
+    """The first difference found, None if there is none."""
+    bound: dict[Any, Any] = {}
+    back: dict[Any, Any] = {}
+    seen: set[tuple[int, int]] = set()
+    kept: list[Any] = []
+    stack: list[tuple[Any, Any]] = [(lhs, rhs)]
+    while stack:
+        a, b = stack.pop()
+        if isinstance(a, nodes.Expr) and isinstance(b, nodes.Expr):
+            a, b = adopt(a), adopt(b)
+            if (id(a), id(b)) in seen:
+                continue
+            seen.add((id(a), id(b)))
+            kept += (a, b)
+            if type(a) is not type(b):
+                return f"{_brief(a)} and {_brief(b)}"
+            if isinstance(a, nodes.Var) and not isinstance(a, GlobalVar):
+                if bound.get(a, b) is not b or back.get(b, a) is not a:
+                    return f"variable %{a.name} stands where %{b.name} does not"
+                if a not in bound and a is not b and not map_free_vars:
+                    return f"free variables %{a.name} and %{b.name}"
+                if a not in bound:
+                    found = _bind(a, b, bound, back)
+                    if found is not None:
+                        return found
+                continue
+            found = _binders(a, b, bound, back)
+            if found is not None:
+                return found
+            stack.extend(reversed(_fields(a, b)))
+            continue
+        found = _compare(a, b, stack)
+        if found is not None:
+            return found
+    return None
+
+
+def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
+    match a:
+        case GlobalVar():
+            return [(a.name, b.name)]
+        case nodes.Var():
+            return [(a.type, b.type)]
+        case nodes.Constant():
+            return [(a.data, b.data)]
+        case nodes.Call():
+            return [(a.op, b.op), (a.args, b.args), (tuple(a.attrs), tuple(b.attrs))]
+        case nodes.Function():
+            return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs))]
+    names = [name for name in a.__dict__ if name not in ("span", "declared", *a.binders)]
+    return [(getattr(a, name), getattr(b, name)) for name in names]
+
+
+def _binders(a: Any, b: Any, bound: dict[Any, Any], back: dict[Any, Any]) -> str | None:
+    for name in a.binders:
+        mine, other = getattr(a, name), getattr(b, name)
+        mine = mine if isinstance(mine, tuple) else (mine,)
+        other = other if isinstance(other, tuple) else (other,)
+        if len(mine) != len(other):
+            return f"{len(mine)} and {len(other)} {name}"
+        for x, y in zip(mine, other, strict=True):
+            found = _bind(x, y, bound, back)
+            if found is not None:
+                return found
+    return None
+
+
+def _bind(a: Any, b: Any, bound: dict[Any, Any], back: dict[Any, Any]) -> str | None:
+    if not ty.same_type(a.type, b.type):
+        return f"variables %{a.name}: {a.type} and %{b.name}: {b.type}"
+    bound[a], back[b] = b, a
+    return None
+
+
+def _compare(a: Any, b: Any, stack: list[tuple[Any, Any]]) -> str | None:
+    """Compare two values; their parts go on the stack."""
+    if isinstance(a, IRModule) and isinstance(b, IRModule):
+        mine, others = dict(_by_name(a)), dict(_by_name(b))
+        if mine.keys() != others.keys():
+            return f"functions {sorted(mine)} and {sorted(others)}"
+        stack.extend((mine[name], others[name]) for name in mine)
+        return None
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        if len(a) != len(b):
+            return f"{len(a)} and {len(b)} elements"
+        stack.extend(zip(reversed(a), reversed(b), strict=True))
+        return None
+    if isinstance(a, dict) and isinstance(b, dict):
+        if a.keys() != b.keys():
+            return f"keys {sorted(map(str, a))} and {sorted(map(str, b))}"
+        stack.extend((a[key], b[key]) for key in a)
+        return None
+    return None if _same_value(a, b) else f"{_brief(a)} and {_brief(b)}"
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, te.Expr) or isinstance(b, te.Expr):
+        return (
+            ty.types.same_dim(a, b)
+            if isinstance(a, (te.Expr, int)) and isinstance(b, (te.Expr, int))
+            else False
+        )
+    if isinstance(a, Node) and isinstance(b, Node):
+        return ty.same_type(a, b)
+    if isinstance(a, str) and isinstance(b, str):
+        return str(a) == str(b)
+    return type(a) is type(b) and bool(a == b)
+
+
+def _by_name(module: IRModule) -> list[tuple[str, Any]]:
+    return [(var.name, function) for var, function in module.functions.items()]
+
+
+def _brief(value: Any) -> str:
+    text = str(value).strip().splitlines()
+    return text[-1][:120] if text else repr(value)
+
+
+def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
+    """What a hash is made of: the nodes in order, variables by the place where they were first met."""
+    if isinstance(root, IRModule):
+        return [part for name, one in sorted(_by_name(root)) for part in (name, *_tokens(one, map_free_vars))]
+    if not isinstance(root, nodes.Expr):
+        return [type(root).__name__, str(root)]
+    places: dict[Any, int] = {}
+    found: list[Any] = []
+    stack: list[Any] = [adopt(root)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (tuple, list)):
+            found.append(len(node))
+            stack.extend(reversed(node))
+        elif isinstance(node, nodes.Expr) and not isinstance(node, GlobalVar):
+            first = node not in places
+            found += (type(node).__name__, places.setdefault(node, len(places)))
+            if first:
+                stack.extend(part for pair in reversed(_fields(node, node)) for part in pair[:1])
+                stack.extend(getattr(node, name) for name in node.binders)
+        else:
+            found.append(node.tobytes() if isinstance(node, np.ndarray) else str(node))
+    return found

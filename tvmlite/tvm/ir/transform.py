@@ -1,0 +1,276 @@
+"""TVM's ``tvm.transform``: passes over modules, made of functions, put in order, and run in a context."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from tvmlite.core.errors import ConfigError, TvmliteError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.ir.module import IRModule
+
+
+class PassInfo:
+    """What is known of a pass: its level, its name and what it requires."""
+
+    def __init__(
+        self, opt_level: int, name: str, required: Sequence[str] = (), traceable: bool = False
+    ) -> None:
+        self.opt_level, self.name, self.required, self.traceable = opt_level, name, list(required), traceable
+
+    def __repr__(self) -> str:
+        known = f"pass name: {self.name}, opt_level: {self.opt_level}, required passes: {self.required}"
+        return f"The meta data of the pass - {known}"
+
+
+class PassContext:
+    """How passes are run, as a context manager: ``with tvm.transform.PassContext(opt_level=3): ...``.
+
+    A pass in a ``Sequential`` runs if its level is at most ``opt_level`` or its name is in ``required_pass``,
+    and not in ``disabled_pass``. ``config`` holds options by TVM's names; those that are nothing here are
+    kept, and have no effect. ``instruments`` are told before and after each pass.
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Sequence[str] | None = None,
+        disabled_pass: Sequence[str] | None = None,
+        instruments: Sequence[Any] | None = None,
+        config: dict[str, Any] | None = None,
+        trace: Any = None,
+        trace_stack: Any = None,
+        make_traceable: Any = None,
+        num_evals: int = 0,
+        tuning_api_database: Any = None,
+    ) -> None:
+        for what, names in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
+            if names is not None and not isinstance(names, (list, tuple, set)):
+                raise TypeError(f"{what} is expected to be the type of list/tuple/set, given {show(names)}")
+        if config is not None and not isinstance(config, dict):
+            raise TypeError(f"config is expected to be a dict, given {show(config)}")
+        self.opt_level = int(opt_level)
+        self.required_pass = list(required_pass or ())
+        self.disabled_pass = list(disabled_pass or ())
+        self.instruments: list[Any] | None = list(instruments) if instruments else None
+        self.config = dict(config or {})
+        self._tokens: list[Any] = []
+
+    @staticmethod
+    def current() -> PassContext:
+        """The innermost context, else the default one."""
+        return _current.get() or DEFAULT
+
+    def override_instruments(self, instruments: Sequence[Any] | None) -> None:
+        """Take other instruments from now on."""
+        self._notify("exit_pass_ctx")
+        self.instruments = list(instruments) if instruments else None
+        self._notify("enter_pass_ctx")
+
+    def pass_enabled(self, info: PassInfo) -> bool:
+        """Whether a pass in a ``Sequential`` runs."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    def __enter__(self) -> PassContext:
+        self._notify("enter_pass_ctx")
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self._tokens.pop())
+        self._notify("exit_pass_ctx")
+
+    def _notify(self, event: str) -> None:
+        """Call a method of all instruments; one that fails leaves the context without any."""
+        for one in self.instruments or ():
+            try:
+                ask(one, event)
+            except TvmliteError:
+                self.instruments = None
+                raise
+
+
+_current: ContextVar[PassContext | None] = ContextVar("pass_context", default=None)
+DEFAULT = PassContext()
+
+
+class PassError(TvmliteError, RuntimeError):
+    """A function of the program's own, a pass or a method of an instrument, raised what is its cause."""
+
+
+def called(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of the program's own gives; what it raises is the cause of a PassError."""
+    try:
+        return function(*args)
+    except TvmliteError:
+        raise
+    except Exception as error:
+        name = getattr(function, "__qualname__", "a pass")
+        raise PassError(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def ask(instrument: Any, method: str, *args: Any) -> Any:
+    """What ``method`` of an instrument gives, if it has it."""
+    function = getattr(instrument, method, None)
+    return None if function is None else called(function, *args)
+
+
+class Pass:
+    """A pass: called with a module, it gives a module; the one given stays as it is."""
+
+    def __init__(self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule]) -> None:
+        self.info, self.transform = info, run
+
+    @property
+    def pass_info(self) -> PassInfo:
+        """What is known of it."""
+        return self.info
+
+    def __call__(self, mod: Any) -> IRModule:
+        """What the pass makes of ``mod``."""
+        if not isinstance(mod, IRModule):
+            raise ConfigError(
+                f"{self.info.name}: {show(mod)} given, expected a tvm.IRModule",
+                Span.of_caller(),
+                hint="tvm.IRModule.from_expr(expr) makes one",
+            )
+        context = PassContext.current()
+        instruments = context.instruments or ()
+        for one in instruments:
+            if ask(one, "should_run", mod, self.info) is False:
+                return mod
+        for one in instruments:
+            ask(one, "run_before_pass", mod, self.info)
+        made = called(self.transform, mod, context)
+        for one in instruments:
+            ask(one, "run_after_pass", made, self.info)
+        return made
+
+    def __repr__(self) -> str:
+        return f"Run Module pass: {self.info.name} at the optimization level {self.info.opt_level}"
+
+
+class ModulePass(Pass):
+    """A pass that was made of a function of a module."""
+
+
+class FunctionPass(Pass):
+    """A pass that was made of a function of a function."""
+
+
+class Sequential(Pass):
+    """Passes one after the other; those that the context leaves out do not run."""
+
+    def __init__(
+        self,
+        passes: Sequence[Pass] | None = None,
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str] | None = None,
+        traceable: bool = False,
+    ) -> None:
+        self.passes = list(passes or ())
+        for position, one in enumerate(self.passes):
+            if not isinstance(one, Pass):
+                raise TypeError(f"Sequential: passes[{position}] is {show(one)}, expected Pass objects")
+        if not isinstance(opt_level, int):
+            raise TypeError(f"Sequential: opt_level is {show(opt_level)}, expected int")
+        super().__init__(PassInfo(opt_level, name, required or ()), self._in_order)
+
+    def _in_order(self, mod: IRModule, context: PassContext) -> IRModule:
+        for one in self.passes:
+            if context.pass_enabled(one.info):
+                mod = one(mod)
+        return mod
+
+
+def PrintIR(header: str = "", show_meta_data: bool = False) -> Pass:
+    """A pass that prints the module and gives it back."""
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        print(f"PrintIR({header}):\n{mod.astext(show_meta_data)}")
+        return mod
+
+    return Pass(PassInfo(0, "PrintIR"), run)
+
+
+def module_pass(
+    pass_func: Any = None,
+    opt_level: Any = None,
+    name: Any = None,
+    required: Any = None,
+    traceable: bool = False,
+) -> Any:
+    """The decorator that makes a pass of a function of a module and a context, or of a class that has
+    ``transform_module(mod, ctx)``."""
+    return _decorator("module_pass", ModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(
+    pass_func: Any = None,
+    opt_level: Any = None,
+    name: Any = None,
+    required: Any = None,
+    traceable: bool = False,
+) -> Any:
+    """The decorator that makes a pass of a function of a function, the module and a context, or of a class
+    that has ``transform_function(func, mod, ctx)``."""
+    return _decorator(
+        "function_pass", FunctionPass, "transform_function", pass_func, opt_level, name, required
+    )
+
+
+def _decorator(
+    what: str, kind: type[Pass], method: str, given: Any, opt_level: Any, name: Any, required: Any
+) -> Any:
+    if opt_level is None:
+        raise ValueError(f"{what}: please provide opt_level for the pass")
+    if required is not None and not isinstance(required, (list, tuple)):
+        raise TypeError(f"{what}: required is {show(required)}, expected to be the type of list/tuple")
+
+    def decorate(function: Any) -> Any:
+        info = PassInfo(opt_level, name or function.__name__, required or ())
+        if inspect.isclass(function):
+            return _class(kind, method, function, info)
+        if not callable(function):
+            raise TypeError(f"{what}: pass_func is {show(function)}, expected to be callable")
+        run: Any = _over_functions(function) if kind is FunctionPass else function
+        return kind(info, run)
+
+    return decorate if given is None else decorate(given)
+
+
+def _class(kind: type[Pass], method: str, given: type, info: PassInfo) -> type:
+    """The class of passes whose instances transform with ``method`` of instances of ``given``."""
+
+    class Made(kind):  # type: ignore[misc, valid-type]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self._inner = given(*args, **options)
+            run = getattr(self._inner, method)
+            super().__init__(info, _over_functions(run) if kind is FunctionPass else run)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.__dict__["_inner"], name)
+
+    functools.update_wrapper(Made.__init__, given.__init__)
+    Made.__name__, Made.__qualname__, Made.__doc__ = given.__name__, given.__qualname__, given.__doc__
+    Made.__module__ = given.__module__
+    return Made
+
+
+def _over_functions(function: Callable[..., Any]) -> Callable[[IRModule, PassContext], IRModule]:
+    """A function of a function as one of a module; what is no function of relay stays."""
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        made = mod.copy()
+        for var, one in mod.functions.items():
+            made[var] = function(one, mod, context)
+        return made
+
+    return run

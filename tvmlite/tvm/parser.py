@@ -1,0 +1,54 @@
+"""TVM's ``tvm.parser``: Relay text read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tvmlite.core.errors import ParseError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay.expr import const
+from tvmlite.tvm.relay.text.parser import TvmParser
+from tvmlite.tvm.relay.transform.infer_type import typed
+
+__all__ = ["fromtext", "parse", "parse_expr"]
+
+
+def parse(
+    source: str,
+    source_name: str = "from_string",
+    init_module: IRModule | None = None,
+    init_meta_table: Mapping[str, Any] | None = None,
+) -> IRModule:
+    """The module that ``source`` writes, with types; ``init_meta_table`` has the constants that it refers to
+    (``{"relay.Constant": [...]}``), and ``init_module`` functions that are there already."""
+    constants = (init_meta_table or {}).get("relay.Constant", ())
+    table = {f"given {position}": const(getattr(one, "data", one)) for position, one in enumerate(constants)}
+    functions = TvmParser(_text(source), source_name, table).functions()
+    made = IRModule() if init_module is None else init_module.copy()
+    made.update(functions)
+    return typed(made)
+
+
+def fromtext(data: str, source_name: str = "from_string") -> Any:
+    """The module, or the expression, that ``data`` writes."""
+    body = _text(data).split("\n", 1)[-1] if data.startswith("#[version") else data
+    return parse(data, source_name) if _is_module(body) else parse_expr(data)
+
+
+def parse_expr(source: str) -> Any:
+    """The expression that ``source`` writes; variables without a type have none."""
+    return TvmParser(_text(source), "from_string").whole()
+
+
+def _is_module(body: str) -> bool:
+    words = body.split(None, 1)
+    return not words or words[0] in ("def", "type", "extern")
+
+
+def _text(source: Any) -> str:
+    if not isinstance(source, str):
+        raise ParseError(f"parse: source is {show(source)}, expected a string", Span.of_caller())
+    return source

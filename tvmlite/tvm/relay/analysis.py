@@ -1,0 +1,149 @@
+"""TVM's ``relay.analysis``: questions about graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import walk
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.structural import structural_equal, structural_hash
+from tvmlite.tvm.missing import missing
+from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var, adopt
+from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
+from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
+
+
+def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
+    """Call ``fvisit`` with every node, what it is made of first; operators too."""
+    seen: set[Any] = set()
+    for node in _nodes(expr):
+        if node not in seen:
+            seen.add(node)
+            fvisit(node)
+
+
+def _nodes(root: Any) -> list[Any]:
+    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
+    found: dict[Any, None] = {}
+    stack: list[tuple[Any, bool]] = [(adopt(root), False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if ready or isinstance(node, Op):
+            found[node] = None
+            continue
+        stack.append((node, True))
+        stack.extend((part, False) for part in reversed(_parts(node)))
+    return list(found)
+
+
+def _parts(node: Any) -> list[Any]:
+    match node:
+        case nodes.Call(op=op, args=args):
+            return [op, *args]
+        case nodes.Function(params=params, body=body):
+            return [*params, body]
+        case nodes.Let(var=var, value=value, body=body):
+            return [var, value, body]
+    return list(node.children())
+
+
+def free_vars(expr: Any) -> list[Var]:
+    """The variables that nothing in ``expr`` binds, in order."""
+    bound = set(bound_vars(expr))
+    return [var for var in all_vars(expr) if var not in bound]
+
+
+def bound_vars(expr: Any) -> list[Var]:
+    """The variables that functions and lets in ``expr`` bind, in order."""
+    if isinstance(expr, IRModule):
+        return [var for function in expr.functions.values() for var in bound_vars(function)]
+    found: dict[Any, None] = {}
+    for node in _nodes(expr):
+        for name in node.binders if isinstance(node, nodes.Expr) else ():
+            value = getattr(node, name)
+            found.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
+    return list(found)
+
+
+def all_vars(expr: Any) -> list[Any]:
+    """Every variable in ``expr``, in order."""
+    return [node for node in _nodes(expr) if isinstance(node, nodes.Var) and not isinstance(node, GlobalVar)]
+
+
+def well_formed(expr: Any) -> bool:
+    """Whether no variable is bound twice, nor used outside of what binds it."""
+    if isinstance(expr, IRModule):
+        return all(map(well_formed, expr.functions.values()))
+    bound: Counter[Any] = Counter()
+    for node in _nodes(expr):
+        for name in node.binders if isinstance(node, nodes.Expr) else ():
+            value = getattr(node, name)
+            bound.update(value if isinstance(value, tuple) else (value,))
+    if any(count > 1 for count in bound.values()):
+        return False
+    return not isinstance(expr, nodes.Function) or not free_vars(expr)
+
+
+def check_constant(expr: Any) -> bool:
+    """Whether ``expr`` is a constant, or a tuple of such."""
+    if isinstance(expr, nodes.Tuple):
+        return all(map(check_constant, expr.fields))
+    return isinstance(expr, Constant)
+
+
+def get_total_mac_number(expr: Any) -> int:
+    """Multiply-adds of the convolutions and matrix products."""
+    return sum(multiply_adds(node) for node in walk(expr) if isinstance(node, nodes.Call))
+
+
+def list_op_freqs(mod: Any) -> dict[str, int]:
+    """How often each operator is called."""
+    functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
+    calls = [node for one in functions for node in walk(one) if isinstance(node, nodes.Call)]
+    return dict(Counter(str(call.op) for call in calls if isinstance(call.op, str)))
+
+
+def list_fake_quantized_op_freqs(mod: Any) -> dict[str, int]:
+    """Of operators between dequantize and quantize, which are compiled to integers as they are."""
+    return missing("relay.analysis.list_fake_quantized_op_freqs", "relay.analysis.list_op_freqs")()
+
+
+def get_calibration_data(mod: Any, data: Any) -> Any:
+    """Of partitions for other compilers."""
+    return missing("relay.analysis.get_calibration_data", "there is one code generator for all of a model")()
+
+
+def check_basic_block_normal_form(expr: Any) -> bool:
+    """Whether no value is used in another block than its own without a let."""
+    return is_basic_block_normal(expr)
+
+
+def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
+    """The module whose result is the ``expr_id``-th node of ``main``, in post-order."""
+    order = _nodes(mod["main"])
+    return IRModule.from_expr(order[expr_id])
+
+
+alpha_equal = structural_equal
+free_type_vars = missing("relay.analysis.free_type_vars", "there are no type variables")
+bound_type_vars = all_type_vars = free_type_vars
+check_kind = missing(
+    "relay.analysis.check_kind", "a type's kind is its class: isinstance(t, relay.TensorType)"
+)
+unmatched_cases = missing("relay.analysis.unmatched_cases", "there are no algebraic data types")
+detect_feature = missing(
+    "relay.analysis.detect_feature", "relay.analysis.list_op_freqs says what a graph calls"
+)
+AnnotatedRegionSet = missing(
+    "relay.analysis.AnnotatedRegionSet", "there is one code generator for all of a model"
+)
+CallGraph = missing("relay.analysis.CallGraph", "mod.functions has the functions by name")
+count_layers = missing("relay.analysis.count_layers", "relay.analysis.list_op_freqs counts operators")
+
+__all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]

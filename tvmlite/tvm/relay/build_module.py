@@ -1,0 +1,327 @@
+"""TVM's ``relay.build`` and ``relay.create_executor``: a module compiled, or evaluated."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.dtype import numpy_of
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.node import substitute
+from tvmlite.core.span import Span, warn
+from tvmlite.driver import compile as compile_model
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.types import TupleType
+from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.ir import transform
+from tvmlite.tvm.ir.module import IRModule, as_function
+from tvmlite.tvm.relay import transform as passes
+from tvmlite.tvm.relay.backend.graph_json import graph_json
+from tvmlite.tvm.relay.backend.graph_module import GraphModule
+from tvmlite.tvm.relay.backend.interpreter import Interpreter
+from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
+from tvmlite.tvm.relay.graph.calls import inlined, to_core
+from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
+
+_LEVEL = 3
+"""The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
+
+
+class ExecutorFactoryModule:
+    """A model that ``build`` compiled: ``factory["default"](device)`` is a module to set inputs of and run.
+
+    ``lib`` is the compiled model of tvmlite. ``params``, the weights that were given, are constants of it:
+    setting one to what it is does nothing.
+    """
+
+    def __init__(
+        self, lib: Any, ir_mod: IRModule, target: Target, name: str, params: Mapping[str, Any]
+    ) -> None:
+        self.lib, self.ir_mod, self.target, self.libmod_name = lib, ir_mod, target, name
+        self.params = {key: np.asarray(value).view(NDArray) for key, value in params.items()}
+
+    @property
+    def module(self) -> ExecutorFactoryModule:
+        """What makes modules."""
+        return self
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """The function ``name``: that of the model's name takes a device and gives a module to run."""
+        if name == self.libmod_name:
+            return lambda *devices: GraphModule(self.lib, self.params)
+        if name == "get_graph_json":
+            return self.get_graph_json
+        raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
+
+    def get_params(self) -> dict[str, Any]:
+        """The weights that were given, by name; they are in the library already."""
+        return self.params
+
+    def get_graph_json(self) -> str:
+        """The calls of kernels in order, as JSON in the manner of TVM's graph executor."""
+        return graph_json(self.lib.module)
+
+    @property
+    def graph_json(self) -> str:
+        """As ``get_graph_json()``."""
+        return self.get_graph_json()
+
+    def get_lib(self) -> Any:
+        """The compiled model."""
+        return self.lib
+
+    def get_executor_config(self) -> str:
+        """As ``get_graph_json()``."""
+        return self.get_graph_json()
+
+    def export_library(self, file_name: Any, fcompile: Any = None, **options: Any) -> None:
+        """Write the library to ``file_name``; a tar archive holds its objects and sources."""
+        self.lib.export(file_name)
+
+    def __iter__(self) -> Iterator[Any]:
+        """``graph, lib, params = relay.build(...)``, as in TVM before 0.8."""
+        return iter((self.get_graph_json(), self, self.get_params()))
+
+
+GraphExecutorFactory = ExecutorFactoryModule
+
+
+def build(
+    ir_mod: Any,
+    target: Any = None,
+    target_host: Any = None,
+    executor: Any = None,
+    runtime: Any = None,
+    workspace_memory_pools: Any = None,
+    constant_memory_pools: Any = None,
+    params: Mapping[str, Any] | None = None,
+    mod_name: str = "default",
+) -> ExecutorFactoryModule:
+    """``ir_mod`` compiled for ``target``, with ``params`` as constants.
+
+    The level is that of the ``PassContext`` around, 3 without one. A context that disables ``AlterOpLayout``
+    lowers it to 2; disabling or requiring other passes is a warning, as the passes that make a model fast are
+    ours.
+    """
+    for name, given in (
+        ("workspace_memory_pools", workspace_memory_pools),
+        ("constant_memory_pools", constant_memory_pools),
+    ):
+        if given is not None:
+            raise UnsupportedError(f"relay.build: {name} is not supported", Span.of_caller())
+    module = ir_mod if isinstance(ir_mod, IRModule) else IRModule.from_expr(as_function(ir_mod))
+    one = target_of(target)
+    model = prepared(module, params or {})
+    lib = compile_model(model, one, opt_level=_level(), name=_symbol(mod_name), records=_records(one))
+    return ExecutorFactoryModule(lib, module, one, mod_name, params or {})
+
+
+def optimize(
+    mod: Any, target: Any = None, params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, dict[str, Any]]:
+    """``mod`` with ``params`` as constants and the portable passes of the level applied."""
+    portable = transform.Sequential(
+        [
+            passes.SimplifyInference(),
+            passes.FoldConstant(),
+            passes.EliminateCommonSubexpr(),
+            passes.FoldScaleAxis(),
+            passes.FastMath(),
+        ]
+    )
+    made = portable(bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {}))
+    return made, {}
+
+
+def bound(module: IRModule, params: Mapping[str, Any]) -> IRModule:
+    """``module`` with the parameters of ``main`` that ``params`` names as constants."""
+    if not params:
+        return module
+    made = module.copy()
+    made["main"] = bind_params_by_name(module["main"], params)
+    return made
+
+
+def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
+    """``func`` with the parameters that ``params`` names as constants."""
+    main = func
+    by_name = {param.name: param for param in main.params}
+    values = {by_name[name]: const(np.asarray(value)) for name, value in params.items() if name in by_name}
+    kept = [param for param in main.params if param not in values]
+    return Function(kept, adopt(substitute(main.body, values)), attrs=main.attrs)
+
+
+def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
+    """``module`` as the compiler takes it: typed, one function, without calls of others."""
+    if "main" not in module:
+        raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
+    core = to_core(passes.InferType()(bound(module, params)))
+    main = with_flat_result(_with_own_names(inlined(core.main)))
+    return nodes.Module({"main": main}, core.output_names, core.attrs)
+
+
+def _with_own_names(main: nodes.Function) -> nodes.Function:
+    """``main`` with a name of its own for each parameter."""
+    taken: set[str] = set()
+    renamed: dict[Any, Any] = {}
+    for param in main.params:
+        name, count = param.name, 0
+        while name in taken:
+            count += 1
+            name = f"{param.name}{count}"
+        taken.add(name)
+        if name != param.name:
+            renamed[param] = nodes.Var(name, param.type, param.span)
+    if not renamed:
+        return main
+    params = tuple(renamed.get(param, param) for param in main.params)
+    return nodes.Function(params, substitute(main.body, renamed), main.attrs, main.span)
+
+
+def target_of(given: Any) -> Target:
+    """The target of what TVM's programs pass: a string, a target, or a dict or list of one; by default this
+    machine."""
+    if isinstance(given, Mapping):
+        given = next(iter(given.values()), None)
+    if isinstance(given, (list, tuple)):
+        given = given[0] if given else None
+    return Target.parse("native" if given is None else given if isinstance(given, Target) else str(given))
+
+
+def _level() -> int:
+    context = transform.PassContext.current()
+    if context is transform.DEFAULT:
+        return _LEVEL
+    others = [*context.required_pass, *(name for name in context.disabled_pass if name != "AlterOpLayout")]
+    if others:
+        warn(
+            f"relay.build: which passes run is decided by the level; {', '.join(sorted(others))} not regarded"
+        )
+    level = min(max(context.opt_level, 0), 4)
+    return min(level, 2) if "AlterOpLayout" in context.disabled_pass else level
+
+
+def _symbol(name: str) -> str:
+    return "model" if name == "default" else name
+
+
+def _records(target: Target) -> Any:
+    """What logs in force say of kernels: nothing, unless a program has entered one (``autotvm``)."""
+    tuned = sys.modules.get("tvmlite.tvm.tuned")
+    return None if tuned is None else tuned.records_in_force(target) or None
+
+
+class Executor:
+    """Evaluates functions of a module; ``create_executor`` makes one."""
+
+    def __init__(self, kind: str, mod: IRModule, target: Any, params: Mapping[str, Any]) -> None:
+        self.kind, self.mod, self.target, self._params = kind, mod, target, params
+
+    def evaluate(self, expr: Any = None, binds: Any = None) -> Any:
+        """A function of arrays that computes ``expr``, by default ``main``; of an expression that is no
+        function, its value."""
+        if binds:
+            expr = bind(
+                expr,
+                {
+                    one: const(np.asarray(value)) if not isinstance(value, nodes.Expr) else value
+                    for one, value in dict(binds).items()
+                },
+            )
+        if expr is None:
+            return self._function(self.mod)
+        if isinstance(expr, (str, GlobalVar)):
+            main = self.mod[expr]
+            return self._function(self._with(main))
+        expr = getattr(expr, "tuple_value", expr) if not isinstance(expr, nodes.Expr) else expr
+        if isinstance(expr, nodes.Function):
+            return self._function(self._with(expr))
+        return self._function(self._with(Function([], expr)))()
+
+    def _with(self, function: Any) -> IRModule:
+        made = self.mod.copy()
+        made["main"] = function
+        return made
+
+    def _function(self, module: IRModule) -> Callable[..., Any]:
+        params, run = self._interpreted(module) if self.kind == "debug" else self._compiled(module)
+        names = [param.name for param in params]
+
+        adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
+
+        def call(*args: Any, **named: Any) -> Any:
+            if len(args) + len(named) != len(names) or not named.keys() <= set(names[len(args) :]):
+                given = [*map(str, range(len(args))), *named]
+                raise InputError(
+                    f"evaluate: arguments {', '.join(given) or 'none'} given, "
+                    f"expected {', '.join(names) or 'none'}"
+                )
+            full = [*args, *(named[name] for name in names[len(args) :])]
+            return results(
+                run([_array(one, param.type, adapts) for one, param in zip(full, params, strict=True)])
+            )
+
+        return call
+
+    def _interpreted(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
+        """The parameters of ``main``, and what interprets it."""
+        known = passes.InferType()(bound(module, self._params))
+        main = known["main"]
+        return main.params, lambda args: Interpreter(known).run(main, args)
+
+    def _compiled(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
+        """The parameters of ``main``, and what runs it compiled."""
+        model = prepared(module, self._params)
+        lib = compile_model(model, target_of(self.target), opt_level=_level())
+        type_ = type_of(passes.InferType()(bound(module, self._params))["main"].body)
+        return model.main.params, lambda args: nested(lib(*args), type_)
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: Any = None,
+    device: Any = None,
+    target: Any = "llvm",
+    params: Mapping[str, Any] | None = None,
+) -> Executor:
+    """What evaluates functions of ``mod``: ``"graph"``, ``"vm"`` and ``"aot"`` compile, ``"debug"``
+    interprets operator by operator in numpy."""
+    if kind not in ("debug", "graph", "vm", "aot"):
+        raise RuntimeError(f"create_executor: kind is {show(kind)}, expected 'debug', 'graph', 'vm' or 'aot'")
+    if device is not None and getattr(device, "device_type", 1) != cpu().device_type:
+        raise UnsupportedError(f"create_executor: device {device} is no CPU", Span.of_caller())
+    module = IRModule() if mod is None else mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
+    return Executor(kind, module, target, params or {})
+
+
+def _array(given: Any, type_: Any, adapts: bool) -> Any:
+    """An argument: an array, or a number as one of the parameter's dtype; ``adapts``: arrays, too."""
+    if isinstance(type_, TupleType):
+        return tuple(_array(one, field, adapts) for one, field in zip(given, type_.fields, strict=True))
+    if isinstance(given, nodes.Constant):
+        given = given.data
+    dtype = getattr(type_, "dtype", None)
+    if isinstance(given, np.ndarray):
+        plain = given.view(np.ndarray)
+        return plain.astype(numpy_of(dtype), copy=False) if adapts and dtype is not None else plain
+    return np.asarray(given, dtype=dtype if adapts or np.isscalar(given) else None)
+
+
+def results(value: Any) -> Any:
+    """Arrays as TVM gives them; those of a tuple in a list."""
+    if isinstance(value, (tuple, list)):
+        return [results(one) for one in value]
+    return np.asarray(value).view(NDArray)
+
+
+def build_config(
+    opt_level: int = 2, required_pass: Any = None, disabled_pass: Any = None, trace: Any = None
+) -> Any:
+    """TVM's old name of ``tvm.transform.PassContext``."""
+    return transform.PassContext(opt_level, required_pass, disabled_pass)

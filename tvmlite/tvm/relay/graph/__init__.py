@@ -1,0 +1,1 @@
+"""What the surface of relay is made of: nodes adopted, types inferred, calls between functions."""

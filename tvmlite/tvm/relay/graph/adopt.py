@@ -1,0 +1,117 @@
+"""Makes expressions of TVM's surface of those that our builders, passes and parser make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
+
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.deferred import DeferredConstant
+from tvmlite.runtime.ndarray import NDArray
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.graph.attrs import Attrs
+from tvmlite.tvm.relay.op.op import Op
+
+SURFACE: dict[type, type] = {}
+"""The class of the surface for each class of nodes of ours (``relay.expr`` enters them)."""
+
+NAMED: set[type] = set()
+"""The classes of the surface whose nodes are equal if their names are, and have no parts."""
+
+
+class _Adopted:
+    """Which nodes are of the surface with all their parts, and what was made of others."""
+
+    def __init__(self) -> None:
+        self.whole: WeakSet[nodes.Expr] = WeakSet()
+        self.made: WeakKeyDictionary[nodes.Expr, nodes.Expr] = WeakKeyDictionary()
+
+    def mark(self, node: nodes.Expr) -> None:
+        """``node`` is of the surface, and so are its parts."""
+        if type(node) not in NAMED:
+            self.whole.add(node)
+
+    def get(self, node: Any) -> Any:
+        """What ``node`` is on the surface, None if that is not known."""
+        if isinstance(node, Op) or type(node) in NAMED or node in self.whole:
+            return node
+        return self.made.get(node)
+
+
+ADOPTED = _Adopted()
+
+_PARTS: dict[type, tuple[str, ...]] = {
+    nodes.Call: ("op", "args"),
+    nodes.Function: ("params", "body"),
+    nodes.Let: ("var", "value", "body"),
+    nodes.LetDims: ("value", "body"),
+    nodes.If: ("condition", "then", "otherwise"),
+    nodes.Loop: ("index", "states", "condition", "initial", "body"),
+    nodes.Tuple: ("fields",),
+    nodes.TupleGetItem: ("value",),
+    nodes.Var: (),
+    nodes.Constant: (),
+}
+
+
+def adopt(root: Any) -> Any:
+    """``root``, an expression of ours, as one of the surface: itself if it is one; else what was made of it
+    before, while that lives."""
+    found = ADOPTED.get(root)
+    if found is not None:
+        return found
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ADOPTED.get(node) is not None:
+            continue
+        if ready:
+            made = _made(node)
+            ADOPTED.mark(made)
+            if made is not node:
+                ADOPTED.made[node] = made
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in _parts(node))
+    return ADOPTED.get(root)
+
+
+def _kind(node: nodes.Expr) -> type:
+    return next(kind for kind in type(node).__mro__ if kind in _PARTS)
+
+
+def _parts(node: nodes.Expr) -> Iterator[Any]:
+    for name in _PARTS[_kind(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            yield from value
+        elif value is not None and not (isinstance(value, str) and name == "op"):
+            yield value
+
+
+def _made(node: Any) -> Any:
+    """A node of the surface of ``node``, whose parts are adopted already."""
+    kind = _kind(node)
+    fields = dict(node.__dict__)
+    for name in _PARTS[kind]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            fields[name] = tuple(ADOPTED.get(one) for one in value)
+        elif isinstance(value, str):
+            fields[name] = Op(value)
+        elif value is not None:
+            fields[name] = ADOPTED.get(value)
+    if "attrs" in fields:
+        fields["attrs"] = Attrs(fields["attrs"])
+    if kind is nodes.Var:
+        fields["type"] = ty.adopted(node.type)
+    if kind is nodes.Constant:
+        data = node.data if isinstance(node, DeferredConstant) else fields["data"]
+        fields = {"data": np.asarray(data).view(NDArray), "span": node.span}
+    own = type(node)
+    made = object.__new__(own if own in SURFACE.values() else SURFACE[kind])
+    made.__dict__.update(fields)
+    return made

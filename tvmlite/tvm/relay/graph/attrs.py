@@ -1,0 +1,96 @@
+"""The attributes of calls and functions: pairs sorted by name, as ours are, with TVM's access by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import show
+from tvmlite.te import expr as te
+
+
+class Attrs(tuple):  # type: ignore[type-arg]
+    """Attributes: ``call.attrs.strides``, ``call.attrs["strides"]``, ``dict(call.attrs)``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        for key, value in self:
+            if key == name:
+                return value
+        raise AttributeError(f"there is no attribute {name!r}; there are {', '.join(self.keys()) or 'none'}")
+
+    def __getitem__(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            return super().__getitem__(name)
+        for key, value in self:
+            if key == name:
+                return value
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys() if isinstance(name, str) else super().__contains__(name)
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return [key for key, _ in self]
+
+    def values(self) -> list[Any]:
+        """The values."""
+        return [value for _, value in self]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and values."""
+        return list(self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of ``name``, or ``default``."""
+        return dict(self).get(name, default)
+
+    def get_int(self, name: str) -> int:
+        """The value of ``name``, an int."""
+        return int(self[name])
+
+    def get_str(self, name: str) -> str:
+        """The value of ``name``, a string."""
+        return str(self[name])
+
+    def get_int_tuple(self, name: str) -> tuple[int, ...]:
+        """The value of ``name``, ints."""
+        return tuple(map(int, self[name]))
+
+
+def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
+    """Attributes by name, for ``type_key`` "DictAttrs" and the like; other nodes have constructors."""
+    if not type_key.endswith("Attrs"):
+        raise UnsupportedError(f"make_node: {type_key!r} is not supported, attributes are", Span.of_caller())
+    return plain_attrs(kwargs)
+
+
+def plain_attrs(given: Any) -> dict[str, Any]:
+    """Attributes as a table of plain values, of what TVM's programs write."""
+    if given is None:
+        return {}
+    if isinstance(given, tuple):
+        given = dict(given)
+    if not isinstance(given, Mapping):
+        raise TypeInferError(f"attrs are {show(given)}, expected attributes by name", Span.of_caller())
+    return {str(name): plain_value(value) for name, value in given.items()}
+
+
+def plain_value(value: Any) -> Any:
+    """One attribute's value: TVM's objects for numbers and strings become Python's."""
+    if isinstance(value, te.Const):
+        return bool(value.value) if value.dtype == "bool" else value.value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain_value, value))
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, (str, bool, int, float, te.Expr, np.generic, np.ndarray)) or value is None:
+        return value
+    inner = getattr(value, "value", None)
+    return inner if isinstance(inner, (str, bool, int, float)) else value

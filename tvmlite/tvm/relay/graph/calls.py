@@ -1,0 +1,141 @@
+"""Modules whose functions call each other, as our passes and compiler take them, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import rewrite, substitute
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of, walk
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay.expr import GlobalVar, adopt
+from tvmlite.tvm.relay.graph.inferred import mark
+
+
+def callees_first(module: IRModule) -> list[str]:
+    """The names of the relay functions, each behind those it calls; an UnsupportedError for a cycle."""
+    functions = {var.name: one for var, one in module.functions.items() if isinstance(one, nodes.Function)}
+    order: dict[str, None] = {}
+    path: list[tuple[str, Iterator[str]]] = []
+    for root in functions:
+        path.append((root, iter(called(functions[root]))))
+        while path:
+            name, rest = path[-1]
+            following = next((one for one in rest if one in functions and one not in order), None)
+            if following is None:
+                order[name] = None
+                path.pop()
+            elif any(following == one for one, _ in path):
+                raise UnsupportedError(
+                    f"@{following} calls itself, which is not supported",
+                    functions[following].span,
+                    hint="relay.Loop of tvmlite repeats a computation",
+                )
+            else:
+                path.append((following, iter(called(functions[following]))))
+    return list(order)
+
+
+def called(function: Any) -> list[str]:
+    """The names of the functions of the module that an expression mentions, in order."""
+    return [node.name for node in walk(function) if isinstance(node, GlobalVar)]
+
+
+def to_core(module: IRModule) -> nodes.Module:
+    """``module`` as one of ours: where it has names of functions, there are the functions."""
+    functions: dict[str, nodes.Function] = {}
+    for name in callees_first(module):
+        functions[name] = with_ops(
+            module[name], lambda op: functions[op.name] if isinstance(op, GlobalVar) else op
+        )
+    ordered = {var.name: functions[var.name] for var in module.functions if var.name in functions}
+    names, attrs = module.core
+    return nodes.Module(ordered, names, attrs)
+
+
+def from_core(found: nodes.Module, given: nodes.Module, module: IRModule) -> IRModule:
+    """What a pass made of ``given``, which was ``module``: functions of it have their names again."""
+    made = module.copy()
+    names = {function: name for name, function in given.functions.items()}
+    for name, function in found.functions.items():
+        if function is given.functions.get(name):
+            continue
+        made[name] = adopt(
+            with_ops(function, lambda op: GlobalVar(names[op], type_of(op)) if op in names else op)
+        )
+        mark(made[name])
+    return made
+
+
+def with_ops(function: Any, rule: Callable[[Any], Any]) -> Any:
+    """``function`` with ``rule`` applied to what its calls call, where that is no operator."""
+
+    def replaced(node: Any) -> Any:
+        if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
+            op = rule(node.op)
+            op = with_ops(op, rule) if op is node.op and isinstance(op, nodes.Function) else op
+            return node if op is node.op else node._with({"op": op})
+        return node
+
+    return rewrite(function, replaced)
+
+
+def inlined(function: Any) -> Any:
+    """``function`` without calls of functions and without lets: what they stand for is in their place.
+
+    An UnsupportedError for a function that is a value and is not called.
+    """
+    body = _inlined(function.body)
+    for node in walk(body):
+        if isinstance(node, nodes.Function):
+            raise UnsupportedError("a function is a value here, which is not supported", node.span, "call it")
+    return function if body is function.body else dataclasses.replace(function, body=body)
+
+
+def substitute_lets(root: Any) -> Any:
+    """``root`` with the value of every let in its variable's place."""
+    while True:
+        made = rewrite(root, _without_let)
+        if made is root:
+            return root
+        root = made
+
+
+def _without_let(node: Any) -> Any:
+    if isinstance(node, nodes.Let):
+        return substitute_ops(node.body, {node.var: node.value})
+    return node
+
+
+def _inlined(body: Any) -> Any:
+    while True:
+        made = rewrite(body, _step)
+        if made is body:
+            return body
+        body = made
+
+
+def _step(node: Any) -> Any:
+    match node:
+        case nodes.Let(var=var, value=value, body=body):
+            return substitute_ops(body, {var: value})
+        case nodes.Call(op=nodes.Function() as function, args=args) if len(args) == len(function.params):
+            return substitute_ops(_inlined(function.body), dict(zip(function.params, args, strict=True)))
+        case nodes.Call(op=nodes.If(condition=condition, then=then, otherwise=otherwise)):
+            calls = [node._with({"op": branch}) for branch in (then, otherwise)]
+            return nodes.If(condition, calls[0], calls[1], node.span)
+        case nodes.Call(op=nodes.Call() as inner):
+            found = _inlined(inner)
+            return node if found is inner else node._with({"op": found})
+    return node
+
+
+def substitute_ops(body: Any, mapping: dict[Any, Any]) -> Any:
+    """``substitute``, in what is called as well."""
+    body = substitute(body, mapping)
+    return with_ops(
+        body, lambda op: mapping.get(op, op) if isinstance(op, nodes.Var) else substitute(op, mapping)
+    )

@@ -1,0 +1,220 @@
+"""TVM's type inference: variables without a type get one, from what is done with them and called with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.types import FuncType, TupleType
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt
+from tvmlite.tvm.relay.graph.inferred import mark
+from tvmlite.tvm.relay.graph.untyped import solved
+
+
+def infer(root: Any, signatures: Mapping[str, Any] | None = None) -> Any:
+    """``root`` with every variable typed; itself if all are. ``signatures`` are the types of the functions of
+    the module by name. A TypeInferError names what does not fit or is not determined."""
+    inference = _Inference(signatures or {})
+    while True:
+        known = len(inference.types)
+        made = inference.run(root)
+        if not inference.unknown:
+            break
+        if len(inference.types) == known:
+            var = inference.unknown[0]
+            raise TypeInferError(
+                f"InferType: the type of %{var.name} is not determined",
+                var.span,
+                hint=f'write its shape: relay.var("{var.name}", shape=(1, 3), dtype="float32")',
+            )
+    made = adopt(made)
+    type_of(made)
+    mark(made)
+    return made
+
+
+class _Inference:
+    """One walk after the other over a graph, until all that can be known is."""
+
+    def __init__(self, signatures: Mapping[str, Any]) -> None:
+        self.types: dict[nodes.Var, Any] = {}
+        """What was found for variables without a type."""
+        self.unknown: list[nodes.Var] = []
+        """Variables that were used before their type was known."""
+        self._signatures = signatures
+        self._typed: dict[nodes.Var, nodes.Var] = {}
+
+    def run(self, root: Any) -> Any:
+        """``root`` with what is known so far."""
+        self.unknown = []
+        self._done: dict[Any, Any] = {}
+        self._open: set[Any] = set()
+        self._functions: dict[nodes.Var, Any] = {}
+        self._results: dict[Any, Any] = {}
+        stack: list[tuple[Any, int]] = [(root, 0)]
+        while stack:
+            node, phase = stack.pop()
+            if node in self._done:
+                continue
+            following = self._step(node, phase)
+            if following is None:
+                self._done[node] = self._made(node)
+            else:
+                stack.append((node, phase + 1))
+                stack.extend((one, 0) for one in reversed(following) if one not in self._done)
+        return self._done[root]
+
+    def _step(self, node: Any, phase: int) -> list[Any] | None:
+        """What must be done before ``node``, in this phase; None once all is."""
+        match node:
+            case nodes.Call(op=str()):
+                return list(node.args) if phase == 0 else None
+            case nodes.Function(body=nodes.Call(op=nodes.Var()) as body) if phase == 0:
+                self._results[body] = getattr(node, "declared", None)
+                return [body]
+            case nodes.Call():
+                if phase == 1:
+                    self._called(node)
+                return [list(node.args), [node.op], None][phase]
+            case nodes.Let(var=var, value=value, body=body):
+                later = isinstance(value, nodes.Function) and not self._are_known(value.params)
+                if phase == 0:
+                    self._functions[var] = value
+                    return [] if later else [value]
+                if phase == 1:
+                    if not later:
+                        self._solve_var(var, self._type(value))
+                    return [body]
+                return [value] if phase == 2 else None
+        return list(node.children()) if phase == 0 else None
+
+    def _called(self, call: nodes.Call) -> None:
+        """Parameters of the function that is called get the types of the arguments."""
+        types = [self._type(arg) for arg in call.args]
+        result = self._results.get(call)
+        if isinstance(call.op, Var) and ty.is_complete(result) and None not in types:
+            self._solve_var(call.op, ty.FuncType(types, result))
+        function: Any = self._functions.get(call.op, call.op) if isinstance(call.op, nodes.Var) else call.op
+        if isinstance(function, nodes.Function) and len(function.params) == len(call.args):
+            for param, type_ in zip(function.params, types, strict=True):
+                self._solve_var(param, type_)
+            result = getattr(function, "declared", None)
+            if isinstance(call.op, Var) and function is not call.op and ty.is_complete(result):
+                self._solve_var(call.op, ty.FuncType([self._type_of_var(p) for p in function.params], result))
+
+    def _solve_var(self, var: nodes.Var, type_: Any) -> None:
+        if type_ is not None and not ty.is_complete(var.type) and var not in self.types:
+            self.types[var] = ty.adopted(type_)
+
+    def _are_known(self, params: Any) -> bool:
+        return all(ty.is_complete(self._type_of_var(param)) for param in params)
+
+    def _type_of_var(self, var: nodes.Var) -> Any:
+        return var.type if ty.is_complete(var.type) else self.types.get(var, ty.INCOMPLETE)
+
+    def _type(self, node: Any) -> Any:
+        """The type of what was made of ``node``, None if it is not known yet."""
+        made = self._done.get(node)
+        if isinstance(node, nodes.Var):
+            type_ = (
+                self._signatures.get(node.name) if isinstance(node, GlobalVar) else self._type_of_var(node)
+            )
+            return type_ if ty.is_complete(type_) else None
+        if made is None or made in self._open:
+            return None
+        return type_of(made)
+
+    def _made(self, node: Any) -> Any:
+        """``node`` of the parts that were made."""
+        if isinstance(node, GlobalVar):
+            return self._global(node)
+        if isinstance(node, nodes.Var):
+            return self._var(node)
+        if isinstance(node, nodes.Call):
+            self._solve(node)
+        changes: dict[str, Any] = {}
+        made = node.map_children(self._new)
+        match node:
+            case nodes.Call(op=nodes.Expr() as op) if self._new(op) is not op:
+                changes["op"] = self._new(op)
+            case nodes.Function(params=params):
+                changes["params"] = tuple(map(self._var, params))
+            case nodes.Let(var=var):
+                self._solve_var(var, self._type(node.value))
+                changes["var"] = self._var(var)
+        changes = {name: value for name, value in changes.items() if not _is_same(value, getattr(node, name))}
+        made = made._with(changes) if changes else made
+        parts = [*made.children(), *([made.op] if isinstance(made, nodes.Call) else [])]
+        bound = made.params if isinstance(made, nodes.Function) else ()
+        if any(part in self._open for part in (*parts, *bound)):
+            self._open.add(made)
+        elif isinstance(made, Function):
+            _check_result(made)
+        return made
+
+    def _solve(self, call: nodes.Call) -> None:
+        """Arguments that are variables without a type: by the operator, or the function's parameters."""
+        if not isinstance(call.op, str):
+            params = call.op.params if isinstance(call.op, nodes.Function) else ()
+            for param, arg in zip(params, call.args, strict=False):
+                if isinstance(arg, nodes.Var) and ty.is_complete(self._type_of_var(param)):
+                    self._solve_var(arg, self._type_of_var(param))
+            return
+        types = [self._type(arg) for arg in call.args]
+        for index, type_ in solved(call, types).items():
+            if isinstance(call.args[index], nodes.Var):
+                self._solve_var(call.args[index], type_)  # type: ignore[arg-type]
+
+    def _new(self, child: Any) -> Any:
+        return self._var(child) if isinstance(child, Var) else self._done[child]
+
+    def _global(self, var: GlobalVar) -> Any:
+        type_ = self._signatures.get(var.name)
+        if type_ is None:
+            raise TypeInferError(f"InferType: the module has no function @{var.name}", var.span)
+        return GlobalVar(var.name, type_)
+
+    def _var(self, var: nodes.Var) -> nodes.Var:
+        """``var`` with its type."""
+        if ty.is_complete(var.type):
+            return var
+        if var not in self.types:
+            self.unknown.append(var)
+            self._open.add(var)
+            return var
+        if var not in self._typed:
+            self._typed[var] = Var(var.name, self.types[var], var.span)
+        return self._typed[var]
+
+
+def _is_same(new: Any, old: Any) -> bool:
+    if isinstance(new, tuple):
+        return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+    return new is old
+
+
+def _check_result(function: Function) -> None:
+    declared = function.__dict__.get("declared")
+    if declared is None or not ty.is_complete(declared):
+        return
+    found = type_of(function.body)
+    if not ty.same_type(declared, found) and not _may_be(declared, found):
+        raise TypeInferError(f"the result is written as {declared}, it is {ty.adopted(found)}", function.span)
+
+
+def _may_be(declared: Any, found: Any) -> bool:
+    """Whether ``found`` is ``declared`` but for extents that are not known before the program runs."""
+    if isinstance(declared, TupleType) and isinstance(found, TupleType):
+        return len(declared.fields) == len(found.fields) and all(map(_may_be, declared.fields, found.fields))
+    if isinstance(declared, FuncType) or isinstance(found, FuncType) or isinstance(declared, TupleType):
+        return ty.same_type(declared, found)
+    if getattr(declared, "dtype", None) != getattr(found, "dtype", None) or declared.ndim != found.ndim:
+        return False
+    return all(
+        isinstance(a, ty.Any) or isinstance(b, ty.Any) or a == b or ty.extent(a) is b
+        for a, b in zip(declared.shape, found.shape, strict=True)
+    )

@@ -1,0 +1,113 @@
+"""What the type of an operator's argument must be, from its attributes and the types of the others.
+
+TVM's programs write ``relay.var("weight")`` and leave it to type inference: a convolution knows its channels
+and the size of its kernel, a normalization that its scale has one element a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.types import TensorType
+
+Types: TypeAlias = "Sequence[Any]"
+Rule: TypeAlias = "Callable[[nodes.Call, TensorType], Mapping[int, TensorType]]"
+
+
+def solved(call: nodes.Call, types: Types) -> dict[int, TensorType]:
+    """The types of the arguments of ``call`` whose place in ``types`` has no tensor type, as far as the
+    first argument and the attributes determine them."""
+    rule = _RULES.get(str(call.op))
+    if rule is None or not types or not isinstance(types[0], TensorType):
+        return {}
+    return {
+        index: type_
+        for index, type_ in rule(call, types[0]).items()
+        if index < len(types) and not isinstance(types[index], TensorType)
+    }
+
+
+def _convolution(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    """The kernel, by ``channels`` and ``kernel_size``."""
+    if call["channels"] is None or call["kernel_size"] is None:
+        return {}
+    inputs, channels = _channels(call, data), call["channels"]
+    if call["groups"] == inputs and isinstance(inputs, int):
+        extents: dict[str, Any] = {"O": inputs, "I": channels // inputs}
+    else:
+        extents = {"O": channels, "I": inputs // call["groups"]}
+    return _kernel(call, data, extents)
+
+
+def _transposed(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    """The kernel of a transposed convolution: from all inputs to the channels of a group."""
+    if call["channels"] is None or call["kernel_size"] is None:
+        return {}
+    return _kernel(call, data, {"I": _channels(call, data), "O": call["channels"] // call["groups"]})
+
+
+def _kernel(call: nodes.Call, data: TensorType, extents: dict[str, Any]) -> Mapping[int, TensorType]:
+    size = call["kernel_size"]
+    extents |= dict(zip("DHW"[3 - len(size) :], size, strict=True))
+    layout = call["kernel_layout"]
+    if not set(layout) <= set(extents):
+        return {}
+    return {1: TensorType(tuple(extents[letter] for letter in layout), data.dtype)}
+
+
+def _channels(call: nodes.Call, data: TensorType) -> Any:
+    return data.shape[call["data_layout"].index("C")]
+
+
+def _deformable(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    """The offsets, two for each element of the kernel at each place of the result; and the kernel."""
+    if call["channels"] is None or call["kernel_size"] is None or call["data_layout"] != "NCHW":
+        return {}
+    padding = call["padding"] if len(call["padding"]) == 4 else call["padding"] * 2
+    out = []
+    for axis in range(2):
+        span = (call["kernel_size"][axis] - 1) * call["dilation"][axis] + 1
+        extent = data.shape[2 + axis] + padding[axis] + padding[2 + axis] - span
+        out.append(extent // call["strides"][axis] + 1)
+    offsets = 2 * call["kernel_size"][0] * call["kernel_size"][1] * call["deformable_groups"]
+    found = {1: TensorType((data.shape[0], offsets, *out), data.dtype)}
+    kernel = _kernel(call, data, {"O": call["channels"], "I": data.shape[1] // call["groups"]})
+    return found | dict(zip((2,), kernel.values(), strict=False))
+
+
+def _dense(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    """The weights, by ``units``."""
+    if call["units"] is None:
+        return {}
+    return {1: TensorType((call["units"], data.shape[-1]), data.dtype)}
+
+
+def _matmul(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    if call["units"] is None:
+        return {}
+    terms = data.shape[-2 if call["transpose_a"] else -1]
+    shape = (call["units"], terms) if call["transpose_b"] else (terms, call["units"])
+    return {1: TensorType(shape, data.dtype)}
+
+
+def _along_axis(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
+    """Vectors of one element for each place along ``axis``."""
+    if not -len(data.shape) <= call["axis"] < len(data.shape):
+        return {}
+    one = TensorType((data.shape[call["axis"]],), data.dtype)
+    return dict.fromkeys(range(1, len(call.args)), one)
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(("nn.conv1d", "nn.conv2d", "nn.conv3d"), _convolution),
+    **dict.fromkeys((f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)), _transposed),
+    "nn.deformable_conv2d": _deformable,
+    "nn.dense": _dense,
+    "nn.matmul": _matmul,
+    **dict.fromkeys(
+        ("nn.bias_add", "nn.prelu", "nn.batch_norm", "nn.layer_norm", "nn.instance_norm", "nn.group_norm"),
+        _along_axis,
+    ),
+}

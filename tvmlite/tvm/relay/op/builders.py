@@ -1,0 +1,161 @@
+"""TVM's Python functions of operators, as the operator table has them.
+
+A function's name and the order of its parameters are TVM's already (``tvmlite.relay.ir.builders``); what is
+here makes nodes of the surface of its result, and takes what TVM's programs pass.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import builders, nodes
+from tvmlite.relay.ir import op as table
+from tvmlite.te import expr as te
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.expr import TupleWrapper, adopt, const
+from tvmlite.tvm.relay.graph.attrs import plain_value
+from tvmlite.tvm.relay.op.results import results_of
+
+_ORDER = {
+    f"nn.conv{rank}d_transpose": tuple(
+        "data weight strides padding dilation channels kernel_size groups".split()
+    )
+    for rank in (1, 2, 3)
+}
+"""The first parameters of TVM's function, where they stand in another order than in the table."""
+
+_FLAGS = (
+    "is_ascend",
+    "exclude",
+    "keepdims",
+    "ceil_mode",
+    "count_include_pad",
+    "transpose_a",
+    "transpose_b",
+    "exclusive",
+)
+"""Attributes that TVM's programs give as 0 and 1, too."""
+
+_BY_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
+"""Attributes that have a number for each axis, or one for all."""
+
+_RENAMED = {("unique", "is_sorted"): "sorted"}
+"""Parameters of TVM's functions that are attributes of another name."""
+
+_UNSET = ("dtype", "out_dtype", "out_layout")
+"""Attributes that None leaves as they are."""
+
+
+@functools.cache
+def function(name: str) -> Callable[..., Any]:
+    """TVM's function of the operator ``name``."""
+    row, build = table.get(name), builders.builder(name)
+    order = _ORDER.get(name, row.parameters)
+
+    rank = len(row.attrs["strides"]) if isinstance(row.attrs.get("strides"), tuple) else 0
+
+    def call(*args: Any, **options: Any) -> Any:
+        values = _spread(args, row)
+        if len(values) > len(order):
+            raise TvmliteError(
+                f"{name}: takes at most {len(order)} arguments, {len(values)} given", Span.of_caller()
+            )
+        given = dict(zip(order, map(_argument, values), strict=False))
+        for key, value in options.items():
+            key = _RENAMED.get((name, key), key)
+            if key in given:
+                raise TvmliteError(f"{name}: {key!r} is given twice", Span.of_caller())
+            given[key] = _argument(value)
+        for key in list(given):
+            if (
+                given[key] is None
+                and key in row.attrs
+                and (key in _UNSET or row.attrs[key] != table.REQUIRED)
+            ):
+                del given[key]
+            elif key in row.argument_names and isinstance(given[key], (int, float)):
+                given[key] = const(given[key])
+            elif key in _BY_AXIS and rank and isinstance(given[key], int):
+                given[key] = (given[key],) * rank
+            elif key in _FLAGS and type(given[key]) is int and key in row.attrs:
+                given[key] = bool(given[key])
+        if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
+            given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
+        made = adopt(build(**given))
+        count = results_of(made)
+        return made if count is None else TupleWrapper(made, count)
+
+    functools.update_wrapper(call, build)
+    return call
+
+
+def _spread(args: Sequence[Any], row: table.Operator) -> list[Any]:
+    """``args`` with the parts of a sparse matrix, which TVM takes in a tuple, one by one."""
+    found: list[Any] = []
+    for value in args:
+        parts = [getattr(value, part, None) for part in ("data", "indices", "indptr")]
+        place = len(found)
+        takes_one = place < len(row.argument_names) and row.argument_names[place] not in row.tuples
+        if row.name.startswith("nn.sparse") and takes_one and isinstance(value, (tuple, list)):
+            found += value
+        elif row.name.startswith("nn.sparse") and all(isinstance(part, np.ndarray) for part in parts):
+            found += map(const, parts)
+        else:
+            found.append(value)
+    return found
+
+
+def _both_ends(padding: Any, rank: int) -> Any:
+    """Padding before and behind each axis, where it is given once for both."""
+    if isinstance(padding, int):
+        return (padding,) * (2 * rank)
+    if isinstance(padding, (tuple, list)) and len(padding) in (1, rank) and len(padding) != 2 * rank:
+        return tuple(padding) * (2 if len(padding) == rank else 2 * rank)
+    return padding
+
+
+def _argument(value: Any) -> Any:
+    """An argument as our functions take it."""
+    if isinstance(value, TupleWrapper):
+        return value.tuple_value
+    if isinstance(value, (tuple, list)) and any(isinstance(one, (nodes.Expr, TupleWrapper)) for one in value):
+        return type(value)(map(_argument, value))
+    return value if isinstance(value, nodes.Expr) else _with_dims(plain_value(value))
+
+
+def _with_dims(value: Any) -> Any:
+    """An attribute with variables of ``te`` as the dimensions of their names."""
+    if isinstance(value, tuple):
+        return tuple(map(_with_dims, value))
+    return ty.extent(value) if isinstance(value, te.Expr) else value
+
+
+class Namespace:
+    """Functions of the operators whose names begin with ``prefix``, and others: ``relay.nn.relu``.
+
+    ``others`` are functions that are no operator of their own; ``absent`` says what to use in place of those
+    that TVM has and the table has not.
+    """
+
+    def __init__(self, prefix: str, others: Any = None) -> None:
+        self._prefix = prefix
+        self._others = others or {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._others:
+            return self._others[name]
+        full = f"{self._prefix}.{name}" if self._prefix else name
+        if not table.is_known(full):
+            raise AttributeError(f"relay has no operator {full!r}")
+        return function(full)
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._prefix}." if self._prefix else ""
+        found = {name.removeprefix(start) for name in table.names() if name.startswith(start)}
+        return sorted({*self._others, *(name for name in found if "." not in name)})

@@ -1,0 +1,119 @@
+"""Functions of TVM that are no operator of the table, but made of operators."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import op as table
+from tvmlite.relay.ir.dims import dim
+from tvmlite.relay.ir.nodes import LetDims
+from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
+from tvmlite.tvm.relay.op.builders import function
+
+_counts = itertools.count(1)
+
+
+def mean_variance(
+    data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> TupleWrapper:
+    """The mean and the variance over ``axis``."""
+    mean = function("mean")(data, axis, True, exclude)
+    found = variance(data, axis, keepdims, exclude, unbiased, mean)
+    shown = mean if keepdims else function("mean")(data, axis, False, exclude)
+    return TupleWrapper(Tuple((shown, found)), 2)
+
+
+def variance(
+    data: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    unbiased: bool = False,
+    with_mean: Any = None,
+) -> Any:
+    """The variance over ``axis``; unbiased, the sum of squares is divided by one less than their number."""
+    mean = function("mean")(data, axis, True, exclude) if with_mean is None else with_mean
+    if table.is_known("variance"):
+        return function("variance")(data, mean, axis, keepdims, exclude, unbiased)
+    deviation = function("subtract")(data, mean)
+    squares = function("multiply")(deviation, deviation)
+    if not unbiased:
+        return function("mean")(squares, axis, keepdims, exclude)
+    total = function("sum")(squares, axis, keepdims, exclude)
+    dtype = data.checked_type.dtype
+    ones = function("add")(function("multiply")(data, const(0, dtype)), const(1, dtype))
+    ones = function("sum")(ones, axis, keepdims, exclude)
+    return function("divide")(total, function("subtract")(ones, const(1, dtype)))
+
+
+def std(
+    data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> Any:
+    """The standard deviation over ``axis``."""
+    return function("sqrt")(variance(data, axis, keepdims, exclude, unbiased))
+
+
+def mean_std(data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
+    """The mean and the standard deviation over ``axis``."""
+    mean, found = mean_variance(data, axis, keepdims, exclude)
+    return TupleWrapper(Tuple((mean, function("sqrt")(found))), 2)
+
+
+def logsumexp(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The logarithm of the sum of the exponentials over ``axis``."""
+    largest = function("max")(data, axis, True)
+    total = function("sum")(function("exp")(function("subtract")(data, largest)), axis, True)
+    made = function("add")(function("log")(total), largest)
+    return made if keepdims else function("squeeze")(made, axis)
+
+
+def argwhere(condition: Any) -> Any:
+    """The positions of the elements that are not 0, of which there are as many as the data say."""
+    count = dim(f"count_{next(_counts)}")
+    counted = function("count_nonzero")(condition)
+    return adopt(LetDims((count,), counted, function("argwhere")(condition, count=count)))
+
+
+def batch_flatten(data: Any) -> Any:
+    """All axes but the first as one."""
+    return function("reshape")(data, (0, -1))
+
+
+def threefry_key(seed: int) -> Any:
+    """The key of a sequence of random numbers."""
+    words = np.frombuffer(int(seed).to_bytes(32, "little"), dtype="<u8")
+    return const(np.concatenate((words, np.array([0, 0, 0, 0, 1 << 63, 0], np.uint64))).astype(np.uint64))
+
+
+def uniform(key: Any, shape: Any, dtype: str = "float32", low: float = 0.0, high: float = 1.0) -> Any:
+    """A next key, and numbers from ``low`` to ``high``."""
+    ends = {"low": const(low, dtype), "high": const(high, dtype)}
+    return function("random.uniform")(key, **ends, out_shape=shape, out_dtype=dtype)
+
+
+def normal(key: Any, shape: Any, dtype: str = "float32", mean: float = 0.0, scale: float = 1.0) -> Any:
+    """A next key, and numbers of the normal distribution of ``mean`` and standard deviation ``scale``."""
+    moments = {"mean": const(mean, dtype), "scale": const(scale, dtype)}
+    return function("random.normal")(key, **moments, out_shape=shape, out_dtype=dtype)
+
+
+COMPOSITE: dict[str, Callable[..., Any]] = {
+    "argwhere": argwhere,
+    "logsumexp": logsumexp,
+    "mean_std": mean_std,
+    "mean_variance": mean_variance,
+    "nn.batch_flatten": batch_flatten,
+    "random.normal": normal,
+    "random.threefry_key": threefry_key,
+    "random.uniform": uniform,
+    "std": std,
+    "variance": variance,
+}
+"""By TVM's name."""
+
+FIRST = ("argwhere", "random.normal", "random.uniform", "variance")
+"""Those that stand before the operator of the same name."""

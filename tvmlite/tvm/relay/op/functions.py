@@ -1,0 +1,65 @@
+"""Every function of TVM's ``relay`` that builds a call: of the operator table first, then of compositions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.relay.ir import op as table
+from tvmlite.tvm.missing import missing
+from tvmlite.tvm.relay.op.builders import Namespace, function
+from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
+
+_GROUPS = ("tensor", "transform", "reduce", "algorithm")
+"""Files of TVM's operators, which are modules there."""
+
+_OTHERS = {
+    "contrib.ndarray_size": "ndarray_size",
+    "copy_": "copy",
+    "reverse_reshape": "contrib_reverse_reshape",
+    "image.resize": "image.resize2d",
+    "nn.multiply": "multiply",
+}
+
+_ABSENT = {
+    "annotation.on_device": "there is one device, the CPU",
+    "annotation.stop_fusion": "which operators become one kernel is decided by a pass: tuning finds others",
+    "device_copy": "there is one device, the CPU",
+    "nn.dropout_raw": "relay.nn.dropout",
+    "memory.alloc_storage": "memory is planned when a model is compiled",
+    "contrib.ctc_greedy_decoder": None,
+    "call_lowered": "kernels are made of fused groups when a model is compiled",
+}
+
+
+class _Package(Namespace):
+    """A namespace that has compositions, and names what is missing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return find(f"{self._prefix}.{name}" if self._prefix else name)
+
+
+_PACKAGES = {name: _Package(name) for name in ("nn", "image", "vision", "annotation", "random", "contrib")}
+_PACKAGES |= {name: _Package("") for name in _GROUPS}
+
+
+def find(name: str) -> Any:
+    """The function of TVM called ``name`` (``"nn.relu"``), or a package of them (``"nn"``).
+
+    An AttributeError for a name that TVM has not, or that nothing stands behind.
+    """
+    if name in _PACKAGES:
+        return _PACKAGES[name]
+    name = _OTHERS.get(name, name)
+    if name in FIRST:
+        return COMPOSITE[name]
+    if table.is_known(name):
+        return function(name)
+    if name in COMPOSITE:
+        return COMPOSITE[name]
+    if name in _ABSENT:
+        return missing(f"relay.{name}", _ABSENT[name])
+    raise AttributeError(
+        f"module 'tvmlite.tvm.relay' has no {name!r}: there is no such operator in the table"
+    )

@@ -1,0 +1,31 @@
+"""How many results the call of an operator has, as far as attributes say, so that it can be unpacked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.types import TupleType
+
+_FIXED = {"nn.batch_norm": 3, "nn.dropout": 2}
+
+
+def results_of(call: Any) -> int | None:
+    """The number of results of a call that has several; None if it is a tensor."""
+    if not isinstance(call, nodes.Call) or not isinstance(call.op, str):
+        return None
+    name = str(call.op)
+    if name in _FIXED:
+        return _FIXED[name]
+    if name == "split":
+        sections = call["indices_or_sections"]
+        return len(sections) + 1 if isinstance(sections, tuple) else int(sections)
+    if name == "topk":
+        return 2 if call["ret_type"] == "both" else None
+    try:
+        type_ = type_of(call)
+    except TvmliteError:  # what it is of has no type yet, or is at fault, which inferring types will say
+        return None
+    return len(type_.fields) if isinstance(type_, TupleType) else None

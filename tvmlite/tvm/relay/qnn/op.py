@@ -1,0 +1,13 @@
+"""The functions of operators on quantized tensors: ``relay.qnn.op.conv2d(...)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.tvm.relay.op.functions import find
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return find(f"qnn.{name}")

@@ -1,0 +1,66 @@
+"""TVM's ``relay.testing``: networks, and small functions for tests of passes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.missing import missing
+from tvmlite.tvm.relay import transform
+from tvmlite.tvm.relay.expr import Function
+from tvmlite.tvm.relay.testing.init import create_workload
+
+_NETWORKS = (
+    "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
+    "squeezenet", "temp_op_attr", "vgg",
+)  # fmt: skip
+
+_NO_GRADIENTS = "models are run here, not trained: there are no gradients"
+check_grad = missing("relay.testing.check_grad", _NO_GRADIENTS)
+gradient = missing("relay.testing.gradient", _NO_GRADIENTS)
+to_python = missing("relay.testing.to_python", 'relay.create_executor("debug") interprets a function')
+run_as_python = missing("relay.testing.run_as_python", 'relay.create_executor("debug") interprets a function')
+add_nat_definitions = missing("relay.testing.add_nat_definitions", "there are no algebraic data types")
+make_nat_expr = missing("relay.testing.make_nat_expr", "there are no algebraic data types")
+byoc = missing("relay.testing.byoc", "there is one code generator for all of a model")
+
+__all__ = ["create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass"]
+
+
+def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
+    """``expr`` after a pass, or several in order: a function if it was one."""
+    if import_prelude:
+        missing("relay.testing.run_opt_pass(import_prelude=True)", "there are no algebraic data types")()
+    one = opt_pass if isinstance(opt_pass, Pass) else transform.Sequential(opt_pass)
+    with transform.PassContext(opt_level=3):
+        main = one(IRModule.from_expr(expr))["main"]
+    return main if isinstance(expr, Function) else main.body
+
+
+def run_infer_type(expr: Any) -> Any:
+    """``expr`` with types."""
+    return run_opt_pass(expr, transform.InferType())
+
+
+def rand(dtype: str, *shape: int) -> NDArray:
+    """Random numbers from 0 to 1."""
+    return np.random.rand(*shape).astype(dtype).view(NDArray)
+
+
+def enabled_targets() -> list[tuple[str, Any]]:
+    """The target and device there is."""
+    return [("llvm", cpu(0))]
+
+
+ctx_list = enabled_targets
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NETWORKS:
+        return importlib.import_module(f"tvmlite.tvm.relay.testing.{name}")
+    raise AttributeError(f"module 'tvmlite.tvm.relay.testing' has no attribute {name!r}")

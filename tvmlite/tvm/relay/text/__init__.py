@@ -1,0 +1,1 @@
+"""Relay text as TVM 0.11 prints and reads it."""

@@ -1,0 +1,253 @@
+"""Reads Relay text as TVM 0.11 writes it: untyped variables, infix operators, calls of functions by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir import op as table
+from tvmlite.relay.text import literals
+from tvmlite.relay.text.lexer import Token
+from tvmlite.relay.text.parser import Parser
+from tvmlite.relay.text.values import nesting
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
+from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.text.comments import without_comments
+
+_BINARY = {
+    "*": ("multiply", 4), "/": ("divide", 4), "+": ("add", 3), "-": ("subtract", 3), "<": ("less", 2),
+    "<=": ("less_equal", 2), ">": ("greater", 2), ">=": ("greater_equal", 2), "==": ("equal", 1),
+    "!=": ("not_equal", 1),
+}  # fmt: skip
+"""The operator of each sign, and how tightly it binds."""
+
+_UNREAD = {
+    "ref": "references", "ref_read": "references", "ref_write": "references", "match": "algebraic data types",
+    "type": "algebraic data types", "extern": "algebraic data types",
+}  # fmt: skip
+
+_INT32 = 2**31
+
+
+class TvmParser(Parser):
+    """Our parser, with TVM's expressions; what it makes are nodes of the surface."""
+
+    def __init__(self, text: str, source: str, metadata: Mapping[str, Any] | None = None) -> None:
+        body, mark, section = text.partition(f"\n{literals.METADATA}\n")
+        constants = dict(metadata or {})
+        if mark:
+            constants |= literals.read_metadata(section)
+        super().__init__(without_comments(body), constants, source)
+        self._file = source
+
+    # --- the outside ---
+
+    def functions(self) -> dict[str, Any]:
+        """The functions of a module by name."""
+        self._version()
+        found: dict[str, Any] = {}
+        while self.lexer.token.kind != "end":
+            self._refuse()
+            self.lexer.expect("def")
+            token = self.lexer.expect_kind("global", "a function's name, as in @main")
+            name = self.lexer.unquote(token)
+            if name in found:
+                self.lexer.fail(f"@{name} is defined twice", token)
+            self._function(token, lambda function, name=name: found.__setitem__(name, adopt(function)))
+            self._read_blocks()
+        return found
+
+    def whole(self) -> Any:
+        """An expression, after its free variables."""
+        self._version()
+        made: list[Any] = []
+        while self.lexer.accept("free_var"):
+            name, var = self._variable("a variable, as in %x")
+            self._names[name] = var
+            self.lexer.expect(";")
+        self._open(made.append)
+        self._blocks[-1].end = None
+        self._read_blocks()
+        if self.lexer.token.kind != "end":
+            self.lexer.unexpected("the end of the text")
+        return made[0] if isinstance(made[0], Op) else adopt(made[0])
+
+    def whole_type(self) -> Any:
+        """A type and nothing else."""
+        made = self.type()
+        if self.lexer.token.kind != "end":
+            self.lexer.unexpected("the end of the text")
+        return made
+
+    def _version(self) -> None:
+        version = self._header().get("version", "0.0.5")
+        if version != "0.0.5":
+            self.lexer.fail(f"version {version!r} of the text, expected '0.0.5'")
+
+    def _refuse(self) -> None:
+        word = self.lexer.token.text
+        if word in _UNREAD and self.lexer.token.kind == "name":
+            span = self.lexer.span(self.lexer.token)
+            raise UnsupportedError(f"{word!r}: {_UNREAD[word]} are not supported", span)
+
+    # --- variables and functions ---
+
+    def _variable(self, what: str) -> tuple[str, Any]:
+        token = self.lexer.expect_kind("local", what)
+        return token.text, self._var(token, self.type() if self.lexer.accept(":") else ty.INCOMPLETE)
+
+    def _var(self, token: Token, type_: Any) -> Any:
+        name = re.sub(r"^v(?=\d)", "", self.lexer.unquote(token))
+        return Var(name, type_, self.lexer.span(token))
+
+    def _let_var(self, token: Token, declared: Any, value: Any) -> Any:
+        return self._var(token, ty.INCOMPLETE if declared is None else declared)
+
+    def _made_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
+        return Function(params, body, result, attrs=attrs, span=self.lexer.span(token))
+
+    def _if(self, token: Token, finish: Any) -> None:
+        super()._if(token, lambda made: finish(If(*made.children(), span=self.lexer.span(token))))
+
+    def _close(self, value: Any) -> None:
+        """At the end of a line that is not the last the value is dropped: ``();  ()``."""
+        if self.lexer.accept(";"):
+            var = Var("_", ty.INCOMPLETE)
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body))
+            return
+        super()._close(value)
+
+    # --- types ---
+
+    def type(self) -> Any:
+        """A type; ``_`` is one to be inferred."""
+        if self.lexer.token.text == "_":
+            self.lexer.take()
+            return ty.INCOMPLETE
+        return ty.adopted(super().type())
+
+    def _extent(self) -> Any:
+        return ty.Any() if self.lexer.accept("?") else super()._extent()
+
+    # --- expressions ---
+
+    def _right_side(self, finish: Any) -> None:
+        token = self.lexer.token
+        if token.text == "{" or (token.kind == "name" and token.text in ("fn", "if", "loop")):
+            super()._right_side(lambda value: finish(self._continued(value)))
+        else:
+            finish(self.expression())
+
+    def expression(self) -> Any:
+        """Infix operators over calls, literals and what stands in parentheses."""
+        return self._infix(1)
+
+    @nesting
+    def _infix(self, least: int) -> Any:
+        return self._infix_after(self._prefix(), least)
+
+    def _infix_after(self, left: Any, least: int) -> Any:
+        while self.lexer.token.kind == "sign" and _BINARY.get(self.lexer.token.text, ("", 0))[1] >= least:
+            token = self.lexer.take()
+            name, strength = _BINARY[token.text]
+            left = Call(Op(name), [left, self._infix(strength + 1)], span=self.lexer.span(token))
+        return left
+
+    def _prefix(self) -> Any:
+        lexer, token = self.lexer, self.lexer.token
+        if lexer.at("-") and lexer.peek().kind != "number":
+            lexer.take()
+            value = self._prefix()
+            if isinstance(value, nodes.Constant):
+                return nodes.Constant(np.negative(value.data), value.span)
+            return Call(Op("negative"), [value], span=lexer.span(token))
+        return self._called(self._primary())
+
+    def _continued(self, value: Any) -> Any:
+        """A value that a block gave, called and with operators behind it."""
+        return self._infix_after(self._called(value), 1)
+
+    def _called(self, value: Any) -> Any:
+        """``value`` with calls and fields behind it."""
+        lexer = self.lexer
+        while lexer.token.kind == "field" or lexer.at("("):
+            token = lexer.token
+            if lexer.at("("):
+                args, attrs = self._call_items()
+                value = self._call(value, args, attrs, token)
+            else:
+                lexer.take()
+                value = TupleGetItem(value, int(token.text[1:]), span=lexer.span(token))
+        return value
+
+    def _call(self, value: Any, args: Any, attrs: Any, token: Token) -> Any:
+        if not isinstance(value, Op):
+            if attrs:
+                self.lexer.fail("a call of a function has no attributes", token)
+            return Call(value, args, span=self.lexer.span(token))
+        unknown = sorted(set(attrs) - set(table.get(value).attrs))
+        if unknown:
+            self.lexer.fail(f"{value}: no attribute {unknown[0]!r}", token)
+        return Call(value, args, attrs, span=self.lexer.span(token))
+
+    def _primary(self) -> Any:
+        lexer, token = self.lexer, self.lexer.token
+        self._refuse()
+        if token.kind == "global":
+            lexer.take()
+            return GlobalVar(lexer.unquote(token))
+        if token.kind == "local":
+            lexer.take()
+            if token.text not in self._names:
+                lexer.fail(f"{token.text} is not defined here", token)
+            return self._names[token.text]
+        if (token.kind == "name" and token.text in ("fn", "if", "let", "loop")) or lexer.at("{"):
+            return self._block_value(token)
+        if token.kind == "name" and token.text not in ("meta", "const", "True", "False"):
+            lexer.take()
+            if not table.is_known(token.text):
+                lexer.fail(f"there is no operator {token.text!r}", token)
+            return Op(token.text)
+        return super()._primary()
+
+    def _block_value(self, token: Token) -> Any:
+        """What opens a block inside an expression."""
+        made: list[Any] = []
+        if token.text == "let":
+            self._open(made.append)
+            self._blocks[-1].end = None
+        else:
+            super()._right_side(made.append)
+        self._read_blocks()
+        return made[0]
+
+    def _tuple(self, token: Token) -> Any:
+        made = super()._tuple(token)
+        return Tuple(made.fields, made.span) if type(made) is nodes.Tuple else made
+
+    def scalar(self) -> Any:
+        """A number; without a suffix one that no int32 can be is an int64."""
+        signs = [self.lexer.token.text] if self.lexer.at("-") else []
+        number = self.lexer.peek(len(signs))
+        if number.kind == "number" and number.text.isdigit():
+            value = int(number.text) * (-1 if signs else 1)
+            if not -_INT32 <= value < _INT32:
+                for _ in range(len(signs) + 1):
+                    self.lexer.take()
+                return nodes.Constant(np.asarray(value, np.int64), self.lexer.span(number))
+        with np.errstate(over="ignore"):  # what does not fit is told below
+            made = super().scalar()
+        if (
+            dtypes.is_float(dtypes.check(made.data.dtype))
+            and np.isinf(made.data)
+            and "inf" not in number.text
+        ):
+            self.lexer.fail(f"{number.text} does not fit in a {made.data.dtype}", number)
+        return made

@@ -1,0 +1,199 @@
+"""Prints modules and expressions as TVM 0.11 does: a version, a line for every value, inferred types."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import known_type
+from tvmlite.relay.text import literals
+from tvmlite.relay.text.printer import Layout, Printer, not_default
+from tvmlite.te import expr as te
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.source import Written
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.expr import GlobalVar, adopt
+from tvmlite.tvm.relay.graph.inferred import is_inferred
+
+HEADER = '#[version = "0.0.5"]\n'
+
+
+def astext(node: Any, show_meta_data: bool = True, annotate: Callable[[Any], str] | None = None) -> str:
+    """The text of a module, function or expression; with ``show_meta_data`` the constants that are no
+    scalars follow. ``annotate`` gives what stands in a comment behind a value, in place of its type."""
+    return HEADER + pretty(node, show_meta_data, annotate)
+
+
+def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], str] | None = None) -> str:
+    """As ``astext``, without the version: what ``print`` shows."""
+    constants: dict[str, nodes.Constant] = {}
+    if isinstance(node, IRModule):
+        parts = []
+        for var, function in node.functions.items():
+            if isinstance(function, nodes.Function):
+                parts.append(_TvmPrinter(function.body, constants, annotate).definition(var.name, function))
+            else:
+                parts.append(f"@{var.name} = {function}\n")
+        text = "\n".join(parts)
+    else:
+        node = adopt(node)
+        text = _TvmPrinter(node, constants, annotate).expression(node)
+    if show_meta_data and constants:
+        text = text.rstrip("\n") + "\n\n" + literals.metadata_section(constants)
+    return text
+
+
+class _TvmLayout(Layout):
+    """Only variables and constants have no line of their own."""
+
+    def is_inline(self, node: Any) -> bool:
+        return isinstance(node, (nodes.Var, nodes.Constant))
+
+    def is_written_in(self, node: Any, index: int) -> bool:
+        return isinstance(node, nodes.Let) and index == 0
+
+
+class _TvmPrinter(Printer):
+    """Writes one function or expression."""
+
+    layout = _TvmLayout
+
+    def __init__(self, root: Any, constants: dict[str, Any], annotate: Callable[[Any], str] | None) -> None:
+        super().__init__(root, constants)
+        self._annotate = annotate
+
+    def expression(self, root: Any) -> str:
+        """The lines of an expression, after the variables that are free in it."""
+        order = [node for node in self._layout.order if not isinstance(node, GlobalVar)]
+        for var in nodes.free_variables(order):
+            self._lines.append(f"free_var {self._typed(var)};")
+        self._run(self._block(self._layout.root_scope, root, 0, ""))
+        return "\n".join(self._lines)
+
+    def _function(self, start: str, function: Any, scope: Any, depth: int, end: str) -> Iterator[Any]:
+        params = [self._typed(param) for param in function.params]
+        attrs = [f"{name}={show_attribute(value)}" for name, value in function.attrs]
+        result = getattr(function, "declared", None)
+        if result is None and is_inferred(function):
+            result = known_type(function.body)
+        written = "" if result is None or result is ty.INCOMPLETE else f" -> {show_type(result)}"
+        self._line(depth, f"{start}({', '.join([*params, *attrs])}){written} {{")
+        yield self._block(scope, function.body, depth + 1, "")
+        comment = self._comment(function) if start.startswith("%") else ""
+        self._line(depth, f"}}{comment}{end}")
+
+    def _statement(self, start: str, node: Any, depth: int, end: str) -> Iterator[Any]:
+        if isinstance(node, nodes.Let) and not start:
+            value = node.value
+            if value in self._texts or self._layout.is_inline(value):
+                self._line(depth, f"let {self._typed(node.var)} = {self._text(value)};")
+            else:
+                name = self._typed(node.var)
+                yield super()._statement(f"let {name} = ", value, depth, ";")
+        elif isinstance(node, nodes.Let):
+            self._line(depth, f"{start}(")
+            yield self._statement("", node, depth + 1, ";")
+            yield self._block(self._layout.blocks[node, 1], node.body, depth + 1, "")
+            self._line(depth, f"){end}")
+        else:
+            yield super()._statement(start, node, depth, end)
+
+    def _let(self, node: Any, depth: int) -> None:
+        self._line(depth, f"let {self._typed(node.var)} = {self._text(node.value)};")
+
+    def _simple(self, node: Any) -> str:
+        comment = self._comment(node)
+        if isinstance(node, nodes.TupleGetItem):
+            return f"{self._text(node.value)}.{node.index}{comment}"
+        if isinstance(node, nodes.Tuple):
+            return self._tuple(node) + comment
+        name = node.op if isinstance(node.op, str) else self._text(node.op)
+        items = [self._text(arg) for arg in node.args]
+        items += [f"{key}={show_attribute(value)}" for key, value in not_default(node)]
+        return f"{name}({', '.join(items)}){comment}"
+
+    def _comment(self, node: Any) -> str:
+        if self._annotate is not None:
+            text = self._annotate(node)
+            return f" /* {text} */" if text else ""
+        type_ = known_type(node) if is_inferred(node) else None
+        parts = [] if type_ is None else [f"ty={show_type(type_)}"]
+        if isinstance(getattr(node, "span", None), Written):
+            parts.append(f"span={node.span.source}:{node.span.line}:0")
+        return f" /* {' '.join(parts)} */" if parts else ""
+
+    def _text(self, node: Any) -> str:
+        if node in self._texts:
+            return self._texts[node]
+        if isinstance(node, GlobalVar):
+            return f"@{node.name}"
+        if isinstance(node, nodes.Constant):
+            if node.data.ndim == 0:
+                return (literals.inline(node) or self._meta(node)) + self._comment(node)
+            return self._meta(node) + self._comment(node)
+        if isinstance(node, nodes.Var):
+            return self._declare(node)
+        return super()._text(node)
+
+    def _meta(self, node: nodes.Constant) -> str:
+        key = literals.remember(node)
+        self._constants.setdefault(key, node)
+        return f"meta[relay.Constant][{list(self._constants).index(key)}]"
+
+    def _typed(self, var: Any) -> str:
+        name = self._declare(var)
+        if var.type is ty.INCOMPLETE:
+            return name
+        comment = f" /* ty={show_type(var.type)} */" if self._annotate is None and is_inferred(var) else ""
+        return f"{name}: {show_type(var.type)}{comment}"
+
+    def _declare(self, var: Any) -> str:
+        """A name for ``var`` that no other variable has."""
+        hint = f"v{var.name}" if var.name[:1].isdigit() else var.name
+        name, count = hint, 0
+        while _quoted(name) in self._taken:
+            count += 1
+            name = f"{hint}{count}"
+        self._texts[var] = text = _quoted(name)
+        self._taken.add(text)
+        return text
+
+
+def _quoted(name: str) -> str:
+    return "%" + (name if re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name))
+
+
+def show_attribute(value: Any) -> str:
+    """An attribute as TVM writes it: floats end in f."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(show_attribute, value))}]"
+    if type(value) is float:
+        return (
+            f"{value:.9g}".replace("e+", "e") + "f" if value - value == 0 else literals.show_attribute(value)
+        )
+    return literals.show_attribute(value)
+
+
+def show_type(type_: Any) -> str:
+    """A type as TVM writes it: scalars by their dtype, ``?`` for what is not known."""
+    if isinstance(type_, ty.types.TensorType):
+        if not type_.shape:
+            return type_.dtype
+        extents = [_extent(one) for one in type_.shape]
+        return f"Tensor[({', '.join(extents)}), {type_.dtype}]"
+    if isinstance(type_, ty.types.TupleType):
+        items = [show_type(field) for field in type_.fields]
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+    if isinstance(type_, ty.types.FuncType):
+        return f"fn ({', '.join(map(show_type, type_.params))}) -> {show_type(type_.result)}"
+    return str(type_)
+
+
+def _extent(extent: Any) -> str:
+    if isinstance(extent, te.Expr) and any(isinstance(node, ty.Any) for node in postorder(extent)):
+        return "?"
+    return extent.__str__() if isinstance(extent, int) else ty.types.show_dim(extent)

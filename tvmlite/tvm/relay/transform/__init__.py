@@ -1,0 +1,93 @@
+"""TVM's ``relay.transform``: the passes over graphs, by TVM's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.tvm.ir.transform import (
+    FunctionPass,
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    PrintIR,
+    Sequential,
+    module_pass,
+)
+from tvmlite.tvm.relay.transform.absent import ABSENT
+from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
+from tvmlite.tvm.relay.transform.functions import function_pass
+from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
+from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
+from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
+from tvmlite.tvm.relay.transform.legalize import AlterOpLayout, Legalize
+from tvmlite.tvm.relay.transform.let_passes import DeadCodeElimination, EliminateCommonSubexpr
+from tvmlite.tvm.relay.transform.normal_forms import (
+    ToANormalForm,
+    ToANormalFormExpr,
+    ToBasicBlockNormalForm,
+    ToGraphNormalForm,
+)
+from tvmlite.tvm.relay.transform.ours import (
+    CanonicalizeOps,
+    CombineParallelConv2D,
+    CombineParallelDense,
+    ConvertLayout,
+    FoldScaleAxis,
+    SimplifyExpr,
+    ToMixedPrecision,
+)
+from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
+from tvmlite.tvm.relay.transform.structure import (
+    AnnotateSpans,
+    DefuseOps,
+    DynamicToStatic,
+    Inline,
+    RemoveUnusedFunctions,
+)
+
+__all__ = [
+    "AlterOpLayout",
+    "AnnotateSpans",
+    "CanonicalizeOps",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "ConvertLayout",
+    "DeadCodeElimination",
+    "DefuseOps",
+    "DynamicToStatic",
+    "EliminateCommonSubexpr",
+    "FastMath",
+    "FoldConstant",
+    "FoldConstantExpr",
+    "FoldExplicitPadding",
+    "FoldScaleAxis",
+    "FunctionPass",
+    "FuseOps",
+    "InferType",
+    "InferTypeLocal",
+    "Inline",
+    "Legalize",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "PrintIR",
+    "RemoveUnusedFunctions",
+    "Sequential",
+    "SimplifyExpr",
+    "SimplifyInference",
+    "ToANormalForm",
+    "ToANormalFormExpr",
+    "ToBasicBlockNormalForm",
+    "ToGraphNormalForm",
+    "ToMixedPrecision",
+    "function_pass",
+    "module_pass",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ABSENT:
+        return ABSENT[name]
+    raise AttributeError(f"module 'tvmlite.tvm.relay.transform' has no pass {name!r}")

@@ -1,0 +1,56 @@
+"""Passes of TVM's that have no counterpart: each is an error that says what to use instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.tvm.missing import missing
+
+_GRADIENTS = "models are run here, not trained: there are no gradients"
+_BYOC = "there is one code generator for all of a model; other compilers are not called"
+_DEVICES = "there is one device, the CPU"
+_VM = "control flow is compiled into the entry of a library: relay.build"
+_QUANTIZE = "tvmlite.quantize(mod, data) makes a quantized model"
+_SPARSE = "weights are dense"
+
+_INSTEAD: dict[str, str] = {
+    "AnnotateTarget": _BYOC,
+    "BatchingOps": "relay.transform.CombineParallelDense",
+    "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
+    "CollagePartition": _BYOC,
+    "CombineParallelBatchMatmul": "relay.transform.CombineParallelDense combines dense layers",
+    "Conv2dToSparse": _SPARSE,
+    "Conv2dToSparse2": _SPARSE,
+    "CPSTransform": "relay.transform.ToANormalForm",
+    "DenseToSparse": _SPARSE,
+    "EtaExpand": "functions are called with all their arguments",
+    "FakeQuantizationToInteger": "quantize and dequantize operators are compiled to integers as they are",
+    "FirstOrderGradient": _GRADIENTS,
+    "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",
+    "FlexibleShapeDispatch": "tvmlite.compile(mod, shape={...}) compiles kernels for several sizes",
+    "InstrumentBoundCheckers": "tvmlite.compile(verify=True) compares every kernel with the interpreter",
+    "LambdaLift": "relay.transform.Inline",
+    "LazyGradientInit": _GRADIENTS,
+    "ManifestAlloc": _VM,
+    "ManifestLifetimes": _VM,
+    "MergeCompilerRegions": _BYOC,
+    "MergeComposite": _BYOC,
+    "OutlineCompilerFunctionsWithExistingGlobalSymbols": _BYOC,
+    "PartialEvaluate": "relay.transform.Inline and relay.transform.FoldConstant",
+    "PartitionGraph": _BYOC,
+    "PlanDevices": _DEVICES,
+    "QuantizeAnnotate": _QUANTIZE,
+    "QuantizeCalibrate": _QUANTIZE,
+    "QuantizePartition": _QUANTIZE,
+    "QuantizeRealize": _QUANTIZE,
+    "SplitArgs": "calls may have any number of arguments",
+    "gradient": _GRADIENTS,
+    "to_cps": "relay.transform.ToANormalForm",
+    "un_cps": "relay.transform.ToANormalForm",
+}
+
+ABSENT: dict[str, Callable[..., Any]] = {
+    name: missing(f"relay.transform.{name}", instead) for name, instead in _INSTEAD.items()
+}
+"""By TVM's name, a function that raises."""

@@ -1,0 +1,55 @@
+"""How a function of one kind of thing becomes a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.tvm.ir import transform
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
+from tvmlite.tvm.relay.graph.calls import from_core, to_core
+from tvmlite.tvm.relay.graph.inferred import mark
+from tvmlite.tvm.relay.transform.infer_type import typed
+
+
+def over_functions(name: str, level: int, rule: Callable[[Any], Any], infer: bool = False) -> Pass:
+    """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
+    whose variables have types."""
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        mod = typed(mod) if infer else mod
+        made = mod.copy()
+        for var, function in mod.functions.items():
+            if isinstance(function, nodes.Function):
+                made[var] = rule(function)
+                if infer:
+                    type_of(made[var])
+                    mark(made[var])
+        return made
+
+    return FunctionPass(PassInfo(level, name), run)
+
+
+def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module]) -> Pass:
+    """The pass ``name`` that is a pass of ours over modules."""
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        mod = typed(mod)
+        given = to_core(mod)
+        return from_core(rule(given), given, mod)
+
+    return Pass(PassInfo(level, name), run)
+
+
+def function_pass(
+    pass_func: Any = None,
+    opt_level: Any = None,
+    name: Any = None,
+    required: Any = None,
+    traceable: bool = False,
+) -> Any:
+    """``tvm.transform.function_pass``, of functions of relay."""
+    return transform.function_pass(pass_func, opt_level, name, required, traceable)

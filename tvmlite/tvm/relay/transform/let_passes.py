@@ -1,0 +1,91 @@
+"""Passes on lets and equal expressions that keep what TVM's keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import walk
+from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.graph.calls import substitute_ops, with_ops
+from tvmlite.tvm.relay.transform.functions import over_functions
+
+
+def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
+    """The pass that drops lets whose variable nothing reads; ``inline_once``, also those that one thing
+    reads, where the value takes the variable's place."""
+    return over_functions(
+        "DeadCodeElimination", 1, lambda one: adopt(_without_dead(one, inline_once)), infer=True
+    )
+
+
+def _without_dead(function: Any, inline_once: bool) -> Any:
+    while True:
+        uses = Counter(
+            child for node in walk(function) for child in _read(node) if isinstance(child, nodes.Var)
+        )
+
+        def rule(node: Any, uses: Counter[Any] = uses) -> Any:
+            if not isinstance(node, nodes.Let):
+                return node
+            count = uses[node.var]
+            if count == 0 or _only_itself(node, count):
+                return node.body
+            if inline_once and count == 1 and not isinstance(node.value, nodes.Function):
+                return substitute_ops(node.body, {node.var: node.value})
+            return node
+
+        made = with_ops(rewrite(function, rule), lambda op: rewrite(op, rule))
+        if made is function:
+            return function
+        function = made
+
+
+def _only_itself(let: nodes.Let, count: int) -> bool:
+    """Whether nothing but its own value reads the variable of ``let``."""
+    own = Counter(child for node in walk(let.value) for child in _read(node))
+    return own[let.var] == count
+
+
+def _read(node: Any) -> list[Any]:
+    op = [node.op] if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr) else []
+    return [*node.children(), *op]
+
+
+def EliminateCommonSubexpr(fskip: Callable[[Any], bool] | None = None) -> Pass:
+    """The pass that makes one of equal calls of operators, and of equal fields; ``fskip`` says of a node
+    whether it is to stay."""
+    return over_functions(
+        "EliminateCommonSubexpr", 3, lambda one: adopt(_with_equal_as_one(one, fskip)), infer=True
+    )
+
+
+def _with_equal_as_one(function: Any, fskip: Callable[[Any], bool] | None) -> Any:
+    found: dict[Any, Any] = {}
+
+    def rule(node: Any) -> Any:
+        match node:
+            case nodes.Call(op=str() as op, args=args, attrs=attrs):
+                key: Any = ("call", str(op), tuple(map(_identity, args)), tuple(attrs))
+            case nodes.TupleGetItem(value=value, index=index):
+                key = ("field", value, index)
+            case _:
+                return node
+        if fskip is not None and fskip(adopt(node)):
+            return node
+        return found.setdefault(key, node)
+
+    return rewrite(function, rule)
+
+
+def _identity(arg: Any) -> Any:
+    """What makes arguments the same: a scalar's value, a tuple's fields, or that they are one node."""
+    if isinstance(arg, nodes.Constant) and arg.size == 1:
+        return ("scalar", arg.data.dtype.name, arg.shape, arg.data.tobytes())
+    if isinstance(arg, nodes.Tuple):
+        return ("tuple", *map(_identity, arg.fields))
+    return arg

@@ -1,0 +1,101 @@
+"""A-normal form: every value has a let of its own; and back to a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import dependencies, known_type
+from tvmlite.relay.text.printer import Layout, Scope
+from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.relay.expr import Var, adopt
+from tvmlite.tvm.relay.graph.calls import substitute_lets
+from tvmlite.tvm.relay.transform.functions import over_functions
+
+
+def ToANormalForm() -> Pass:
+    """The pass that gives every value a let, in the innermost block around its uses."""
+    return over_functions("ToANormalForm", 1, lambda function: adopt(_normal(function, _AllBound)))
+
+
+def ToANormalFormExpr(expr: Any) -> Any:
+    """``expr`` in A-normal form."""
+    return adopt(_normal(expr, _AllBound))
+
+
+def ToBasicBlockNormalForm() -> Pass:
+    """The pass that gives a let to every value that is used in several blocks."""
+    return over_functions(
+        "ToBasicBlockNormalForm", 1, lambda function: adopt(_normal(function, _AcrossBlocks))
+    )
+
+
+def ToGraphNormalForm() -> Pass:
+    """The pass that puts the value of every let in its variable's place."""
+    return over_functions("ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)))
+
+
+class _AllBound(Layout):
+    """Everything but variables has a let."""
+
+    def is_inline(self, node: nodes.Expr) -> bool:
+        return isinstance(node, nodes.Var)
+
+    def is_bound(self, node: nodes.Expr, scope: Scope) -> bool:
+        return not isinstance(node, (nodes.Var, nodes.Let))
+
+
+class _AcrossBlocks(_AllBound):
+    """What another block than its own reads has a let."""
+
+    def is_bound(self, node: nodes.Expr, scope: Scope) -> bool:
+        if isinstance(node, (nodes.Var, nodes.Let, nodes.Constant)):
+            return False
+        return any(where is not scope for where in self.used_in.get(node, ()))
+
+
+def is_basic_block_normal(expr: Any) -> bool:
+    """Whether every value that several blocks read has a let."""
+    layout = _AcrossBlocks(expr)
+    return not any(layout.is_bound(node, layout.scope_of(node)) for node in layout.order)
+
+
+def _normal(root: Any, kind: type[_AllBound]) -> Any:
+    """``root`` with a let for each node that ``kind`` says."""
+    layout = kind(root)
+    made: dict[nodes.Expr, Any] = {}
+    lets: dict[Scope, list[tuple[nodes.Var, Any]]] = {}
+    counter = 0
+    for node in layout.order:
+        scope = layout.scope_of(node)
+        value = _rebuilt(node, layout, made, lets)
+        if layout.is_bound(node, scope) and node is not root:
+            var = Var("x" if counter == 0 else f"x{counter}", known_type(node))
+            counter += 1
+            lets.setdefault(scope, []).append((var, value))
+            made[node] = var
+        else:
+            made[node] = value
+    return _wrapped(made[root], lets.get(layout.root_scope, []))
+
+
+def _rebuilt(node: Any, layout: Layout, made: dict[Any, Any], lets: dict[Scope, list[Any]]) -> Any:
+    """``node`` of the parts made of its own; what opens a block gets the lets of the block."""
+    if isinstance(node, nodes.Let):
+        scope = layout.blocks[node, 1]
+        body = _wrapped(made[node.body], lets.get(scope, []))
+        return node._with({"value": made[node.value], "body": body})
+    changes: dict[Any, Any] = {}
+    for index, child in enumerate(dependencies(node)):
+        block = layout.blocks.get((node, index))
+        changes[child] = made[child] if block is None else _wrapped(made[child], lets.get(block, []))
+    copy = node.map_children(lambda child: changes.get(child, child))
+    if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
+        copy = copy._with({"op": changes.get(node.op, node.op)})
+    return copy
+
+
+def _wrapped(value: Any, lets: list[tuple[Any, Any]]) -> Any:
+    for var, bound in reversed(lets):
+        value = nodes.Let(var, bound, value)
+    return value

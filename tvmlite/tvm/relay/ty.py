@@ -1,0 +1,221 @@
+"""TVM's ``relay.ty``: types, which here are our own that can be compared with ``==``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any as Anything
+
+import numpy as np
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import Node, rewrite
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import types
+from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.dims import dim, normal_dim
+from tvmlite.te import expr as te
+from tvmlite.tvm.later import later
+from tvmlite.tvm.missing import missing
+
+_numbers = itertools.count(1)
+
+
+_show = later("relay.text.printer", "show_type")
+
+
+class Type(Node):
+    """A type. Two are equal if they are of one kind and their parts are."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and same_type(self, other)
+
+    def __str__(self) -> str:
+        return _show(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __hash__(self) -> int:
+        return hash((isinstance(self, types.TensorType), getattr(self, "dtype", None)))
+
+
+class Any(te.SizeVar):
+    """An extent that is known when the program runs only; each is one of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(f"any_{next(_numbers)}", "int64")
+
+
+class TensorType(Type, types.TensorType):
+    """A tensor's shape and dtype. Extents are numbers, ``Any()``, or expressions over variables of ``te``."""
+
+    def __init__(self, shape: Anything, dtype: Anything = "float32") -> None:
+        object.__setattr__(self, "shape", extents(shape))
+        object.__setattr__(self, "dtype", str(dtype))
+        types.TensorType.__post_init__(self)
+
+    @property
+    def concrete_shape(self) -> tuple[int, ...]:
+        """The extents, all of which must be numbers."""
+        if not self.is_static:
+            raise TypeInferError(f"concrete_shape: {self} has extents that are no numbers", Span.of_caller())
+        return tuple(int(extent) for extent in self.shape)  # type: ignore[arg-type]
+
+
+class TupleType(Type, types.TupleType):
+    """Several types as one."""
+
+    def __init__(self, fields: Iterable[Anything]) -> None:
+        object.__setattr__(self, "fields", tuple(adopted(field) for field in fields))
+
+
+class FuncType(Type, types.FuncType):
+    """The type of a function."""
+
+    def __init__(
+        self,
+        arg_types: Iterable[Anything] = (),
+        ret_type: Anything = None,
+        type_params: Anything = None,
+        type_constraints: Anything = None,
+        **core: Anything,
+    ) -> None:
+        if type_params or type_constraints:
+            missing("relay.FuncType with type_params", "types are written in full")()
+        params = core.get("params", arg_types)
+        object.__setattr__(self, "params", tuple(adopted(param) for param in params))
+        object.__setattr__(self, "result", adopted(core.get("result", ret_type)))
+
+    @property
+    def arg_types(self) -> tuple[Anything, ...]:
+        """The types of the parameters."""
+        return self.params
+
+    @property
+    def ret_type(self) -> Anything:
+        """The type of the result."""
+        return self.result
+
+
+class IncompleteType(Type):
+    """A type that is to be inferred."""
+
+    def __str__(self) -> str:
+        return "_"
+
+
+INCOMPLETE = IncompleteType()
+
+
+def adopted(given: Anything) -> Anything:
+    """A type of ours as one of these; None is one to be inferred, a dtype's name a scalar's."""
+    match given:
+        case Type():
+            return given
+        case None:
+            return INCOMPLETE
+        case str():
+            return TensorType((), given)
+        case types.TensorType(shape=shape, dtype=dtype):
+            return TensorType(shape, dtype)
+        case types.TupleType(fields=fields):
+            return TupleType(fields)
+        case types.FuncType(params=params, result=result):
+            return FuncType(params, result)
+    raise TypeInferError(f"a type is {show(given)}, expected relay.TensorType or the like", Span.of_caller())
+
+
+def is_complete(type_: Anything) -> bool:
+    """Whether nothing of ``type_`` is to be inferred."""
+    match type_:
+        case types.TensorType():
+            return True
+        case types.TupleType(fields=fields):
+            return all(map(is_complete, fields))
+        case types.FuncType(params=params, result=result):
+            return all(map(is_complete, (*params, result)))
+    return False
+
+
+def extents(shape: Anything) -> tuple[Anything, ...]:
+    """A shape as types have it, of what TVM's programs write."""
+    if isinstance(shape, (int, np.integer, str, te.Expr)):
+        shape = (shape,)
+    try:
+        return tuple(extent(one) for one in shape)
+    except TypeError:
+        raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller()) from None
+
+
+def extent(given: Anything) -> Anything:
+    """One extent: an int, or an int64 expression over our dimensions, which have the names of variables."""
+    if isinstance(given, (int, np.integer)):
+        return int(given)
+    if isinstance(given, str):
+        return dim(given)
+    if isinstance(given, te.Const):
+        return int(given.value)
+    if isinstance(given, te.Expr):
+        return given if given.dtype == "int64" and isinstance(given, te.SizeVar) else normal_dim(_long(given))
+    value = getattr(given, "value", given)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    raise TypeInferError(
+        f"an extent is {show(given)}, expected an integer or a variable of te", Span.of_caller()
+    )
+
+
+def _long(given: te.Expr) -> te.Expr:
+    """``given`` with variables as our dimensions, in int64."""
+
+    def rule(node: Anything) -> Anything:
+        if isinstance(node, te.Const):
+            return te.const(node.value, "int64")
+        if isinstance(node, te.Var):
+            return node if isinstance(node, te.SizeVar) and node.dtype == "int64" else dim(node.name)
+        if isinstance(node, te.Cast):
+            return node.value
+        return node
+
+    return rewrite(given, rule)
+
+
+def same_type(a: Anything, b: Anything) -> bool:
+    """Whether two types are equal; an ``Any()`` equals any other, as in TVM."""
+    match a, b:
+        case types.TensorType(), types.TensorType():
+            return (
+                a.dtype == b.dtype
+                and len(a.shape) == len(b.shape)
+                and all(map(_same_extent, a.shape, b.shape))
+            )
+        case types.TupleType(), types.TupleType():
+            return len(a.fields) == len(b.fields) and all(map(same_type, a.fields, b.fields))
+        case types.FuncType(), types.FuncType():
+            mine, others = (*a.params, a.result), (*b.params, b.result)
+            return len(mine) == len(others) and all(map(same_type, mine, others))
+    return isinstance(a, IncompleteType) and isinstance(b, IncompleteType)
+
+
+def _same_extent(a: Anything, b: Anything) -> bool:
+    if isinstance(a, Any) or isinstance(b, Any):
+        return isinstance(a, Any) and isinstance(b, Any)
+    return types.same_dim(a, b)
+
+
+def scalar_type(dtype: Anything) -> TensorType:
+    """The type of a scalar."""
+    return TensorType((), dtype)
+
+
+_NO_POLYMORPHISM = "there are no type variables: write types in full"
+_NO_ADT = "there are tensors, tuples and functions, and no algebraic data types"
+TypeVar = missing("relay.TypeVar", _NO_POLYMORPHISM)
+GlobalTypeVar = missing("relay.GlobalTypeVar", _NO_ADT)
+TypeCall = missing("relay.TypeCall", _NO_ADT)
+RefType = missing("relay.RefType", "expressions have no side effects: return new values")
+TypeRelation = missing(
+    "relay.TypeRelation", "an operator's type relation is a function: relay.ir.op.operator"
+)
+TypeConstraint = missing("relay.TypeConstraint", _NO_POLYMORPHISM)

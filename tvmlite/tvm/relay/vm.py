@@ -1,0 +1,49 @@
+"""TVM's ``relay.vm``: here control flow is compiled, so that what it compiles is a library, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tvmlite.core.errors import InputError
+from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, results
+
+
+class Executable:
+    """A compiled module: ``VirtualMachine(exe, device)`` runs it."""
+
+    def __init__(self, factory: ExecutorFactoryModule) -> None:
+        self.factory = factory
+        self.lib = factory.lib
+
+
+def compile(
+    mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
+) -> Executable:
+    """``mod`` compiled for ``target``, with ``params`` as constants."""
+    return Executable(build(mod, target, target_host, params=params))
+
+
+class VirtualMachine:
+    """Runs an executable."""
+
+    def __init__(self, exe: Executable, device: Any = None, memory_cfg: Any = None) -> None:
+        self._lib = exe.lib
+        self._inputs: tuple[Any, ...] = ()
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """The arguments of the next ``run``."""
+        names = [param.name for param in self._lib.module.main.params]
+        self._inputs = (*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs))
+
+    def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
+        """What the function, ``"main"``, gives."""
+        if func_name != "main":
+            raise InputError(f"invoke: there is no function {func_name!r}, there is 'main'")
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        return results(self._lib(*self._inputs))
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``main`` gives."""
+        return self.invoke("main", *args, **kwargs)

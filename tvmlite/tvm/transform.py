@@ -1,0 +1,25 @@
+"""TVM's ``tvm.transform``: the passes' machinery (``tvm.ir.transform``)."""
+
+from tvmlite.tvm.ir.transform import (
+    FunctionPass,
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    PrintIR,
+    Sequential,
+    function_pass,
+    module_pass,
+)
+
+__all__ = [
+    "FunctionPass",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "PrintIR",
+    "Sequential",
+    "function_pass",
+    "module_pass",
+]
