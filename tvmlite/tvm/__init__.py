@@ -25,26 +25,34 @@ __version__ = "0.11.0"
 """The version of TVM whose names these are."""
 
 _MODULES = (
+    "_ffi",
     "arith",
+    "auto_scheduler",
+    "autotvm",
     "container",
     "contrib",
     "driver",
     "error",
     "ir",
     "nd",
+    "parser",
+    "relay",
     "runtime",
     "target",
     "te",
     "testing",
     "tir",
     "topi",
+    "transform",
 )
 """The modules that are names here."""
 
-_ABSENT = ("auto_scheduler", "meta_schedule", "micro", "rpc", "script")
+_ABSENT = ("meta_schedule", "micro", "rpc", "script")
 """Modules of TVM that are not here: see ``tvmlite.tvm.absent``."""
 
 _PLACES: dict[str, str] = {
+    "GlobalVar": "tvmlite.tvm.relay.expr",
+    "IRModule": "tvmlite.tvm.ir.module",
     "TVMError": "tvmlite.tvm.error",
     "build": "tvmlite.tvm.driver.build_module",
     "const": "tvmlite.tvm.runtime.convert",
@@ -57,33 +65,16 @@ _PLACES: dict[str, str] = {
     "get_global_func": "tvmlite.tvm.registry",
     "gpu": "tvmlite.tvm.runtime.devices",
     "hexagon": "tvmlite.tvm.runtime.devices",
+    "load_json": "tvmlite.tvm.ir.json",
     "lower": "tvmlite.tvm.driver.build_module",
     "metal": "tvmlite.tvm.runtime.devices",
     "opencl": "tvmlite.tvm.runtime.devices",
     "register_func": "tvmlite.tvm.registry",
     "rocm": "tvmlite.tvm.runtime.devices",
+    "save_json": "tvmlite.tvm.ir.json",
     "vpi": "tvmlite.tvm.runtime.devices",
     "vulkan": "tvmlite.tvm.runtime.devices",
     "webgpu": "tvmlite.tvm.runtime.devices",
-_MODULES = (
-    "_ffi",
-    "contrib",
-    "ir",
-    "nd",
-    "parser",
-    "relay",
-    "target",
-    "testing",
-    "tir",
-    "transform",
-)
-"""The modules that are names here."""
-
-_PLACES: dict[str, str] = {
-    "GlobalVar": "tvmlite.tvm.relay.expr",
-    "IRModule": "tvmlite.tvm.ir.module",
-    "load_json": "tvmlite.tvm.ir.json",
-    "save_json": "tvmlite.tvm.ir.json",
 }
 """Names of functions and classes, with the module that has each."""
 
