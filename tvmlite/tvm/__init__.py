@@ -21,7 +21,15 @@ from tvmlite.tvm.alias import install
 
 install()
 
-_MODULES = ("contrib", "ir", "nd", "target", "testing", "tir")
+_MODULES = (
+    "autotvm",
+    "contrib",
+    "ir",
+    "nd",
+    "target",
+    "testing",
+    "tir",
+)
 """The modules that are names here."""
 
 _PLACES: dict[str, str] = {}
