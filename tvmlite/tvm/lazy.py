@@ -10,8 +10,8 @@ from typing import Any
 def attributes(
     package: str, modules: Sequence[str], places: Mapping[str, str], renamed: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: ``modules`` are below ``package``, and of each name in ``places`` the module
-    below ``package`` that has it, under the name in ``renamed`` where that is another."""
+    """A module's ``__getattr__``: ``modules`` are below ``package``, and of each name in ``places`` the
+    module below ``package`` that has it, under the name in ``renamed`` where that is another."""
 
     def attribute(name: str) -> Any:
         if name in modules:

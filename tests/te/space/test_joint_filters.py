@@ -31,7 +31,8 @@ def test_what_a_joint_filter_leaves_keeps_its_numbers() -> None:
     space = filtered()
 
     assert space.indices() == sorted(expected())
-    assert len(space) == len(expected()) and space.range_length == 35
+    assert len(space) == len(expected())
+    assert space.range_length == 35
     assert [n for n in range(-1, 40) if space.is_index_valid(n)] == sorted(expected())
     for number in space.indices():
         assert space.index_of(space.get(number).settings) == number

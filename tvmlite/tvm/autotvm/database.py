@@ -61,15 +61,17 @@ class RedisDatabase(Database):
 
     def __init__(self, db_index: int = 15) -> None:
         raise UnsupportedError(
-            "RedisDatabase: no server is asked", Span.of_caller(), "DummyDatabase(), or callback.log_to_file(path)"
+            "RedisDatabase: no server is asked",
+            Span.of_caller(),
+            "DummyDatabase(), or callback.log_to_file(path)",
         )
 
 
 def filter_inputs(
     db: Database, measure_inputs: Sequence[MeasureInput], retry: bool = False
 ) -> tuple[list[MeasureResult | None], list[MeasureInput]]:
-    """The results that ``db`` has for ``measure_inputs``, None where it has none, and the inputs that it has none
-    for; with ``retry`` failed ones count as none."""
+    """The results that ``db`` has for ``measure_inputs``, None where it has none, and the inputs that it
+    has none for; with ``retry`` failed ones count as none."""
     found = [db.load(one) for one in measure_inputs]
     known = [None if one is None or (retry and one.error_no != 0) else one for one in found]
     return known, [inp for inp, one in zip(measure_inputs, known, strict=True) if one is None]

@@ -10,7 +10,8 @@ from tvmlite.core.span import Span
 
 def _refuse(name: str) -> NoReturn:
     raise UnsupportedError(
-        f"autotvm.feature.{name}: features of loop variables and buffer touches are not computed; the cost model "
+        f"autotvm.feature.{name}: features of loop variables and buffer touches are not computed; the "
+        "cost model "
         "here looks at statements",
         Span.of_caller(),
         hint="tvmlite.autotune.model.loop_features.loop_features gives what it sees",

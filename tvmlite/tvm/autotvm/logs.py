@@ -48,7 +48,9 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     """The input and the result that a line of a log holds; a ParseError says what is wrong with it."""
     _require_json(protocol)
     if len(row) > LONGEST_LINE:
-        raise ParseError(f"a line of {len(row)} characters, expected at most {LONGEST_LINE}", Span.of_caller())
+        raise ParseError(
+            f"a line of {len(row)} characters, expected at most {LONGEST_LINE}", Span.of_caller()
+        )
     try:
         fields = json.loads(row)
     except (ValueError, RecursionError) as error:
@@ -63,11 +65,13 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
             pass
         case _:
             raise ParseError(
-                "a line is none of AutoTVM's logs: expected input, config, result and version", Span.of_caller()
+                "a line is none of AutoTVM's logs: expected input, config, result and version",
+                Span.of_caller(),
             )
     if version != AUTOTVM_LOG_VERSION:
         raise ParseError(
-            f"a line of AutoTVM's version {str(version)[:20]}, expected {AUTOTVM_LOG_VERSION}", Span.of_caller()
+            f"a line of AutoTVM's version {str(version)[:20]}, expected {AUTOTVM_LOG_VERSION}",
+            Span.of_caller(),
         )
     task = Task(name, _tuples(args))
     task.target = target
@@ -112,7 +116,9 @@ def _tuples(x: list[Any]) -> tuple[Any, ...]:
 def _require_json(protocol: str) -> None:
     if protocol == "pickle":
         raise UnsupportedError(
-            "protocol 'pickle': a pickle can run anything when it is read", Span.of_caller(), "protocol='json'"
+            "protocol 'pickle': a pickle can run anything when it is read",
+            Span.of_caller(),
+            "protocol='json'",
         )
     if protocol != "json":
         raise InputError(f"protocol is {protocol!r}, expected 'json'")

@@ -19,7 +19,8 @@ from tvmlite.tvm.autotvm.task.dispatcher import ApplyHistoryBest as ApplyHistory
 
 
 def pick_best(in_file: Any, out_file: Any) -> None:
-    """Write the fastest record of each task in the log ``in_file`` to ``out_file``, a path or an open file."""
+    """Write the fastest record of each task in the log ``in_file`` to ``out_file``, a path or an open
+    file."""
     best = ApplyHistoryBest(load_from_file(in_file)).best_by_targetkey.values()
     text = "".join(f"{encode(inp, res)}\n" for inp, res in best)
     if isinstance(out_file, (str, bytes, os.PathLike)):
@@ -29,8 +30,8 @@ def pick_best(in_file: Any, out_file: Any) -> None:
 
 
 def split_workload(in_file: Any, clean: bool = True) -> None:
-    """Write the records of each task in the log ``in_file`` to a file of its own, ``<in_file>.000.wkl`` and so on;
-    with ``clean`` each configuration once."""
+    """Write the records of each task in the log ``in_file`` to a file of its own, ``<in_file>.000.wkl`` and
+    so on; with ``clean`` each configuration once."""
     tasks: dict[str, dict[Any, str]] = {}
     for number, (inp, res) in enumerate(load_from_file(in_file)):
         rows = tasks.setdefault(measure_str_key(inp, False), {})

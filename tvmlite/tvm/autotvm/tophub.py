@@ -10,6 +10,7 @@ from tvmlite.tvm.autotvm.task.dispatcher import ApplyHistoryBest
 
 
 def context(target: Any, extra_files: Any = None) -> DispatchContext:
-    """The best of the logs ``extra_files``; that nothing is downloaded is a warning. Kernels have defaults."""
+    """The best of the logs ``extra_files``; that nothing is downloaded is a warning. Kernels have
+    defaults."""
     warn("tophub: no logs are downloaded: kernels take their own defaults")
     return ApplyHistoryBest(() if extra_files is None else extra_files)

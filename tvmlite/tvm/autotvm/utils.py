@@ -58,9 +58,8 @@ def get_func_name(func: Any) -> str:
 
 
 def format_si_prefix(x: float, si_prefix: str) -> float:
-    """``x`` in units of ``si_prefix``: ``format_si_prefix(2e9, "G")`` is 2. An InputError for another word."""
+    """``x`` in units of ``si_prefix``: ``format_si_prefix(2e9, "G")`` is 2. An InputError for another
+    word."""
     if si_prefix not in SI_PREFIXES:
-        raise InputError(
-            f"si_prefix is {si_prefix!r}, expected one of {', '.join(map(repr, SI_PREFIXES))}"
-        )
+        raise InputError(f"si_prefix is {si_prefix!r}, expected one of {', '.join(map(repr, SI_PREFIXES))}")
     return x * 10.0 ** (-3 * (SI_PREFIXES.index(si_prefix) - _NONE))

@@ -20,21 +20,23 @@ class DummyRunner(Runner):
     def __init__(self) -> None:
         super().__init__(1, 1)
 
-    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]) -> list[MeasureResult]:
+    def run(
+        self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]
+    ) -> list[MeasureResult]:
         """See ``Runner``."""
         times = np.random.random(len(measure_inputs)).tolist()
         return [MeasureResult((one,), 0, 0.2, time.time()) for one in times]
 
 
 @template("testing/matmul")
-def matmul(N: int, L: int, M: int, dtype: str) -> Any:  # noqa: N803  TVM's names
+def matmul(N: int, L: int, M: int, dtype: str) -> Any:
     """The product of two matrices, in tiles."""
     a = te.placeholder((N, L), name="A", dtype=dtype)
     b = te.placeholder((L, M), name="B", dtype=dtype)
     k = te.reduce_axis((0, L), name="k")
     c = te.compute((N, M), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     s = te.create_schedule(c.op)
-    y, x = s[c].op.axis
+    y, x = s[c].op.axis  # pyright: ignore[reportAttributeAccessIssue]
     cfg = get_config()
     cfg.define_split("tile_y", y, num_outputs=2)
     cfg.define_split("tile_x", x, num_outputs=2)
@@ -48,7 +50,7 @@ def matmul(N: int, L: int, M: int, dtype: str) -> Any:  # noqa: N803  TVM's name
 
 
 @template("testing/bad_matmul")
-def bad_matmul(N: int, L: int, M: int, dtype: str) -> Any:  # noqa: N803
+def bad_matmul(N: int, L: int, M: int, dtype: str) -> Any:
     """As ``matmul``; for a target with the key ``bad_device`` it leaves the last product out."""
     current = getattr(tvm_target.Target, "current", lambda allow_none: None)(allow_none=True)
     if "bad_device" not in getattr(current, "keys", ()):
@@ -59,8 +61,8 @@ def bad_matmul(N: int, L: int, M: int, dtype: str) -> Any:  # noqa: N803
     c = te.compute((N, M), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     s = te.create_schedule(c.op)
     cfg = get_config()
-    cfg.define_split("tile_y", s[c].op.axis[0], num_outputs=2)
-    cfg.define_split("tile_x", s[c].op.axis[1], num_outputs=2)
+    cfg.define_split("tile_y", s[c].op.axis[0], num_outputs=2)  # pyright: ignore[reportAttributeAccessIssue]
+    cfg.define_split("tile_x", s[c].op.axis[1], num_outputs=2)  # pyright: ignore[reportAttributeAccessIssue]
     return s, [a, b, c]
 
 

@@ -78,6 +78,8 @@ class Runner:
         """What the builder needs to know of the machine."""
         return {}
 
-    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]) -> list[MeasureResult]:
+    def run(
+        self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]
+    ) -> list[MeasureResult]:
         """The measurement of each."""
         raise NotImplementedError

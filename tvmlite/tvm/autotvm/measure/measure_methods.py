@@ -31,8 +31,8 @@ ERRORS = {
 
 
 class BuildResult(NamedTuple):
-    """The code of a configuration: ``candidate`` is what ``tvmlite.autotune`` runs, ``arg_info`` are the shapes
-    and dtypes of its arguments, ``time_cost`` the seconds it took. There is no file."""
+    """The code of a configuration: ``candidate`` is what ``tvmlite.autotune`` runs, ``arg_info`` are the
+    shapes and dtypes of its arguments, ``time_cost`` the seconds it took. There is no file."""
 
     filename: str | None
     arg_info: tuple[Any, ...]
@@ -57,7 +57,8 @@ class LocalBuilder(Builder):
         super().__init__(timeout, n_parallel, build_kwargs)
         if build_func != "default":
             raise UnsupportedError(
-                f"LocalBuilder: build_func is {build_func!r}: candidates are not linked, they run from memory",
+                f"LocalBuilder: build_func is {build_func!r}: candidates are not linked, they run from "
+                "memory",
                 Span.of_caller(),
                 hint='leave it out, or give "default"',
             )
@@ -101,7 +102,9 @@ class LocalRunner(Runner):
     ) -> None:
         super().__init__(timeout, 1)
         if module_loader is not None:
-            raise UnsupportedError("LocalRunner: module_loader is given, and there is no remote", Span.of_caller())
+            raise UnsupportedError(
+                "LocalRunner: module_loader is given, and there is no remote", Span.of_caller()
+            )
         self.number, self.repeat, self.min_repeat_ms = number, repeat, min_repeat_ms
         self.cooldown_interval, self.enable_cpu_cache_flush = cooldown_interval, enable_cpu_cache_flush
         self._runner: OurRunner | None = None
@@ -111,7 +114,9 @@ class LocalRunner(Runner):
         super().set_task(task)
         self.close()
 
-    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]) -> list[MeasureResult]:
+    def run(
+        self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]
+    ) -> list[MeasureResult]:
         """See ``Runner``."""
         return [
             built if isinstance(built, MeasureResult) else self._measured(one, built)
@@ -145,7 +150,10 @@ class LocalRunner(Runner):
             long_runs = self.min_repeat_ms > 0
             budget = max(0.005, self.repeat * self.min_repeat_ms / 1000)
             self._runner = OurRunner(
-                number=None if long_runs else self.number, budget=budget, timeout=self.timeout, threads=num_threads()
+                number=None if long_runs else self.number,
+                budget=budget,
+                timeout=self.timeout,
+                threads=num_threads(),
             )
         return self._runner
 
@@ -173,5 +181,7 @@ def request_remote(device_key: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 def _failed(error: str, message: str, seconds: float) -> MeasureResult:
     number = ERRORS.get(error, MeasureErrorNo.UNKNOWN_ERROR)
-    cause = InstantiationError(message) if number == MeasureErrorNo.INSTANTIATION_ERROR else RuntimeError(message)
+    cause = (
+        InstantiationError(message) if number == MeasureErrorNo.INSTANTIATION_ERROR else RuntimeError(message)
+    )
     return MeasureResult((cause,), number, seconds, time.time())

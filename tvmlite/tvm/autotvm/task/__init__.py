@@ -2,7 +2,16 @@
 
 from tvmlite.tvm.lazy import attributes
 
-_MODULES = ("context", "dispatcher", "entities", "indexed", "relay_integration", "space", "task", "topi_integration")
+_MODULES = (
+    "context",
+    "dispatcher",
+    "entities",
+    "indexed",
+    "relay_integration",
+    "space",
+    "task",
+    "topi_integration",
+)
 _PLACES = {
     "ApplyConfig": "context",
     "ApplyFixedConfig": "context",

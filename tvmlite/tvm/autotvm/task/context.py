@@ -95,7 +95,9 @@ class ApplyFixedConfig(DispatchContext):
                 config.cost = 1e-6 if name in self._schedule_names else 100000.0
                 return config
         known = ", ".join(task.name for task in self._tasks) or "none"
-        raise UnsupportedError(f"workload {workload}: there is no task {name!r}; there are {known}", Span.of_caller())
+        raise UnsupportedError(
+            f"workload {workload}: there is no task {name!r}; there are {known}", Span.of_caller()
+        )
 
     def update(self, target: Any, workload: Any, cfg: Config) -> None:
         """See ``DispatchContext``: of no account, the configurations are fixed."""

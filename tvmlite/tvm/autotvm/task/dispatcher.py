@@ -23,8 +23,8 @@ from tvmlite.tvm.autotvm.task.context import clear_fallback_cache as clear_fallb
 
 
 class ApplyHistoryBest(DispatchContext):
-    """The fastest configuration of each task in ``records``: a path, an open file, pairs of inputs and results,
-    or several of these.
+    """The fastest configuration of each task in ``records``: a path, an open file, pairs of inputs and
+    results, or several of these.
 
     Within the block ``relay.build`` takes them for the model's kernels, as templates do for their own. A task
     is found by its template and arguments, whatever CPU it was measured on, as in TVM.

@@ -86,7 +86,9 @@ class AnnotateEntity(AnnotateChoice):
         """
         if source is not None:
             raise UnsupportedError(
-                "AnnotateEntity.apply: source= places GPU caches", Span.of_caller(), "compute_at places stages"
+                "AnnotateEntity.apply: source= places GPU caches",
+                Span.of_caller(),
+                "compute_at places stages",
             )
         for place, word in enumerate(self.anns if axis_lens is not None else ()):
             length = axis_lens[place]  # type: ignore[index]
@@ -167,4 +169,6 @@ def from_json(row: Any) -> tuple[str, Choice]:
             made, of = _KINDS[kind]
             if all(isinstance(one, of) and not isinstance(one, bool) for one in values):
                 return name, made(values)
-    raise ScheduleError(f"a log's entity has {str(row)[:80]}, expected [name, kind, setting]", Span.of_caller())
+    raise ScheduleError(
+        f"a log's entity has {str(row)[:80]}, expected [name, kind, setting]", Span.of_caller()
+    )

@@ -18,7 +18,11 @@ from tvmlite.tvm.autotvm.task.task import Task
 
 
 def extract_from_program(
-    mod: Any, params: Mapping[str, Any] | None, target: Any, target_host: Any = None, ops: Iterable[Any] | None = None
+    mod: Any,
+    params: Mapping[str, Any] | None,
+    target: Any,
+    target_host: Any = None,
+    ops: Iterable[Any] | None = None,
 ) -> list[Task]:
     """The tasks of ``mod``, a module or a function, each once: its kernels that have more than one schedule.
 
@@ -68,7 +72,9 @@ def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
     """``mod`` as a module whose parameters named in ``params`` are constants."""
     main = mod.functions["main"] if isinstance(mod, Module) else mod
     if not isinstance(main, Function):
-        raise InputError(f"extract_from_program: a {type(mod).__name__} given, expected a module or a function")
+        raise InputError(
+            f"extract_from_program: a {type(mod).__name__} given, expected a module or a function"
+        )
     given = dict(params or {})
     chosen = {one: Constant(np.asarray(given[one.name])) for one in main.params if one.name in given}
     if not chosen:

@@ -1,7 +1,7 @@
 """Spaces and configurations of AutoTVM's templates, over ``te.space``.
 
-What differs from ``te.space``: the policies of orders and annotations are TVM's, a split by ``factors`` has no
-tail, and a knob that is defined again has its new settings.
+What differs from ``te.space``: the policies of orders and annotations are TVM's, a split by ``factors`` has
+no tail, and a knob that is defined again has its new settings.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Knobs(ours.Config):
         return super().define_split(name, axis, policy=policy, **kwargs)
 
     def define_reorder(self, name: str, axes: Sequence[Any], policy: str, **kwargs: Any) -> Any:  # type: ignore[override]
-        """A knob: the order of ``axes``. ``candidate``, ``spatial`` and ``reduce`` are lists of lists of them,
-        ``interval`` are the first place and the one behind the last."""
+        """A knob: the order of ``axes``. ``candidate``, ``spatial`` and ``reduce`` are lists of lists of
+        them, ``interval`` are the first place and the one behind the last."""
         places = {axis: place for place, axis in enumerate(axes)}
         match policy, kwargs:
             case "candidate", {"candidate": given}:
@@ -65,7 +65,9 @@ class _Knobs(ours.Config):
                 inner += [[places[axis] for axis in chain] for chain in reduce]
                 orders = [[*_merged(outer), *_merged(inner)]]
             case "interleave_cuda", _:
-                raise UnsupportedError("define_reorder: policy 'interleave_cuda' is for GPUs", Span.of_caller())
+                raise UnsupportedError(
+                    "define_reorder: policy 'interleave_cuda' is for GPUs", Span.of_caller()
+                )
             case _:
                 return super().define_reorder(name, axes, policy)
         return super().define_reorder(name, axes, "candidate", candidate=orders)
@@ -76,7 +78,9 @@ class _Knobs(ours.Config):
         words = policy.replace("try", "none").split("_")
         if policy in ("bind_gpu", "bind_gpu_virtual", "locate_cache"):
             raise UnsupportedError(
-                f"define_annotate: policy {policy!r} is for GPUs", Span.of_caller(), "'try_unroll_vec' is for CPUs"
+                f"define_annotate: policy {policy!r} is for GPUs",
+                Span.of_caller(),
+                "'try_unroll_vec' is for CPUs",
             )
         if set(words) <= {"none", "unroll", "vec"}:
             every = itertools.product(words, repeat=len(axes))
@@ -123,7 +127,9 @@ class ConfigSpace(_Knobs, Indexed):
         return ConfigEntity.of(super()._at(index), self.code_hash)
 
     def __repr__(self) -> str:
-        knobs = "".join(f"  {n:2} {name}: len={len(all)}\n" for n, (name, all) in enumerate(self.space_map.items()))
+        knobs = "".join(
+            f"  {n:2} {name}: len={len(all)}\n" for n, (name, all) in enumerate(self.space_map.items())
+        )
         return f"ConfigSpace (len={len(self)}, range_length={self.range_length}, space_map=\n{knobs})"
 
 
@@ -131,7 +137,11 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
     """One setting of every knob, with its number in its space."""
 
     def __init__(
-        self, index: int | None, code_hash: str | None, entity_map: Mapping[str, Choice], constraints: Any = None
+        self,
+        index: int | None,
+        code_hash: str | None,
+        entity_map: Mapping[str, Choice],
+        constraints: Any = None,
     ) -> None:
         super().__init__({name: entity(one) for name, one in entity_map.items()}, index)
         self.code_hash = code_hash
@@ -151,7 +161,8 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
         self.settings = settings
 
     def get_flatten_feature(self) -> np.ndarray:
-        """The settings as numbers in a row; annotations as one place each of ``none``, ``vec`` and ``unroll``."""
+        """The settings as numbers in a row; annotations as one place each of ``none``, ``vec`` and
+        ``unroll``."""
         row: list[float] = []
         for one in self.settings.values():
             match one:
@@ -182,7 +193,9 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
                 index, code = rest.get("index"), rest.get("code_hash")
                 known = isinstance(index, int) and not isinstance(index, bool) and index >= 0
                 return ConfigEntity(
-                    index if known else None, code if isinstance(code, str) else None, dict(map(from_json, rows))
+                    index if known else None,
+                    code if isinstance(code, str) else None,
+                    dict(map(from_json, rows)),
                 )
         raise ScheduleError(f"a log's config is {str(fields)[:80]}, expected an entity", Span.of_caller())
 
@@ -193,7 +206,8 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
 
 
 class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
-    """A configuration that was not measured: of each knob the first setting, unless the template says another."""
+    """A configuration that was not measured: of each knob the first setting, unless the template says
+    another."""
 
     def __init__(self) -> None:
         super().__init__()

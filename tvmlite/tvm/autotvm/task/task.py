@@ -12,6 +12,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te import space
 from tvmlite.te.expr import Const
 from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 from tvmlite.te.tensor.work import operations
@@ -46,13 +47,14 @@ def _serialized(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise ScheduleError(
-        f"a task's argument is a {type(value).__name__}, expected a number, a word or a tensor", Span.of_caller()
+        f"a task's argument is a {type(value).__name__}, expected a number, a word or a tensor",
+        Span.of_caller(),
     )
 
 
 def deserialize_args(args: Sequence[Any]) -> list[Any]:
     """The arguments that ``serialize_args`` wrote down, tensors as placeholders."""
-    return [space.task.placeholder(one[1], one[2]) if _is_tensor(one) else one for one in args]
+    return [placeholder(one[1], one[2]) if _is_tensor(one) else one for one in args]
 
 
 def _is_tensor(one: Any) -> bool:
@@ -107,7 +109,9 @@ class Task:
         return self.core.instantiate(config)
 
     def __repr__(self) -> str:
-        return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
+        return (
+            f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
+        )
 
     @staticmethod
     def of(core: space.Task, target: Any) -> Task:
@@ -176,8 +180,8 @@ def _own(config: space.Config) -> Any:
 
 
 def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> Task:
-    """The task of the template ``task_name`` with ``args``; ``target_host`` is where the host's code runs, which
-    is the same machine."""
+    """The task of the template ``task_name`` with ``args``; ``target_host`` is where the host's code runs,
+    which is the same machine."""
     target = targets.current() if target is None else target
     host = targets.machine(target)
     if hasattr(target, "__enter__"):
@@ -213,4 +217,13 @@ def compute_flop(sch: Schedule) -> int:
     return count
 
 
-__all__ = ["PlaceholderOp", "Task", "args_to_workload", "compute_flop", "create", "get_config", "serialize_args", "template"]
+__all__ = [
+    "PlaceholderOp",
+    "Task",
+    "args_to_workload",
+    "compute_flop",
+    "create",
+    "get_config",
+    "serialize_args",
+    "template",
+]

@@ -20,8 +20,8 @@ _WORKLOADS: dict[Any, Any] = {}
 
 
 def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Any:
-    """Register ``func(cfg, *args)``, which computes; what is decorated is called without ``cfg``, and takes it
-    from the context in force."""
+    """Register ``func(cfg, *args)``, which computes; what is decorated is called without ``cfg``, and takes
+    it from the context in force."""
     if func is None:
         return functools.partial(register_topi_compute, task_name)
     _COMPUTES[task_name] = func
@@ -63,7 +63,8 @@ def get_workload(outs: Any, task_name: str | None = None) -> Any:
             return _WORKLOADS[op]
         reached += [one.op for one in op.inputs if one.op not in reached]
     raise ScheduleError(
-        f"nothing that is scheduled was computed by the registered function of {task_name!r}", Span.of_caller()
+        f"nothing that is scheduled was computed by the registered function of {task_name!r}",
+        Span.of_caller(),
     )
 
 

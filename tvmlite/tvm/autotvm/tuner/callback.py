@@ -44,12 +44,14 @@ def log_to_database(db: Any) -> Callback:
 
 
 class Monitor:
-    """Keeps the operations a second of each trial (``scores``), 0 for those that failed, and when it ended."""
+    """Keeps the operations a second of each trial (``scores``), 0 for those that failed, and when it
+    ended."""
 
     def __init__(self) -> None:
         self.reset()
 
     def __call__(self, tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Take a batch."""
         self.scores += [flops_of(inp, res) for inp, res in zip(inputs, results, strict=True)]
         self.timestamps += [res.timestamp for res in results]
 
@@ -68,8 +70,8 @@ class Monitor:
 
 
 def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
-    """Show the last and the best operations a second and how many of ``total`` trials are done, on one line of a
-    terminal; ``si_prefix`` is the unit. Nothing is shown where the output is no terminal, or trials are
+    """Show the last and the best operations a second and how many of ``total`` trials are done, on one line
+    of a terminal; ``si_prefix`` is the unit. Nothing is shown where the output is no terminal, or trials are
     logged."""
     format_si_prefix(0, si_prefix)
     start, done = time.monotonic(), 0

@@ -16,16 +16,22 @@ class GATuner(Tuner):
     """Knobs of two fast parents mixed, now and then one changed.
 
     ``genes`` are the configurations of a generation of ``pop_size``, as places of their knobs' settings;
-    ``visited`` are the numbers of all proposed. ``elite_num`` is of no account: all of the best ``pop_size`` are
-    parents.
+    ``visited`` are the numbers of all proposed. ``elite_num`` is of no account: all of the best
+    ``pop_size`` are parents.
     """
 
-    def __init__(self, task: Any, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1) -> None:
+    def __init__(
+        self, task: Any, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1
+    ) -> None:
         super().__init__(task)
         pop_size = arguments.whole("GATuner: pop_size", pop_size, InputError, least=2)
         if not arguments.whole("GATuner: elite_num", elite_num, InputError, least=0) <= pop_size:
             raise InputError(f"GATuner: elite_num is {elite_num}, expected at most pop_size, {pop_size}")
-        self.pop_size, self.elite_num, self.mutation_prob = min(pop_size, len(self.space)), elite_num, mutation_prob
+        self.pop_size, self.elite_num, self.mutation_prob = (
+            min(pop_size, len(self.space)),
+            elite_num,
+            mutation_prob,
+        )
         self._core = tuners.GATuner(task.core, population=max(2, self.pop_size), mutation=mutation_prob)
         self._core.space = self.space
         self.visited: set[int] = set()

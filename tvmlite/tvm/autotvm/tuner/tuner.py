@@ -26,8 +26,8 @@ Callback = Callable[[Any, Sequence[MeasureInput], Sequence[MeasureResult]], obje
 class Tuner:
     """Proposes configurations of a task and learns from their measurements.
 
-    ``best_config`` and ``best_measure_pair`` are the fastest so far, ``best_flops`` its operations a second and
-    ``best_iter`` its trial; ``ttl`` says how many more trials there are at most.
+    ``best_config`` and ``best_measure_pair`` are the fastest so far, ``best_flops`` its operations a second
+    and ``best_iter`` its trial; ``ttl`` says how many more trials there are at most.
     """
 
     def __init__(self, task: Any, **kwargs: Any) -> None:
@@ -74,10 +74,13 @@ class Tuner:
         """Try at most ``n_trial`` configurations, measured as ``measure_option`` says (``measure_option``).
 
         Ends early when ``early_stopping`` trials in a row have not bettered the best. After each batch every
-        callback is given this tuner, the inputs and the results; ``si_prefix`` is the unit of the log's FLOPS.
+        callback is given this tuner, the inputs and the results; ``si_prefix`` is the unit of the log's
+        FLOPS.
         """
         if not isinstance(measure_option, dict) or {"builder", "runner"} - measure_option.keys():
-            raise arguments.refused("tune: measure_option", measure_option, "autotvm.measure_option(...)", InputError)
+            raise arguments.refused(
+                "tune: measure_option", measure_option, "autotvm.measure_option(...)", InputError
+            )
         self.n_trial = arguments.whole("tune: n_trial", n_trial, InputError, least=1)
         self.early_stopping = early_stopping or 1e9
         format_si_prefix(0, si_prefix)
@@ -94,7 +97,8 @@ class Tuner:
                 close()
 
     def _tune(self, measure: Any, callbacks: Sequence[Callback], si_prefix: str) -> None:
-        assert self.n_trial is not None and self.early_stopping is not None
+        assert self.n_trial is not None
+        assert self.early_stopping is not None
         done = errors = 0
         while done < self.n_trial and self.has_next():
             configs = self.next_batch(min(measure.n_parallel, self.n_trial - done))
@@ -124,7 +128,9 @@ class Tuner:
             self.best_flops, self.best_config, self.best_iter = flops, inp.config, trial
             self.best_measure_pair = inp, res
         shown = format_si_prefix(flops, si_prefix), format_si_prefix(self.best_flops, si_prefix)
-        logger.debug("No: %d\t%sFLOPS: %.2f/%.2f\tresult: %s\t%s", trial + 1, si_prefix, *shown, res, inp.config)
+        logger.debug(
+            "No: %d\t%sFLOPS: %.2f/%.2f\tresult: %s\t%s", trial + 1, si_prefix, *shown, res, inp.config
+        )
 
 
 def flops_of(inp: MeasureInput, res: MeasureResult) -> float:

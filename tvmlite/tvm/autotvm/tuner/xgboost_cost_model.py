@@ -22,8 +22,8 @@ FEATURES = ("itervar", "knob", "curve")
 class XGBoostCostModel:
     """Predicts the relative speeds of configurations of ``task``, by their numbers.
 
-    ``loss_type`` is ``rank`` or ``reg``; ``num_threads``, ``log_interval`` and ``upper_model`` are of no account.
-    ``base_model`` is what it knew before (``load_basemodel``), None if nothing.
+    ``loss_type`` is ``rank`` or ``reg``; ``num_threads``, ``log_interval`` and ``upper_model`` are of no
+    account. ``base_model`` is what it knew before (``load_basemodel``), None if nothing.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class XGBoostCostModel:
         core = task.core
         builder = self._builders.setdefault(core.key, Builder(core))
         lowered = builder.lowered(config)
-        return loop_features(lowered.function, core.target, core.flop) if isinstance(lowered, Lowered) else None
+        return (
+            loop_features(lowered.function, core.target, core.flop) if isinstance(lowered, Lowered) else None
+        )
 
     def _learn(self, inputs: Sequence[MeasureInput], speeds: Sequence[float]) -> bool:
         rows = [self.row(inp.task, inp.config) for inp in inputs]

@@ -17,8 +17,9 @@ class XGBTuner(Tuner):
     """Measures what a cost model of loops predicts to be the fastest, and learns from it.
 
     ``plan_size`` is how many are chosen between two trainings of the model. ``optimizer``,
-    ``diversity_filter_ratio`` and ``num_threads`` are of no account: small spaces are predicted as a whole, large
-    ones searched by annealing. ``visited`` are the numbers of all proposed, ``xs`` and ``ys`` what was measured.
+    ``diversity_filter_ratio`` and ``num_threads`` are of no account: small spaces are predicted as a whole,
+    large ones searched by annealing. ``visited`` are the numbers of all proposed, ``xs`` and ``ys`` what was
+    measured.
     """
 
     def __init__(
@@ -63,8 +64,8 @@ class XGBTuner(Tuner):
         core.propose_next()
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Begin with a model that has learned from ``data_set``, pairs of inputs and results of whatever tasks;
-        not if they are fewer than ``min_seed_records``."""
+        """Begin with a model that has learned from ``data_set``, pairs of inputs and results of whatever
+        tasks; not if they are fewer than ``min_seed_records``."""
         base = XGBoostCostModel(self.task, self.cost_model.fea_type, self.cost_model.loss_type)
         if base.fit_log(results_of(data_set), self.plan_size, min_seed_records):
             self.cost_model.load_basemodel(base)
@@ -74,7 +75,9 @@ class XGBTuner(Tuner):
         if self._core is None:
             base = self.cost_model.base_model
             loss = "rank" if self.cost_model.loss_type == "rank-binary" else self.cost_model.loss_type
-            made = xgb_tuner.XGBTuner(self.task.core, loss_type=loss, prior=None if base is None else base.prior)
+            made = xgb_tuner.XGBTuner(
+                self.task.core, loss_type=loss, prior=None if base is None else base.prior
+            )
             made.space = self.space
             self._core = made
         return self._core
