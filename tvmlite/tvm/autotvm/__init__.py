@@ -3,6 +3,8 @@
 It is a thin layer over ``tvmlite.autotune`` and ``tvmlite.te.space``.
 """
 
+from typing import Any
+
 from tvmlite.tvm.lazy import attributes
 
 _MODULES = (
@@ -37,7 +39,7 @@ _RENAMED = {"apply_fixed_config": "ApplyFixedConfig", "apply_history_best": "App
 _attribute = attributes("tvmlite.tvm.autotvm", _MODULES, _PLACES, _RENAMED)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     return _attribute(name)
 
 

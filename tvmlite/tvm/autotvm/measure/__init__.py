@@ -1,5 +1,7 @@
 """Measuring configurations."""
 
+from typing import Any
+
 from tvmlite.tvm.lazy import attributes
 
 _MODULES = ("base", "measure", "measure_methods")
@@ -21,7 +23,7 @@ _PLACES = {
 _attribute = attributes("tvmlite.tvm.autotvm.measure", _MODULES, _PLACES)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     return _attribute(name)
 
 

@@ -85,10 +85,10 @@ class LocalBuilder(Builder):
 
 
 class LocalRunner(Runner):
-    """Measures on this machine: ``repeat`` runs of ``number`` calls each at least, of ``min_repeat_ms``
-    milliseconds each if that is given. A candidate that computes something else than the plain loops is an
-    error; so is one that has not ended after ``timeout`` seconds. With ``enable_cpu_cache_flush`` all of its
-    arrays come from memory."""
+    """Measures on this machine: ``repeat`` runs of ``number`` calls each, or runs for ``repeat`` times
+    ``min_repeat_ms`` milliseconds if that is given. A candidate that computes something else than the plain
+    loops is an error; so is one that has not ended after ``timeout`` seconds. With
+    ``enable_cpu_cache_flush`` all of its arrays come from memory."""
 
     def __init__(
         self,
@@ -147,14 +147,10 @@ class LocalRunner(Runner):
 
     def _started(self) -> OurRunner:
         if self._runner is None:
-            long_runs = self.min_repeat_ms > 0
-            budget = max(0.005, self.repeat * self.min_repeat_ms / 1000)
-            self._runner = OurRunner(
-                number=None if long_runs else self.number,
-                budget=budget,
-                timeout=self.timeout,
-                threads=num_threads(),
-            )
+            runs: dict[str, Any] = {"number": self.number, "repeat": self.repeat}
+            if self.min_repeat_ms > 0:
+                runs = {"budget": max(0.001, self.repeat * self.min_repeat_ms / 1000)}
+            self._runner = OurRunner(timeout=self.timeout, threads=num_threads(), **runs)
         return self._runner
 
 

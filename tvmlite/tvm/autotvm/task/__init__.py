@@ -1,5 +1,7 @@
 """Templates, their spaces, tasks, and the contexts that templates take their configurations from."""
 
+from typing import Any
+
 from tvmlite.tvm.lazy import attributes
 
 _MODULES = (
@@ -40,7 +42,7 @@ _PLACES = {
 _attribute = attributes("tvmlite.tvm.autotvm.task", _MODULES, _PLACES)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     return _attribute(name)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.span import Span, warn
 from tvmlite.te.space import Config
 from tvmlite.tvm.autotvm.env import GLOBAL_SCOPE
 from tvmlite.tvm.autotvm.task.space import FallbackConfigEntity
@@ -123,7 +122,7 @@ class FallbackContext(DispatchContext):
     def _warn(message: str) -> None:
         if message not in DispatchContext.warning_messages:
             DispatchContext.warning_messages.add(message)
-            warnings.warn(message, RuntimeWarning, stacklevel=4)
+            warn(message)
 
     def clear_cache(self, target: Any, workload: Any) -> None:
         """Forget the configuration of ``workload``."""

@@ -57,7 +57,8 @@ def kernel_tasks(
     found: dict[str, tuple[space.Task, int]] = {}
     for kernel in compile(bound(mod, params), machine).kernels:
         group = kernel.task.group
-        if wanted is not None and not wanted.intersection(kernel.task.operators):
+        names = kernel.task.operators
+        if wanted is not None and not any(_stands_for(name, one) for name in names for one in wanted):
             continue
         if tasks.why_no_task(group):
             continue
@@ -85,3 +86,19 @@ def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
 
 def _name(op: Any) -> str:
     return op if isinstance(op, str) else str(getattr(op, "name", op))
+
+
+_FORMS = ("contrib_", "depthwise_")
+_OTHERS = ("_transpose",)
+"""What distinguishes an operator of the model from another, and not a form of it."""
+
+
+def _stands_for(name: str, wanted: str) -> bool:
+    """Whether the operator ``name`` of a kernel is ``wanted``, or a form of it that passes make:
+    ``nn.contrib_conv2d_NCHWc`` is one of ``nn.conv2d``."""
+    room, _, short = name.rpartition(".")
+    wanted_room, _, base = wanted.rpartition(".")
+    for form in _FORMS:
+        short = short.removeprefix(form)
+    is_form = short.startswith(f"{base}_") and not short.removeprefix(base).startswith(_OTHERS)
+    return room == wanted_room and (short == base or is_form)

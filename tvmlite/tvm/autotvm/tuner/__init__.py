@@ -1,5 +1,7 @@
 """Tuners, and what to do after each batch."""
 
+from typing import Any
+
 from tvmlite.tvm.lazy import attributes
 
 _MODULES = ("callback", "ga_tuner", "index_based_tuner", "tuner", "xgboost_cost_model", "xgboost_tuner")
@@ -15,7 +17,7 @@ _PLACES = {
 _attribute = attributes("tvmlite.tvm.autotvm.tuner", _MODULES, _PLACES)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     return _attribute(name)
 
 
