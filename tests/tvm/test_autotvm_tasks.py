@@ -134,9 +134,9 @@ def test_what_logs_say_of_a_kernel_is_in_force_within_the_block() -> None:
     machine = targets.machine("llvm")
 
     with autotvm.apply_history_best([(MeasureInput("llvm", task, config), MeasureResult((1e-6,), 0, 1, 1))]):
-        [record] = tuned.records_in_force(machine)
-        assert record.config.settings == config.settings
-        lib = compile(bound(mod, params), machine, records=[record])
+        records = tuned.records_in_force(machine)
+        assert records[0].config.settings == config.settings
+        lib = compile(bound(mod, params), machine, records=records)
     tuned_kernels = [row for row in lib.report.rows if row.schedule.startswith("tuned")]
     assert len(tuned_kernels) == 1
     assert tuned.records_in_force(machine) == []
