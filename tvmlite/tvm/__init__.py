@@ -22,6 +22,7 @@ from tvmlite.tvm.alias import install
 install()
 
 _MODULES = (
+    "auto_scheduler",
     "autotvm",
     "contrib",
     "ir",
