@@ -32,8 +32,8 @@ _PRIMITIVES = (
 class State:
     """A schedule: ``config`` are the settings of its knobs; without them each stage is a plain loop nest.
 
-    TVM's states take primitives one after the other; here whole schedules are generated, and a primitive is an
-    UnsupportedError that says where it can be used.
+    TVM's states take primitives one after the other; here whole schedules are generated, and a primitive is
+    an UnsupportedError that says where it can be used.
     """
 
     def __init__(self, config: space.ConfigEntity | None = None, core: space.Task | None = None) -> None:

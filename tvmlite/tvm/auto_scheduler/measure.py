@@ -29,7 +29,8 @@ class MeasureInput:
 @dataclass(frozen=True)
 class MeasureResult:
     """``costs`` are the seconds of a call, a number a run; ``error_no`` is not 0 where there are none, and
-    ``error_msg`` says why. ``all_cost`` are the seconds of the measurement, ``timestamp`` is when it ended."""
+    ``error_msg`` says why. ``all_cost`` are the seconds of the measurement, ``timestamp`` is when it
+    ended."""
 
     costs: Sequence[float]
     error_no: int
@@ -71,8 +72,8 @@ class LocalBuilder:
 
 class LocalRunner:
     """Measures on this machine, checked against plain loops: ``repeat`` runs of ``number`` calls; with
-    ``min_repeat_ms`` runs for so long. A candidate that has not ended after ``timeout`` seconds is an error; with
-    ``enable_cpu_cache_flush`` all arrays come from memory."""
+    ``min_repeat_ms`` runs for so long. A candidate that has not ended after ``timeout`` seconds is an
+    error; with ``enable_cpu_cache_flush`` all arrays come from memory."""
 
     def __init__(
         self,
@@ -117,8 +118,8 @@ class LocalRunner:
 
 
 class LocalRPCMeasureContext:
-    """A runner on this machine, as TVM starts one in a process of its own: ``runner`` is a ``LocalRunner``, which
-    does that always."""
+    """A runner on this machine, as TVM starts one in a process of its own: ``runner`` is a ``LocalRunner``,
+    which does that always."""
 
     def __init__(
         self,

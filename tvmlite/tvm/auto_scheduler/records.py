@@ -17,7 +17,8 @@ _OF_TVM = '{"i":'
 
 
 def load(path: Any) -> tuple[rec.Record, ...]:
-    """The records of the file ``path``; an InputError if it has none, and an UnsupportedError for TVM's own."""
+    """The records of the file ``path``; an InputError if it has none, and an UnsupportedError for TVM's
+    own."""
     place = Path(os.fsdecode(path))
     loaded = rec.load(place)
     if loaded.damages and not loaded.records:

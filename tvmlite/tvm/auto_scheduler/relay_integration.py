@@ -34,8 +34,9 @@ def extract_tasks(
 
 
 class TaskScheduler:
-    """Tunes ``tasks`` together: trials go to the one with the most to gain; ``task_weights`` are how often each
-    is called in a run. The other options are of no account, but for an ``objective_func``, which is an error."""
+    """Tunes ``tasks`` together: trials go to the one with the most to gain; ``task_weights`` are how often
+    each is called in a run. The other options are of no account, but for an ``objective_func``, which is an
+    error."""
 
     def __init__(
         self,

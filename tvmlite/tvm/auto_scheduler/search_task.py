@@ -52,8 +52,9 @@ class HardwareParams:
 
 @dataclass
 class TuningOptions:
-    """``num_measure_trials`` schedules are measured, fewer when ``early_stopping`` in a row have not bettered the
-    best; ``measure_callbacks`` are called after each batch. ``runner`` is ``"local"``, or a ``LocalRunner``."""
+    """``num_measure_trials`` schedules are measured, fewer when ``early_stopping`` in a row have not
+    bettered the best; ``measure_callbacks`` are called after each batch. ``runner`` is ``"local"``, or a
+    ``LocalRunner``."""
 
     num_measure_trials: int = 0
     early_stopping: int | None = None
@@ -74,14 +75,16 @@ class TuningOptions:
         for one in self.measure_callbacks or ():
             if not isinstance(one, (RecordToFile, PythonBasedMeasureCallback)):
                 raise InputError(
-                    f"TuningOptions: measure_callbacks has a {type(one).__name__}, expected RecordToFile, or a "
+                    f"TuningOptions: measure_callbacks has a {type(one).__name__}, expected RecordToFile, "
+                    "or a "
                     "PythonBasedMeasureCallback"
                 )
         self.measure_callbacks = tuple(self.measure_callbacks or ())
 
 
 class SearchTask:
-    """A workload for a target: a registered function with arguments, a ``workload_key``, or a ``compute_dag``.
+    """A workload for a target: a registered function with arguments, a ``workload_key``, or a
+    ``compute_dag``.
 
     ``core`` is the task as ``tvmlite.autotune`` takes it, ``desc`` what people call it.
     """

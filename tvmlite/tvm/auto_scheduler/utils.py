@@ -12,8 +12,8 @@ from tvmlite.tvm.autotvm.utils import get_func_name as get_func_name
 
 
 def calc_workload_dis_factor(target_workload: Sequence[Any], workload: Sequence[Any]) -> float:
-    """By what factor the work of ``target_workload``, a decoded key, is that of ``workload``: the product of the
-    ratios of their numbers. Infinity if they are of other functions, or a ratio is not whole."""
+    """By what factor the work of ``target_workload``, a decoded key, is that of ``workload``: the product
+    of the ratios of their numbers. Infinity if they are of other functions, or a ratio is not whole."""
     if isinstance(target_workload, (list, tuple)) and isinstance(workload, (list, tuple)):
         if len(target_workload) != len(workload):
             return float("inf")

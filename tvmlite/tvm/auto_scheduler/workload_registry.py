@@ -20,8 +20,9 @@ WORKLOAD_FUNC_REGISTRY: dict[str, Callable[..., Any]] = {}
 
 
 def register_workload(func_name: Any, f: Callable[..., Any] | None = None, override: bool = False) -> Any:
-    """Register a function that gives a list of tensors, as a decorator: ``@register_workload``, or with a name of
-    its own, ``@register_workload("name")``. A name that is taken is an InputError, unless ``override``."""
+    """Register a function that gives a list of tensors, as a decorator: ``@register_workload``, or with a
+    name of its own, ``@register_workload("name")``. A name that is taken is an InputError, unless
+    ``override``."""
     if callable(func_name):
         return register_workload(func_name.__name__, func_name, override)
     if f is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -71,6 +72,10 @@ def kernel_tasks(
 
 def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
     """``mod`` as a module whose parameters named in ``params`` are constants."""
+    if type(mod).__module__.startswith("tvmlite.tvm."):
+        build = importlib.import_module("tvmlite.tvm.relay.build_module")
+        whole = mod if isinstance(mod, build.IRModule) else build.IRModule.from_expr(mod)
+        return build.prepared(whole, params or {})
     main = mod.functions["main"] if isinstance(mod, Module) else mod
     if not isinstance(main, Function):
         raise InputError(
