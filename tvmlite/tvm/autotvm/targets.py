@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -18,8 +19,11 @@ def machine(target: Any) -> Target:
     """The machine that ``target`` (a string, or a target of TVM's) describes; this one for None."""
     if target is None:
         return Target.parse("native")
-    if isinstance(target, Target):
+    if type(target) is Target:
         return target
+    if isinstance(target, Target):  # of a class that TVM's programs see: here it is what it describes
+        values = {one.name: getattr(target, one.name) for one in dataclasses.fields(Target)}
+        return Target(**{**values, "kind": str(target.kind)})
     kept = [word for word in str(target).split() if not word.startswith(_IGNORED)]
     if not kept:
         raise TargetError(f"target {target!r} is no target", Span.of_caller(), 'such as "llvm"')
