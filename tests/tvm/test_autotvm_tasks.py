@@ -15,6 +15,7 @@ from tvmlite.tvm import autotvm, tuned
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.measure import MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.task.relay_integration import bound
+from tvmlite.tvm.autotvm.task.space import ConfigEntity
 from tvmlite.tvm.autotvm.task.task import compute_flop
 from tvmlite.tvm.testing.autotvm import bad_matmul, get_sample_task
 
@@ -125,6 +126,17 @@ def test_the_tasks_of_a_model_are_its_kernels() -> None:
     assert {task.args for task in convolutions} | {dense[0].args} <= {task.args for task in every}
     several = autotvm.task.extract_from_multiple_program([mod, mod], [params, params], "llvm")
     assert len(several) == len(every)
+
+
+def test_configurations_of_kernels_are_those_of_autotvm() -> None:
+    mod, params = network()
+    for task in autotvm.task.extract_from_program(mod, params, "llvm"):
+        space = task.config_space
+        config = space.get(space.get_rand_index())
+        assert config.valid()
+        assert isinstance(config, ConfigEntity)
+        [built] = autotvm.LocalBuilder().build([MeasureInput("llvm", task, config)])
+        assert isinstance(built, MeasureResult) or built.candidate is not None
 
 
 def test_what_logs_say_of_a_kernel_is_in_force_within_the_block() -> None:

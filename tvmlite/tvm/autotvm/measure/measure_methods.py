@@ -73,13 +73,13 @@ class LocalBuilder(Builder):
         start, core = time.perf_counter(), given.task.core
         builder = self._builders.setdefault(core.key, OurBuilder(core))
         given.config.errors.clear()
-        made = builder.built(given.config)
+        made = builder.built(given.task.fitting(given.config))
         seconds = time.perf_counter() - start
         if given.config.errors:
             return _failed("schedule", "; ".join(given.config.errors), seconds)
         if isinstance(made, Outcome):
             return _failed(made.error, made.message, seconds)
-        _, tensors = core.instantiate(given.config)
+        _, tensors = given.task.instantiate(given.config)
         shapes = tuple((tuple(one.shape), one.dtype) for one in tensors)
         return BuildResult(None, shapes, None, seconds, made)
 

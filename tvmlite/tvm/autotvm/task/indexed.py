@@ -9,9 +9,11 @@ import numpy as np
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.space.config import ConfigSpace
-from tvmlite.te.space.rules import RuleSpace
 
 _GENERATOR = np.random.default_rng()
+
+_DRAWS = 64
+"""So often a number is drawn before all that are left are listed."""
 
 
 class Indexed(ConfigSpace):
@@ -20,7 +22,8 @@ class Indexed(ConfigSpace):
     def subrange_length(self, start: int, end: int) -> int:
         """How many configurations have numbers from ``start`` to below ``end``."""
         self._check_range("subrange_length", start, end)
-        return sum(map(self.is_index_valid, range(start, end)))
+        valid = self._mask()
+        return end - start if valid is None else int(valid[start:end].sum())
 
     def get_rand_index(
         self, start: int | None = None, end: int | None = None, to_exclude: Collection[int] = ()
@@ -28,6 +31,10 @@ class Indexed(ConfigSpace):
         """A random number from ``start`` to below ``end`` that is not in ``to_exclude``."""
         start, end = start or 0, self.range_length if end is None else end
         self._check_range("get_rand_index", start, end)
+        for _ in range(_DRAWS if start < end else 0):
+            found = int(_GENERATOR.integers(start, end))
+            if found not in to_exclude and self.is_index_valid(found):
+                return found
         left = [n for n in range(start, end) if n not in to_exclude and self.is_index_valid(n)]
         if not left:
             raise ScheduleError("get_rand_index: no configuration is left", Span.of_caller())
@@ -82,7 +89,3 @@ class Indexed(ConfigSpace):
                 f"{where}: from {start} to {end} is not within the {self.range_length} of the space",
                 Span.of_caller(),
             )
-
-
-class RuleConfigSpace(Indexed, RuleSpace):
-    """The space of a model's kernel, which may have several templates."""

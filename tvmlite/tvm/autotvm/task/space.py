@@ -19,6 +19,7 @@ from tvmlite.te.space import config as ours
 from tvmlite.te.space import knobs
 from tvmlite.te.space.choices import AnnotateChoice, Choice, ReorderChoice, SplitChoice
 from tvmlite.te.space.config import VirtualAxis as VirtualAxis
+from tvmlite.te.space.rules import RuleSpace
 from tvmlite.tvm.autotvm.task.entities import AnnotateEntity as AnnotateEntity
 from tvmlite.tvm.autotvm.task.entities import OtherOptionEntity as OtherOptionEntity
 from tvmlite.tvm.autotvm.task.entities import ReorderEntity as ReorderEntity
@@ -203,6 +204,34 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
         return f"{list(self.settings.items())},{self.code_hash},{self.index}"
 
     __str__ = __repr__
+
+
+class KernelConfigEntity(ConfigEntity):
+    """A configuration of a model's kernel, whose templates are tvmlite's: knobs are defined as theirs are."""
+
+    define_split = ours.Config.define_split  # pyright: ignore[reportAssignmentType]
+    define_reorder = ours.Config.define_reorder  # pyright: ignore[reportAssignmentType]
+    define_annotate = ours.Config.define_annotate  # pyright: ignore[reportAssignmentType]
+    define_knob = ours.Config.define_knob  # pyright: ignore[reportAssignmentType]
+
+    @staticmethod
+    def of(config: ours.ConfigEntity, code_hash: str | None = None) -> KernelConfigEntity:
+        """``config`` as a kernel's."""
+        return KernelConfigEntity(config.index, code_hash, config.settings)
+
+
+class KernelConfigSpace(Indexed, ours.ConfigSpace):
+    """The space of a model's kernel that has one template."""
+
+    def _at(self, index: int) -> KernelConfigEntity:
+        return KernelConfigEntity.of(super()._at(index))
+
+
+class RuleConfigSpace(Indexed, RuleSpace):
+    """The space of a model's kernel that has several templates."""
+
+    def _at(self, index: int) -> KernelConfigEntity:
+        return KernelConfigEntity.of(super()._at(index))
 
 
 class FallbackConfigEntity(_Knobs, ours.FallbackConfig):

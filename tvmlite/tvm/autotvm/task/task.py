@@ -18,8 +18,14 @@ from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 from tvmlite.te.tensor.work import operations
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.context import ApplyConfig, DispatchContext
-from tvmlite.tvm.autotvm.task.indexed import RuleConfigSpace
-from tvmlite.tvm.autotvm.task.space import ConfigEntity, ConfigSpace, FallbackConfigEntity
+from tvmlite.tvm.autotvm.task.space import (
+    ConfigEntity,
+    ConfigSpace,
+    FallbackConfigEntity,
+    KernelConfigEntity,
+    KernelConfigSpace,
+    RuleConfigSpace,
+)
 
 TASK_TABLE: dict[str, Callable[..., Any]] = {}
 """Schedule functions by the names of their templates."""
@@ -106,7 +112,12 @@ class Task:
 
     def instantiate(self, config: Any) -> tuple[Schedule, list[Any]]:
         """The schedule with its knobs set by ``config``, and the function's arguments."""
-        return self.core.instantiate(config)
+        return self.core.instantiate(self.fitting(config))
+
+    def fitting(self, config: Any) -> Any:
+        """``config`` as the template of this task takes it: those of models' kernels are tvmlite's own."""
+        is_own = self.name in TASK_TABLE or not isinstance(config, ConfigEntity)
+        return config if is_own else KernelConfigEntity.of(config, config.code_hash)
 
     def __repr__(self) -> str:
         return (
@@ -122,7 +133,7 @@ class Task:
         if rules is not None:
             made.config_space = RuleConfigSpace(rules)
         else:
-            made.config_space = ConfigSpace()
+            made.config_space = KernelConfigSpace()
             made.config_space.space_map = dict(core.config_space.space_map)
         return made
 

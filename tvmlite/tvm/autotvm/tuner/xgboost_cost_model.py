@@ -83,7 +83,7 @@ class XGBoostCostModel:
         """The features of a candidate's loops; None if it cannot be built."""
         core = task.core
         builder = self._builders.setdefault(core.key, Builder(core))
-        lowered = builder.lowered(config)
+        lowered = builder.lowered(task.fitting(config))
         return (
             loop_features(lowered.function, core.target, core.flop) if isinstance(lowered, Lowered) else None
         )
