@@ -181,6 +181,11 @@ def test_a_loaded_function_is_called_by_its_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(out, X[0] + 1)
     loaded(out, out2 := np.empty(4, np.float32))
     np.testing.assert_array_equal(out2, X[0] + 2)
+    times = loaded.time_evaluator(loaded.entry_name, cpu(), number=2, repeat=3)(X[0], out)
+    assert len(times.results) == 3
+    assert "mean (ms)" in str(times)
+    with pytest.raises(InputError, match="there is no function 'f', only 'myadd'"):
+        loaded.time_evaluator("f", cpu())
     with pytest.raises(AttributeError, match="no function 'default'; it has 'myadd'"):
         loaded["default"]
 

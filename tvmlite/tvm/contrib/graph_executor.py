@@ -7,7 +7,7 @@ from typing import Any
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.ndarray import require_cpu
-from tvmlite.runtime.timing import Evaluation, measure
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.executors.graph import GraphExecutor
 from tvmlite.tvm.executors.model import ModelExecutor, library_of
 
@@ -127,7 +127,7 @@ class GraphModule:
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
         **kwargs: Any,
-    ) -> Evaluation:
+    ) -> BenchmarkResult:
         """Seconds of a run: ``repeat`` times the mean of ``number`` runs, or of as many as last
         ``min_repeat_ms``. With ``end_to_end`` setting the inputs ``kwargs`` and reading the outputs count;
         ``cooldown_interval_ms`` is of no account.
@@ -143,8 +143,4 @@ class GraphModule:
             for index in range(self.get_num_outputs()):
                 self.get_output(index)
 
-        call = whole if end_to_end else run
-        if min_repeat_ms:
-            once = measure(call, number, 1).runs[0]
-            number = max(number, int(min_repeat_ms * 1e-3 / max(once, 1e-9)) + 1)
-        return Evaluation(measure(call, number, repeat).runs)
+        return timed(whole if end_to_end else run, number, repeat, min_repeat_ms)

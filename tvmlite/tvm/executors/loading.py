@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tvmlite.runtime.library import link, model_library
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.load import load
 from tvmlite.tvm.contrib import cc
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.executors.model import ModelExecutor
 
 DEFAULT = "default"
@@ -58,9 +60,14 @@ class LoadedModule:
         """Call the entry's function."""
         return self.lib.function(*args)
 
-    def time_evaluator(self, func_name: str, dev: Any = None, **options: Any) -> Callable[..., Any]:
-        """Of a function that is no model, as ``tvm.build``'s."""
-        return self.lib.function.time_evaluator(func_name, dev, **options)
+    def time_evaluator(
+        self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+    ) -> Callable[..., BenchmarkResult]:
+        """A function of the entry's arguments, outputs among them, that gives the times of calls:
+        ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``."""
+        if func_name != self.entry_name:
+            raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.entry_name!r}")
+        return lambda *args: timed(partial(self.lib.function, *args), number, repeat, min_repeat_ms)
 
 
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> LoadedModule:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import numpy as np
 
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.runtime.timing import Evaluation, measure
 from tvmlite.tvm.contrib.debugger.debug_result import DebugResult
 from tvmlite.tvm.contrib.graph_executor import GraphModule, executor
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.executors.graph import GraphExecutor
 from tvmlite.tvm.executors.model import ModelExecutor, library_of
 
@@ -78,18 +77,18 @@ class GraphModuleDebug(GraphModule):
         limit_zero_time_iterations: int = 100,
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
-    ) -> Evaluation:
+    ) -> BenchmarkResult:
         """The seconds of the node ``index``: ``repeat`` times the mean of ``number`` calls, or of as many
         as last ``min_repeat_ms``."""
         count = len(self.debug_datum.get_graph_nodes())
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
             raise InputError(f"run_individual_node: there is no node {index!r}; there are {count}")
         if not isinstance(self.module, GraphExecutor):
-            return Evaluation(tuple(self.run_individual(number, repeat)[index]))
+            return BenchmarkResult(tuple(self.run_individual(number, repeat)[index]))
         if self.module.nodes[index]["op"] == "null":
-            return Evaluation((0.0,) * repeat)
+            return BenchmarkResult((0.0,) * repeat)
         self._up_to(int(index))
-        return Evaluation(_timed(lambda: self.module.run_node(index), number, repeat, min_repeat_ms))
+        return timed(lambda: self.module.run_node(index), number, repeat, min_repeat_ms)
 
     def debug_get_output(self, node: Any, out: Any = None) -> Any:
         """The value of ``node``, a number or a name, in the last run; written into ``out``, if that is given.
@@ -171,10 +170,3 @@ def kernel_graph(module: ModelExecutor) -> dict[str, Any]:
         "node_row_ptr": list(range(len(nodes) + 1)),
         "attrs": {"shape": ["list_shape", shapes], "dltype": ["list_str", dtypes]},
     }
-
-
-def _timed(call: Callable[[], object], number: int, repeat: int, min_repeat_ms: float) -> tuple[float, ...]:
-    if min_repeat_ms > 0:
-        once = measure(call, 1, 1).runs[0]
-        number = max(number, int(min_repeat_ms * 1e-3 / max(once, 1e-9)) + 1)
-    return measure(call, number, repeat).runs

@@ -15,7 +15,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library.library import Library
-from tvmlite.runtime.timing import Evaluation
+from tvmlite.tvm.executors.benchmark import BenchmarkResult
 from tvmlite.tvm.executors.loading import load_module
 
 FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
@@ -67,7 +67,7 @@ class TVMCResult:
     """``outputs`` by name (``output_0``, ...), and the ``times`` of runs, where they were measured."""
 
     outputs: dict[str, np.ndarray]
-    times: Evaluation | None = None
+    times: BenchmarkResult | None = None
 
     def get_output(self, name: str) -> np.ndarray:
         """The output ``name``."""
@@ -84,12 +84,7 @@ class TVMCResult:
 
     def format_times(self) -> str:
         """A table of the times, in milliseconds."""
-        if self.times is None:
-            return "Execution time summary: not measured"
-        names = ("mean", "median", "max", "min", "std")
-        head = "".join(f"{f'{name} (ms)':^14}" for name in names)
-        row = "".join(f"{getattr(self.times, name) * 1e3:^14.4f}" for name in names)
-        return f"Execution time summary:\n{head}\n{row}"
+        return "Execution time summary: not measured" if self.times is None else str(self.times)
 
     def save(self, output_path: Any) -> None:
         """Write the outputs to an ``.npz``."""
