@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ def test_a_task_has_the_names_of_tvm() -> None:
     schedule, arguments = task.instantiate(task.config_space.get(24))
     assert [one.name for one in arguments] == ["A", "B", "C"]
     assert "factor=8" in str(schedule.trace)
+
+
+def test_a_task_is_pickled_as_its_name_and_arguments() -> None:
+    task, _ = get_sample_task(16)
+
+    again = pickle.loads(pickle.dumps(task))
+
+    assert again.workload == task.workload
+    assert len(again.config_space) == len(task.config_space)
 
 
 def test_an_unknown_template_is_named() -> None:

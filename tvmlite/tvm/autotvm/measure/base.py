@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,10 @@ class MeasureInput(NamedTuple):
     target: Any
     task: Any
     config: Any
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MeasureInput:
+        """A copy with a configuration of its own: targets and tasks do not change."""
+        return MeasureInput(self.target, self.task, copy.deepcopy(self.config, memo))
 
 
 class MeasureResult(NamedTuple):

@@ -114,6 +114,10 @@ class Task:
         """The schedule with its knobs set by ``config``, and the function's arguments."""
         return self.core.instantiate(self.fitting(config))
 
+    def __reduce__(self) -> Any:
+        """A task is pickled as its name, arguments and target: the process that reads it has the template."""
+        return _again, (self.name, self.args, None if self.target is None else str(self.target))
+
     def fitting(self, config: Any) -> Any:
         """``config`` as the template of this task takes it: those of models' kernels are tvmlite's own."""
         is_own = self.name in TASK_TABLE or not isinstance(config, ConfigEntity)
@@ -136,6 +140,13 @@ class Task:
             made.config_space = KernelConfigSpace()
             made.config_space.space_map = dict(core.config_space.space_map)
         return made
+
+
+def _again(name: str, args: tuple[Any, ...], target: str | None) -> Task:
+    """A task that was pickled."""
+    made = Task(name, args)
+    made.target = target
+    return made if target is None or name not in TASK_TABLE else create(name, args, target)
 
 
 def template(task_name: str, func: Callable[..., Any] | None = None) -> Any:
