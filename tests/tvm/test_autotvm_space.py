@@ -69,6 +69,15 @@ def test_joint_filters_leave_the_numbers_of_the_others() -> None:
     assert walked != kept[0]
 
 
+def test_a_number_without_a_configuration_is_an_index_error_as_in_tvm() -> None:
+    space = tiles()
+    with pytest.raises(IndexError, match="config 64 of a space of 64"):
+        space.get(64)
+    space.multi_filter(lambda one: one["tile_x"].size[1] > 1)
+    with pytest.raises(IndexError, match="config 0 is left out by multi_filter"):
+        space.get(0)
+
+
 def test_a_number_is_a_place_for_each_knob() -> None:
     space = tiles()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,6 +126,18 @@ def test_history_counts_from_so_many_records() -> None:
         tuner.load_history(get_sample_records(10), min_seed_records=least)
         assert (tuner.cost_model.base_model is not None) is known
         assert len(tuner.next_batch(4)) == 4
+
+
+def test_history_is_read_from_a_log(tmp_path: Path) -> None:
+    task, _ = get_sample_task()
+    inputs, results = zip(*get_sample_records(12), strict=True)
+    autotvm.callback.log_to_file(str(tmp_path / "log"))(None, inputs, results)
+    tuner = XGBTuner(task)
+
+    tuner.load_history(autotvm.record.load_from_file(str(tmp_path / "log")), min_seed_records=10)
+
+    assert tuner.cost_model.base_model is not None
+    assert len(tuner.next_batch(4)) == 4
 
 
 def test_a_cost_model_orders_configurations_as_they_were_measured() -> None:

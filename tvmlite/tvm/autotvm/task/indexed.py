@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,19 @@ _DRAWS = 64
 """So often a number is drawn before all that are left are listed."""
 
 
+class NoSuchConfig(ScheduleError, IndexError):
+    """A space has no configuration of that number; TVM's is an IndexError."""
+
+
 class Indexed(ConfigSpace):
     """What AutoTVM's spaces can do with numbers; ``multi_filter`` leaves numbers out."""
+
+    def get(self, index: int) -> Any:
+        """The configuration of that number."""
+        try:
+            return super().get(index)
+        except ScheduleError as error:
+            raise NoSuchConfig(error.message, error.span) from None
 
     def subrange_length(self, start: int, end: int) -> int:
         """How many configurations have numbers from ``start`` to below ``end``."""

@@ -136,4 +136,6 @@ class Tuner:
 def flops_of(inp: MeasureInput, res: MeasureResult) -> float:
     """The operations a second of a measurement; 0 if it failed."""
     mean = float(np.mean(res.costs)) if res.error_no == 0 else 0.0
-    return inp.task.flop / mean if mean > 0 else 0.0
+    if mean <= 0:
+        return 0.0
+    return (inp.task.flop or inp.task.core.flop) / mean  # a task that was read knows its operations only now
