@@ -208,3 +208,33 @@ def test_how_far_workloads_are_from_each_other() -> None:
 def test_what_is_not_here_is_an_error_by_name(call: Any, text: str) -> None:
     with pytest.raises((InputError, UnsupportedError), match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("matmul_auto_scheduler_test", (8, 8, 8)),
+        ("matmul_auto_scheduler_test_rename_1", (8, 8, 8)),
+        ("double_matmul_auto_scheduler_test", (8,)),
+        ("parallel_matmul_auto_scheduler_test", (8,)),
+        ("zero_rank_reduce_auto_scheduler_test", (8,)),
+        ("zero_rank_compute_auto_scheduler_test", (8,)),
+    ],
+)
+def test_generated_schedules_of_workloads_compute_what_plain_loops_do(
+    name: str, args: tuple[int, ...]
+) -> None:
+    import tvmlite.tvm.testing.auto_scheduler  # noqa: F401  registers them
+
+    task = auto_scheduler.SearchTask(func=name, args=args, target="llvm")
+    state = auto_scheduler.compute_dag.State(task.core.default, task.core)
+    results = []
+    for one in (task.compute_dag.init_state, state):
+        schedule, tensors = task.compute_dag.apply_steps_from_state(one)
+        generator = np.random.default_rng(0)
+        arrays = [generator.random([int(n) for n in t.shape]).astype(t.dtype) for t in tensors]
+        build(schedule, tensors)(*arrays)
+        results.append(arrays)
+
+    for plain, generated in zip(*results, strict=True):
+        np.testing.assert_allclose(generated, plain, rtol=1e-5)

@@ -46,8 +46,8 @@ def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], over
 def make_workload_key(func: Any, args: Sequence[Any]) -> str:
     """The key of a registered function, given as such or by name, with ``args``."""
     name = func if isinstance(func, str) else getattr(func, "__name__", str(func))
-    known = {one: key for key, one in WORKLOAD_FUNC_REGISTRY.items()}
-    name = known.get(func, name) if callable(func) else name
+    if callable(func) and WORKLOAD_FUNC_REGISTRY.get(name) is not func:
+        name = next((key for key, one in WORKLOAD_FUNC_REGISTRY.items() if one is func), name)
     if name not in WORKLOAD_FUNC_REGISTRY:
         raise InputError(
             f"there is no workload {name!r}; there are {', '.join(sorted(WORKLOAD_FUNC_REGISTRY)) or 'none'}",
