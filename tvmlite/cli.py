@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 
 from tvmlite.commands import (
     bench,
@@ -33,13 +34,19 @@ COMMANDS = (compile_, quantize, run, inspect, tune, replay, bench, show, coverag
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
-    141 when the reader of our output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
-    options = parser().parse_whole(argv)
+    """Run one command of ``tvmlite``; see ``run_command``."""
+    return run_command(parser(), argv)
+
+
+def run_command(commands: Parser, argv: Sequence[str] | None = None) -> int:
+    """Run the one of ``commands`` that ``argv`` names; each has set ``command``, its function. The exit
+    status is 0 on success, 1 on the user's error, 2 for a wrong command line, 141 when the reader of our
+    output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
+    options = commands.parse_whole(argv)
     shown_elsewhere = warnings.showwarning
     start = Span.of_caller()
     try:
-        warnings.showwarning = _show_warning
+        warnings.showwarning = partial(_show_warning, commands.prog)
         status = options.command(options)
         sys.stdout.flush()
         return status
@@ -50,19 +57,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         ours = error.span is not None and error.span.source == start.source  # whoever started us, no user
         where = None if ours else error.span
         shown = TvmliteError(error.message, where, error.hint)
-        print(f"tvmlite: {type(error).__name__}: {shown}", file=sys.stderr)
+        print(f"{commands.prog}: {type(error).__name__}: {shown}", file=sys.stderr)
         return 1
     except OSError as error:
         place = f"{error.filename}: " if error.filename is not None else ""
-        print(f"tvmlite: {place}{error.strerror or error}", file=sys.stderr)
+        print(f"{commands.prog}: {place}{error.strerror or error}", file=sys.stderr)
         return 1
     finally:
         warnings.showwarning = shown_elsewhere
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+def _show_warning(name: str, message: Warning | str, *_: object, **__: object) -> None:
     """A warning in one line, without the place in our code that it comes from."""
-    print(f"tvmlite: {message}", file=sys.stderr)
+    print(f"{name}: {message}", file=sys.stderr)
 
 
 def parser() -> Parser:

@@ -6,10 +6,12 @@ import argparse
 import importlib.metadata
 import os
 import platform
+from pathlib import Path
 
 import numpy as np
 
 from tvmlite import runtime, te
+from tvmlite.commands.parsing import files, tvm_script
 from tvmlite.core import VERSION, config
 from tvmlite.core.extras import how_to_install
 from tvmlite.driver import build
@@ -37,11 +39,21 @@ DISTRIBUTIONS = {"xgboost": ("xgboost-cpu", "xgboost")}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command has no options."""
+    """Declare the command's options."""
+    parser.add_argument(
+        "--tvm",
+        nargs="+",
+        type=Path,
+        metavar="SCRIPT",
+        help="say instead which of TVM's names scripts use, and which are missing in tvmlite.tvm",
+    )
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print a line for each thing; the status is 1 if a kernel cannot be compiled and run."""
+    """Print a line for each thing; the status is 1 if a kernel cannot be compiled and run, or a script uses
+    what is missing."""
+    if options.tvm is not None:
+        return max(_of_script(path) for path in options.tvm)
     target = Target.parse("native")
     _line("tvmlite", VERSION)
     _line("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
@@ -60,6 +72,20 @@ def main(options: argparse.Namespace) -> int:
     works = _kernel_works()
     _line("a kernel", "compiled, run and right" if works else "gives a wrong answer: please report this")
     return 0 if works else 1
+
+
+def _of_script(path: Path) -> int:
+    """Print the names of TVM's that a script uses; 1 if some are missing."""
+    found = tvm_script.uses(files.readable(path, "--tvm"))
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        lines = ", ".join(map(str, one.lines[:6])) + (", ..." if len(one.lines) > 6 else "")
+        print(f"{one.name:<{width}}  {'missing' if one.missing else 'there  '}  line {lines}")
+        if one.missing:
+            print(f"{'':<{width}}           {one.missing}")
+    missing = sum(bool(one.missing) for one in found)
+    print(f"{path}: {len(found)} names of TVM, {missing} missing")
+    return 1 if missing else 0
 
 
 def machine_rows(target: Target) -> list[tuple[str, str]]:

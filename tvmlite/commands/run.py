@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
     files.writable(options.outputs, "--outputs")
     if options.inputs is not None and options.dims:
         raise InputError("--dims says how large random inputs are; --inputs gives them already")
-    given = None if options.inputs is None else _read(options.inputs)
+    given = None if options.inputs is None else read_inputs(options.inputs)
     lib = common.library_of(options)
     if options.until is not None:
         if not isinstance(lib, CompiledModule):
@@ -59,7 +59,8 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
+def read_inputs(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of the ``.npz`` ``path`` by name; an InputError if it is none."""
     files.readable(path, "--inputs", "numpy.savez(path, NAME=array, ...) writes one")
     if not zipfile.is_zipfile(path):
         raise InputError(f"--inputs {path}: not an .npz file (numpy.savez writes one)")

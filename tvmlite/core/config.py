@@ -1,6 +1,5 @@
 """Every ``TVMLITE_*`` environment variable, read here and nowhere else.
 
-=======
 ==========================  ================================================================================
 ``TVMLITE_DUMP=dir``        write the IR after every pass to ``dir/NN_pass.txt``
 ``TVMLITE_VERIFY=1``        check the IR between passes
@@ -15,8 +14,6 @@
                             into the model; default 10. Loops that have a number of iterations, and those
                             whose condition counts to a number, take the time they need
 ``TVMLITE_CPU_LEVEL=name``  which of a library's levels of processors runs (``machine.cpu_levels``); default:
-                            the highest that this processor has
-``TVMLITE_CPU_LEVEL=name``   which of a library's levels of processors runs (``machine.cpu_levels``); default:
                             the highest that this processor has
 ``TVMLITE_TARGET=string``   what ``target="native"`` means; default: the machine we run on
 ==========================  ================================================================================

@@ -113,7 +113,8 @@ class InterruptibleRunner(Runner, Protocol):
 class LocalRunner:
     """Measures in a process of its own on this machine, with this process's affinity.
 
-    ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
+    ``number`` calls make a run (None: as many as last 0.2 ms), ``repeat`` runs are made (None: for ``budget``
+    seconds, and fewer of those that are not among the best), and a
     candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
     ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
     and values of a model: cold arrays and results are as cold as those would be. ``processors`` are those
@@ -127,11 +128,12 @@ class LocalRunner:
     threads: int = 1
     footprint: Footprint = EVERYTHING
     processors: tuple[int, ...] | None = None
+    repeat: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("budget", "timeout", "reference_timeout"):
             arguments.number(f"LocalRunner: {name}", getattr(self, name), InputError)
-        for name in ("number", "threads"):
+        for name in ("number", "threads", "repeat"):
             if getattr(self, name) is not None:
                 arguments.whole(f"LocalRunner: {name}", getattr(self, name), InputError, least=1)
         arguments.instance("LocalRunner: footprint", self.footprint, Footprint, "a footprint", InputError)
@@ -158,7 +160,7 @@ class LocalRunner:
         return self._measured(task, request.target, {"do": "build"}, serialize.encode(request.function))
 
     def _measured(self, task: str, target: Target, wanted: dict[str, Any], payload: bytes) -> Outcome:
-        wanted |= {"number": self.number, "budget": self.budget}
+        wanted |= {"number": self.number, "budget": self.budget, "repeat": self.repeat}
         start, spent = time.perf_counter(), time.process_time()
         reply = self._ask(task, target, wanted, payload, self.timeout)
         if reply.get("error"):

@@ -35,7 +35,7 @@ def most_promising(
     In a large space they are looked for among the descendants of ``parents`` and of random configurations.
     """
     if len(space) <= SMALL_SPACE:
-        numbers = np.arange(len(space))
+        numbers = np.array(space.indices(), np.int64)
         numbers = numbers[~np.isin(numbers, np.fromiter(known, np.int64, len(known)))]
         return numbers[np.argsort(-score(numbers), kind="stable")[:count]].tolist()
     return _anneal(space, score, count, known, parents, generator)
@@ -68,7 +68,8 @@ def _anneal(
         heat = spread * (1 - step / steps) + 1e-9
         taken = generator.random(chains) < np.exp(np.minimum((found - scores) / heat, 0))
         points[taken], scores[taken] = moved[taken], found[taken]
-    ordered = sorted((number for number in seen if number not in known), key=lambda n: (-seen[n], n))
+    fresh = (number for number in seen if number not in known and space.is_index_valid(number))
+    ordered = sorted(fresh, key=lambda n: (-seen[n], n))
     return ordered[:count]
 
 
@@ -91,7 +92,8 @@ class Mutations:
         for row in places:
             for knob in generator.choice(self._movable, int(generator.integers(1, 3))).tolist():
                 row[knob] = self._moved(knob, int(row[knob]), generator)
-        return np.array(list(dict.fromkeys(self.space.numbers(places).tolist())), np.int64)
+        numbers = dict.fromkeys(self.space.numbers(places).tolist())
+        return np.array([n for n in numbers if self.space.is_index_valid(n)], np.int64)
 
     def _moved(self, knob: int, place: int, generator: np.random.Generator) -> int:
         if generator.random() < FAR:

@@ -84,7 +84,7 @@ class Tuner:
         """Random configurations that were not proposed yet."""
         left = len(self.space) - len(self.proposed)
         if left <= count * 4:
-            rest = [i for i in range(len(self.space)) if i not in self.proposed]
+            rest = [i for i in self.space.indices() if i not in self.proposed]
             return self.generator.permutation(rest)[:count].astype(int).tolist() if rest else []
         found: dict[int, None] = {}
         while len(found) < count:
@@ -109,7 +109,7 @@ class GridSearchTuner(Tuner):
     name = "grid"
 
     def _choose(self, count: int) -> list[int]:
-        left = (number for number in range(len(self.space)) if number not in self.proposed)
+        left = (number for number in self.space.indices() if number not in self.proposed)
         return list(itertools.islice(left, count))
 
 
@@ -139,7 +139,7 @@ class GATuner(Tuner):
             changed = self.generator.random(len(child)) < self.mutation
             child = np.where(changed, self.generator.integers(0, self.space.dims), child)
             number = int(self.space.numbers(child[None])[0])
-            if number not in self.proposed:
+            if number not in self.proposed and self.space.is_index_valid(number):
                 children[number] = None
             if len(children) == count:
                 break

@@ -33,6 +33,7 @@ from tvmlite.te.space.choices import (
     ReorderChoice,
     SplitChoice,
 )
+from tvmlite.te.space.joint_filters import JointFilters
 from tvmlite.te.tensor.tensor import IterVar
 
 MOST = (1 << 63) - 1
@@ -150,10 +151,39 @@ class ConfigSpace(Config):
     def __init__(self) -> None:
         super().__init__()
         self.space_map: dict[str, list[Choice]] = {}
+        self._filters = JointFilters()
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
         if arguments.text("a knob's name", name, ScheduleError) not in self.space_map:
             self.space_map[name] = settings()
+            self._filters.forget()
+
+    def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:
+        """Keep those combinations only of which ``filter(combination)`` is true: what a filter of one knob
+        cannot say. Numbers stay as they are; those of other combinations are no configuration any more.
+
+        All are tried: a space of more combinations than ``MOST_FILTERED`` is a ScheduleError.
+        """
+        self._filters.add(filter)
+
+    @property
+    def range_length(self) -> int:
+        """The number of all combinations, those that ``multi_filter`` leaves out included."""
+        return math.prod(self.dims)
+
+    def is_index_valid(self, index: int) -> bool:
+        """Whether ``index`` is the number of a combination, and ``multi_filter`` leaves it."""
+        valid = self._mask()
+        return 0 <= index < self.range_length and (valid is None or bool(valid[index]))
+
+    def indices(self) -> Sequence[int]:
+        """The numbers of all configurations, ascending."""
+        valid = self._mask()
+        return range(self.range_length) if valid is None else np.flatnonzero(valid).tolist()
+
+    def _mask(self) -> np.ndarray | None:
+        """Of each number whether it is a configuration; None if all are."""
+        return self._filters.valid(self.range_length, self._at) if self._filters else None
 
     def _settings(self) -> Mapping[str, Choice]:
         return {name: choices[0] for name, choices in self.space_map.items()}
@@ -164,13 +194,20 @@ class ConfigSpace(Config):
         return [len(choices) for choices in self.space_map.values()]
 
     def __len__(self) -> int:
-        return math.prod(self.dims)
+        valid = self._mask()
+        return self.range_length if valid is None else int(valid.sum())
 
     def get(self, index: int) -> ConfigEntity:
         """The combination of that number."""
         index = arguments.whole("get: index", index, ScheduleError)
-        if not 0 <= index < len(self):
-            raise ScheduleError(f"config {index} of a space of {len(self)}", Span.of_caller())
+        if not 0 <= index < self.range_length:
+            raise ScheduleError(f"config {index} of a space of {self.range_length}", Span.of_caller())
+        if not self.is_index_valid(index):
+            raise ScheduleError(f"config {index} is left out by multi_filter", Span.of_caller())
+        return self._at(index)
+
+    def _at(self, index: int) -> ConfigEntity:
+        """The combination of a number of the range."""
         chosen: dict[str, Choice] = {}
         left = int(index)
         for name, choices in self.space_map.items():
@@ -192,7 +229,7 @@ class ConfigSpace(Config):
                 return None
             index += weight * choices.index(settings[name])
             weight *= len(choices)
-        return index
+        return index if self.is_index_valid(index) else None
 
     def own(self, config: ConfigEntity) -> ConfigEntity | None:
         """``config`` in this space's own settings; None if the space does not hold it. What comes from a file
@@ -234,7 +271,10 @@ class ConfigSpace(Config):
 
     def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """``count`` numbers of configurations, drawn at random."""
-        return generator.integers(0, len(self), count)
+        valid = self._mask()
+        if valid is None:
+            return generator.integers(0, self.range_length, count)
+        return generator.choice(np.flatnonzero(valid), count)
 
     def __str__(self) -> str:
         lines = [f"{len(self)} combinations"]

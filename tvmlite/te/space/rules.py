@@ -53,23 +53,32 @@ class RuleSpace(ConfigSpace):
         self.space_map = {RULE: [OptionChoice(name) for name in rules]}
         for name, space in rules.items():
             self.space_map |= {f"{name}.{knob}": choices for knob, choices in space.space_map.items()}
-        self._starts = np.cumsum([0, *(len(space) for space in rules.values())]).astype(np.int64)
+        self._starts = np.cumsum([0, *(space.range_length for space in rules.values())]).astype(np.int64)
         widths = [len(space.space_map) for space in rules.values()]
         self._columns = np.cumsum([1, *widths]).tolist()
 
     def _define(self, name: str, settings: object) -> None:
         raise ScheduleError(f"knob {name!r}: a space of rules has the knobs of its rules", Span.of_caller())
 
-    def __len__(self) -> int:
-        return sum(len(space) for space in self.rules.values())
+    @property
+    def range_length(self) -> int:
+        """See ``ConfigSpace``: of all rules."""
+        return sum(space.range_length for space in self.rules.values())
 
-    def get(self, index: int) -> ConfigEntity:
+    def _mask(self) -> np.ndarray | None:
+        """What the filters leave, those of the rules' own spaces among them."""
+        masks = [(space, space._mask()) for space in self.rules.values()]
+        own = super()._mask()
+        if own is None and all(mask is None for _, mask in masks):
+            return None
+        of_rules = [np.ones(space.range_length, bool) if mask is None else mask for space, mask in masks]
+        return np.concatenate(of_rules) & (True if own is None else own)
+
+    def _at(self, index: int) -> ConfigEntity:
         """The combination of that number, with its rule."""
-        if not 0 <= index < len(self):
-            raise ScheduleError(f"config {index} of a space of {len(self)}", Span.of_caller())
         place = int(np.searchsorted(self._starts, index, side="right")) - 1
         name, space = list(self.rules.items())[place]
-        chosen = space.get(int(index) - int(self._starts[place])).settings
+        chosen = space._at(int(index) - int(self._starts[place])).settings
         return ConfigEntity({RULE: OptionChoice(name), **chosen}, int(index))
 
     def index_of(self, settings: Mapping[str, Choice]) -> int | None:
@@ -112,6 +121,8 @@ class RuleSpace(ConfigSpace):
 
     def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """Random numbers, each rule as likely as any other, however many configurations it has."""
+        if self._mask() is not None:
+            return super().sample(count, generator)
         rules = generator.integers(0, len(self.rules), count)
         sizes = np.diff(self._starts)
         return self._starts[rules] + generator.integers(0, sizes[rules])

@@ -152,8 +152,16 @@ class Task:
         return f"{self.name}({shown}) for {self.target}: {self.config_space}"
 
 
-def create(name: str, args: Sequence[Any], target: str | Target = "native") -> Task:
+def create(
+    name: str,
+    args: Sequence[Any],
+    target: str | Target = "native",
+    collected: ConfigSpace | None = None,
+) -> Task:
     """The task of the template ``name`` with ``args`` (numbers, words, tensors, and lists of them).
+
+    Its knobs are collected into ``collected``, where one is given: a template of one rule may need a space of
+    a class of its own.
 
     An unknown name is a ScheduleError, and so are more or fewer arguments than the template has. Of a space
     of more combinations than can be numbered a part is left (``ConfigSpace.thin``).
@@ -169,7 +177,7 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
         made = [_collect(name, args, parsed, one, MOST // len(rules), rule) for rule, one in spaces.items()]
         (schedule, taken), space = made[0], RuleSpace(spaces)
     else:
-        space = ConfigSpace()
+        space = ConfigSpace() if collected is None else collected
         schedule, taken = _collect(name, args, parsed, space, MOST)
     flop = float(space.flop or operations(schedule.origins, {}))
     cold = () if found.cold is None else tuple(found.cold(*args))

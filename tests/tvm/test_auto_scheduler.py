@@ -1,0 +1,240 @@
+"""The auto-scheduler by TVM's names: workloads, tasks, records, and whole models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite import relay, te
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.driver import build
+from tvmlite.tvm import auto_scheduler, tuned
+from tvmlite.tvm.auto_scheduler.utils import calc_workload_dis_factor
+from tvmlite.tvm.autotvm import targets
+
+
+@auto_scheduler.register_workload
+def product(n: int, m: int, k: int) -> list[te.Tensor]:
+    a, b = te.placeholder((n, k), name="A"), te.placeholder((k, m), name="B")
+    r = te.reduce_axis((0, k), name="r")
+    return [a, b, te.compute((n, m), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")]
+
+
+def runner() -> auto_scheduler.LocalRunner:
+    return auto_scheduler.LocalRunner(number=1, repeat=1, min_repeat_ms=0, timeout=60)
+
+
+class Seen(auto_scheduler.measure.PythonBasedMeasureCallback):
+    def __init__(self) -> None:
+        self.pairs: list[Any] = []
+
+    def callback(self, policy: Any, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        assert isinstance(policy, auto_scheduler.search_policy.SearchPolicy)
+        self.pairs += zip(inputs, results, strict=True)
+
+
+def check_product(schedule: Any, arguments: Any, n: int = 32) -> None:
+    generator = np.random.default_rng(0)
+    a, b = generator.random((n, n), np.float32), generator.random((n, n), np.float32)
+    c = np.empty((n, n), np.float32)
+    build(schedule, arguments)(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [auto_scheduler.RandomModel, auto_scheduler.XGBModel])
+def test_a_product_is_tuned_and_its_best_schedule_applied(tmp_path: Path, model: Any) -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(32, 32, 32), target="llvm")
+    log, seen = str(tmp_path / "log.json"), Seen()
+    options = auto_scheduler.TuningOptions(
+        num_measure_trials=4,
+        runner=runner(),
+        verbose=0,
+        measure_callbacks=[auto_scheduler.RecordToFile(log), seen],
+    )
+    policy = auto_scheduler.SketchPolicy(
+        task, model(), init_search_callbacks=[auto_scheduler.PreloadMeasuredStates(log)]
+    )
+
+    task.tune(options, policy)
+
+    assert len(seen.pairs) == 4
+    inputs, results = auto_scheduler.RecordReader(log).read_lines()
+    assert [res.costs for res in results] == [res.costs for _, res in seen.pairs]
+    assert {inp.task.workload_key for inp in inputs} == {json.dumps(["auto_scheduler/product", 32, 32, 32])}
+    best_input, best = auto_scheduler.load_best_record(log)
+    assert np.median(best.costs) == min(np.median(res.costs) for res in results if not res.error_no)
+    schedule, arguments = task.apply_best(log)
+    assert [one.name for one in arguments] == ["A", "B", "C"]
+    check_product(schedule, arguments)
+    assert "s[C]" in task.print_best(log)
+    check_product(*task.compute_dag.apply_steps_from_state(best_input.state))
+
+
+def test_a_task_is_made_of_a_name_a_key_or_tensors() -> None:
+    key = auto_scheduler.make_workload_key(product, (16, 16, 16))
+    tensors = product(16, 16, 16)
+
+    for task in (
+        auto_scheduler.SearchTask(func="product", args=(16, 16, 16), target="llvm"),
+        auto_scheduler.SearchTask(workload_key=key, target="llvm"),
+        auto_scheduler.SearchTask(compute_dag=auto_scheduler.ComputeDAG(tensors), target="llvm"),
+    ):
+        assert task.compute_dag.flop_ct == 2 * 16**3
+        assert [one.name for one in task.compute_dag.tensors] == ["A", "B", "C"]
+        check_product(*task.compute_dag.apply_steps_from_state(task.compute_dag.init_state), n=16)
+
+
+def test_a_state_of_plain_loops_is_measured() -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
+    given = [auto_scheduler.MeasureInput(task, task.compute_dag.init_state)]
+
+    built = auto_scheduler.LocalBuilder().build(given)
+    for context in (runner(), auto_scheduler.LocalRPCMeasureContext(number=1, timeout=60).runner):
+        [result] = context.run(given, built)
+        assert (result.error_no, result.error_msg) == (0, "")
+        assert min(result.costs) > 0
+
+
+def test_records_are_saved_and_read(tmp_path: Path) -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
+    state = auto_scheduler.compute_dag.State(task.core.default, task.core)
+    inputs = [auto_scheduler.MeasureInput(task, state)] * 2
+    results = [auto_scheduler.MeasureResult((cost,), 0, "", 0.2, 1.0) for cost in (0.5, 0.25)]
+    log = tmp_path / "log.json"
+
+    auto_scheduler.save_records(log, inputs, results)
+
+    again, found = auto_scheduler.RecordReader(log).read_lines()
+    assert [one.state for one in again] == [state, state]
+    assert [one.costs for one in found] == [(0.5,), (0.25,)]
+    assert auto_scheduler.load_best_record(log)[1].costs == (0.25,)
+    assert auto_scheduler.RecordReader(log).read_lines(max_lines=1, skip_lines=1)[1][0].costs == (0.25,)
+
+
+def network() -> Any:
+    x, w = relay.var("x", shape=(4, 32)), relay.var("w", shape=(32, 32))
+    y = relay.nn.relu(relay.nn.dense(x, w))
+    return relay.Function((x, w), relay.nn.dense(y, w)), {"w": np.eye(32, dtype=np.float32)}
+
+
+@pytest.mark.slow
+def test_the_tasks_of_a_model_are_tuned_together_and_applied(tmp_path: Path) -> None:
+    main, params = network()
+    tasks, weights = auto_scheduler.extract_tasks(main, params, "llvm")
+    assert len(tasks) == len(weights) >= 1
+    log = str(tmp_path / "log.json")
+    scheduler = auto_scheduler.TaskScheduler(tasks, weights)
+
+    scheduler.tune(
+        auto_scheduler.TuningOptions(
+            num_measure_trials=2 * len(tasks),
+            runner=runner(),
+            measure_callbacks=[auto_scheduler.RecordToFile(log)],
+        )
+    )
+
+    assert any(np.isfinite(scheduler.best_costs))
+    machine = targets.machine("llvm")
+    with auto_scheduler.ApplyHistoryBest(log):
+        assert tuned.records_in_force(machine)
+    assert not tuned.records_in_force(machine)
+
+
+def test_a_log_without_the_task_is_an_error_as_in_tvm(tmp_path: Path) -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
+    log = tmp_path / "empty.json"
+    log.write_text("")
+
+    with pytest.raises(RuntimeError, match=r"has no measurement of \[\"product\", 16"):
+        task.apply_best(log)
+
+
+def test_a_log_of_tvms_auto_scheduler_says_what_to_do(tmp_path: Path) -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
+    log = tmp_path / "tvm.json"
+    log.write_text(
+        '{"i": [["[\\"product\\"]", "llvm"], [[], [["SP", 2]]]], "r": [[0.1], 0, 1, 2], "v": "v0.6"}\n'
+    )
+
+    with pytest.raises(UnsupportedError, match="a log of TVM's auto-scheduler: its schedules are lists"):
+        task.apply_best(log)
+    log.write_text("nonsense\n")
+    with pytest.raises(InputError, match="line 1"):
+        task.apply_best(log)
+
+
+def test_how_far_workloads_are_from_each_other() -> None:
+    wanted = ("conv", (8, 3, 224, 224), (0, 0), "float32")
+
+    assert calc_workload_dis_factor(wanted, wanted) == 1
+    assert calc_workload_dis_factor(wanted, ("conv", (1, 3, 112, 112), (0, 0), "float32")) == 8 * 2 * 2
+    for other in (
+        ("dense", (8, 3, 224, 224), (0, 0), "float32"),
+        ("conv", (8, 3, 223, 224), (0, 0), "float32"),
+        ("conv", (8, 3, 224, 224), (1, 1), "float32"),
+        ("conv", (8, 3, 224, 224), (0, 0), "int8"),
+        ("conv", (8, 3, 224, 224)),
+    ):
+        assert calc_workload_dis_factor(wanted, other) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: auto_scheduler.SearchTask(target="llvm"), "func, workload_key or compute_dag must be given"),
+        (lambda: auto_scheduler.make_workload_key("nothing", ()), "there is no workload 'nothing'"),
+        (lambda: auto_scheduler.register_workload("product", list), "'product' is registered already"),
+        (
+            lambda: auto_scheduler.TuningOptions(runner="rpc"),
+            "runner is 'rpc', expected 'local' or a LocalRunner",
+        ),
+        (lambda: auto_scheduler.TuningOptions(measure_callbacks=[print]), "measure_callbacks has a builtin"),
+        (lambda: auto_scheduler.RPCRunner("pi", "localhost", 9190), "nothing is measured on other machines"),
+        (lambda: auto_scheduler.PreloadCustomSketchRule(None, None), "no rules of one's own"),
+        (lambda: auto_scheduler.TaskScheduler([], objective_func=max), "what counts is the time of a run"),
+        (lambda: auto_scheduler.ComputeDAG([1]), "a list of tensors"),
+        (
+            lambda: auto_scheduler.ComputeDAG(product(4, 4, 4)).init_state.split(None, 0, [4]),
+            "a state has no split: schedules are generated as a whole",
+        ),
+    ],
+)
+def test_what_is_not_here_is_an_error_by_name(call: Any, text: str) -> None:
+    with pytest.raises((InputError, UnsupportedError), match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("matmul_auto_scheduler_test", (8, 8, 8)),
+        ("matmul_auto_scheduler_test_rename_1", (8, 8, 8)),
+        ("double_matmul_auto_scheduler_test", (8,)),
+        ("parallel_matmul_auto_scheduler_test", (8,)),
+        ("zero_rank_reduce_auto_scheduler_test", (8,)),
+        ("zero_rank_compute_auto_scheduler_test", (8,)),
+    ],
+)
+def test_generated_schedules_of_workloads_compute_what_plain_loops_do(
+    name: str, args: tuple[int, ...]
+) -> None:
+    import tvmlite.tvm.testing.auto_scheduler  # noqa: F401  registers them
+
+    task = auto_scheduler.SearchTask(func=name, args=args, target="llvm")
+    state = auto_scheduler.compute_dag.State(task.core.default, task.core)
+    results = []
+    for one in (task.compute_dag.init_state, state):
+        schedule, tensors = task.compute_dag.apply_steps_from_state(one)
+        generator = np.random.default_rng(0)
+        arrays = [generator.random([int(n) for n in t.shape]).astype(t.dtype) for t in tensors]
+        build(schedule, tensors)(*arrays)
+        results.append(arrays)
+
+    for plain, generated in zip(*results, strict=True):
+        np.testing.assert_allclose(generated, plain, rtol=1e-5)

@@ -1,0 +1,92 @@
+"""``tvmlite doctor --tvm``: the names of TVM's that a script uses, found without running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tvmlite import cli
+from tvmlite.commands.parsing.tvm_script import uses, why_missing
+
+SCRIPT = """
+import numpy as np
+import tvm
+import tvm.testing as testing
+from tvm import autotvm as at, rpc
+from tvm.contrib import graph_executor
+raise SystemExit("this must not run")
+task = at.task.create("matmul", (512,), tvm.target.Target("llvm"))
+module = graph_executor.GraphModule(lib["default"](dev))
+testing.assert_allclose(np.zeros(3), module.get_output(0))
+at.no_such_name.deeper()
+rpc.connect("host", 9090)
+at.task.create("other", (), "llvm")
+"""
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_names_are_resolved_through_imports_and_aliases(tmp_path: Path) -> None:
+    found = {one.name: one for one in uses(written(tmp_path / "s.py", SCRIPT))}
+
+    assert found["tvm.autotvm.task.create"].lines == (8, 13)
+    assert found["tvm.contrib.graph_executor.GraphModule"].lines == (9,)
+    assert found["tvm.testing.assert_allclose"].missing == ""
+    assert found["tvm.target.Target"].missing == ""
+    assert not any(name.startswith(("np", "numpy", "tvm.zeros")) for name in found)
+    missing = {name: one.missing for name, one in found.items() if one.missing}
+    assert missing == {
+        "tvm.autotvm.no_such_name.deeper": "tvm.autotvm has no 'no_such_name'",
+        "tvm.rpc": "run the script on the machine itself",
+        "tvm.rpc.connect": "run the script on the machine itself",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import tvmlite.tvm as tvm\ntvm.nd.array([1])\n", "from tvmlite.tvm import nd\nnd.array([1])\n"],
+)
+def test_a_script_with_its_import_changed_is_read_as_well(tmp_path: Path, text: str) -> None:
+    assert "tvm.nd.array" in [one.name for one in uses(written(tmp_path / "s.py", text))]
+
+
+def test_names_of_what_a_call_gives_are_not_followed(tmp_path: Path) -> None:
+    found = uses(written(tmp_path / "s.py", "import tvm\ntvm.nd.array([1]).no_such_method()\n"))
+
+    assert [one.name for one in found] == ["tvm", "tvm.nd.array"]
+
+
+def test_attributes_of_classes_count() -> None:
+    assert why_missing("tvm.autotvm.tuner.XGBTuner.load_history") == ""
+    assert "has no 'dream'" in why_missing("tvm.autotvm.tuner.XGBTuner.dream")
+
+
+def test_the_status_says_whether_all_are_there(tmp_path: Path, capsys: Any) -> None:
+    good = written(tmp_path / "good.py", "from tvm import autotvm\nautotvm.LocalRunner()\n")
+    bad = written(tmp_path / "bad.py", "from tvm import autotvm\nautotvm.dream()\n")
+
+    assert cli.main(["doctor", "--tvm", str(good)]) == 0
+    assert "2 names of TVM, 0 missing" in capsys.readouterr().out
+    assert cli.main(["doctor", "--tvm", str(good), str(bad)]) == 1
+    shown = capsys.readouterr().out
+    assert "tvm.autotvm.dream  missing  line 2" in shown
+    assert "tvm.autotvm has no 'dream'" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("def (", "line 1: no Python"), ("x = '\0'", "no Python"), ("(" * 5000, "no Python")],
+)
+def test_what_is_no_python_is_an_error(tmp_path: Path, capsys: Any, text: str, message: str) -> None:
+    assert cli.main(["doctor", "--tvm", str(written(tmp_path / "s.py", text))]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_named(capsys: Any) -> None:
+    assert cli.main(["doctor", "--tvm", "gone.py"]) == 1
+    assert "--tvm gone.py: there is no such file" in capsys.readouterr().err

@@ -1,0 +1,207 @@
+"""``tvmc``: command lines, and the functions behind them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.tvm.driver import tvmc
+from tvmlite.tvm.driver.tvmc.main import main
+from tvmlite.tvm.driver.tvmc.model import TVMCResult
+
+onnx = pytest.importorskip("onnx")
+
+W = np.arange(12, dtype=np.float32).reshape(4, 3) / 10
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """``relu(x @ w)`` with the open extent ``n``."""
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"], "product"),
+            helper.make_node("Relu", ["h"], ["y"], "relu"),
+        ],
+        "g",
+        [helper.make_tensor_value_info("x", kind, ["n", 4])],
+        [helper.make_tensor_value_info("y", kind, ["n", 3])],
+        [onnx.numpy_helper.from_array(W, "w")],
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x @ W, 0)
+
+
+def shapes() -> list[str]:
+    return ["--input-shapes", "x:[2,4]"]
+
+
+@pytest.mark.parametrize("ending", ["tar", "so"])
+def test_a_model_is_compiled_and_run(model: Path, tmp_path: Path, capsys: Any, ending: str) -> None:
+    package, outputs = tmp_path / f"model.{ending}", tmp_path / "out.npz"
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    np.savez(tmp_path / "in.npz", x=x)
+
+    assert main(["compile", str(model), "--target", "llvm", "--output", str(package), *shapes()]) == 0
+    words = [
+        "--inputs",
+        str(tmp_path / "in.npz"),
+        "--outputs",
+        str(outputs),
+        "--print-time",
+        "--print-top",
+        "2",
+    ]
+    assert (
+        main(["run", *words, "--profile", "--repeat", "3", "--number", "2", "--device", "cpu", str(package)])
+        == 0
+    )
+
+    shown = capsys.readouterr().out
+    np.testing.assert_allclose(np.load(outputs)["output_0"], expected(x), rtol=1e-6)
+    assert "Execution time summary:" in shown
+    assert "mean (ms)" in shown
+    assert "matmul" in shown or "dense" in shown  # of the profile
+    top = np.sort(expected(x).reshape(-1))[::-1][:2]
+    assert f"{top[0]:.4f}"[:5] in shown
+
+
+def test_inputs_are_filled_as_asked(model: Path, tmp_path: Path) -> None:
+    loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
+    package = tvmc.compile(loaded, target="llvm", package_path=str(tmp_path / "m.tar"))
+
+    ones = tvmc.run(package, device="cpu", fill_mode="ones", repeat=1, number=1)
+    zeros = tvmc.run(
+        tvmc.TVMCPackage(tmp_path / "m.tar"), device="cpu", fill_mode="zeros", repeat=2, number=1
+    )
+    random = [tvmc.run(package, device="cpu", repeat=1, number=1).outputs["output_0"] for _ in range(2)]
+
+    np.testing.assert_allclose(ones.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+    assert not zeros.outputs["output_0"].any()
+    assert zeros.times is not None
+    assert len(zeros.times.results) == 2
+    np.testing.assert_array_equal(*random)
+    assert "output_0: float32[2, 3]" in str(ones)
+
+
+def test_the_largest_results_come_first() -> None:
+    result = TVMCResult({"output_0": np.array([[1.0, 5.0], [4.0, 5.0]])})
+
+    np.testing.assert_array_equal(result.get_top_results(3), [[1, 3, 2], [5, 5, 4]])
+    with pytest.raises(InputError, match="there is no output 'y'; there are output_0"):
+        result.get_output("y")
+
+
+def test_code_is_written_beside_the_package(model: Path, tmp_path: Path) -> None:
+    words = ["--output", str(tmp_path / "m.so"), "--dump-code", "relay,ll,tir", *shapes()]
+
+    assert main(["compile", str(model), *words]) == 0
+
+    assert "fn" in (tmp_path / "m.so.relay").read_text()
+    assert "define" in (tmp_path / "m.so.ll").read_text()
+    assert "for" in (tmp_path / "m.so.tir").read_text()
+
+
+@pytest.mark.slow
+def test_records_of_a_tuning_are_taken_by_compile(model: Path, tmp_path: Path, capsys: Any) -> None:
+    records = tmp_path / "records.json"
+    words = ["--trials", "2", "--number", "1", "--repeat", "1", "--timeout", "60", "--tuner", "random"]
+
+    assert main(["tune", "--target", "llvm", "--output", str(records), *words, *shapes(), str(model)]) == 0
+    assert records.read_text().count("\n") >= 2
+    package = ["--tuning-records", str(records), "--output", str(tmp_path / "m.so")]
+    assert main(["compile", str(model), *package, *shapes()]) == 0
+    assert f"tvmc compile --tuning-records {records}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--executor", "aot"], "--executor is 'aot', expected 'graph'"),
+        (["--runtime", "crt"], "--runtime is 'crt', expected 'cpp'"),
+        (["--cross-compiler", "gcc"], "--cross-compiler is 'gcc', expected nothing"),
+        (["--pass-config", "tir.x=1"], "--pass-config is"),
+        (["--dump-code", "ptx"], "--dump-code has 'ptx'; there are relay, tir, ll, asm, c"),
+        (["--model-format", "tflite"], "tflite models are not read, only ONNX"),
+        (["--target", "cuda"], "TargetError"),
+        (["--tuning-records", "gone.json"], "--tuning-records gone.json: there is no such file"),
+        (["--input-shapes", "x:2,4"], "expected NAME:"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error_by_name(
+    model: Path, tmp_path: Path, capsys: Any, words: list[str], text: str
+) -> None:
+    assert main(["compile", str(model), "--output", str(tmp_path / "m.so"), *words]) == 1
+
+    shown = capsys.readouterr().err
+    assert shown.startswith("tvmc: ")
+    assert text in shown
+    assert not (tmp_path / "m.so").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["run", "--device", "cuda", "m.so"], "--device is 'cuda': there is code for CPUs only"),
+        (["run", "--rpc-tracker", "host:9190", "m.so"], "nothing is run on other machines"),
+        (["run", "--repeat", "0", "m.so"], "--repeat is 0, expected at least 1"),
+        (["run", "gone.so"], "there is no file"),
+        (["tune", "--rpc-key", "pi", "-o", "r.json", "model.onnx"], "nothing is measured on other machines"),
+        (["tune", "--tasks", "0", "-o", "r.json", "model.onnx"], "--tasks is '0', expected 'all'"),
+        (["compile", "gone.onnx"], "FILE gone.onnx: there is no such file"),
+    ],
+)
+def test_other_machines_and_files_are_errors(
+    model: Path, tmp_path: Path, monkeypatch: Any, capsys: Any, words: list[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(words) == 1
+    assert text in capsys.readouterr().err
+
+
+def test_a_mistyped_option_names_the_nearest(model: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["compile", str(model), "--outptu", "m.so"])
+
+    assert stop.value.code == 2
+    assert "did you mean --output?" in capsys.readouterr().err
+
+
+def test_options_of_targets_are_put_together(model: Path, tmp_path: Path, capsys: Any) -> None:
+    words = ["--output", str(tmp_path / "m.so"), "--target-llvm-mcpu", "no-such-processor"]
+
+    assert main(["compile", str(model), *words, *shapes()]) == 1
+    assert "no-such-processor" in capsys.readouterr().err
+
+
+def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
+    with pytest.raises(InputError, match="load: there is no option freeze"):
+        tvmc.load(str(model), freeze=True)
+    with pytest.raises(UnsupportedError, match="--use-vm is True"):
+        tvmc.compile(tvmc.load(str(model)), target="llvm", use_vm=True)
+    with pytest.raises(InputError, match="run: a str given"):
+        tvmc.run("m.so", device="cpu")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
+        tvmc.tune(tvmc.load(str(model)), target="llvm", tuner="sa")
+
+
+def test_it_is_a_command_and_a_module() -> None:
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["project"]["scripts"]["tvmc"] == "tvmlite.tvm.driver.tvmc.main:main"
+    command = [sys.executable, "-m", "tvmlite.tvm.driver.tvmc", "--help"]
+
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert all(word in shown for word in ("compile", "run", "tune"))

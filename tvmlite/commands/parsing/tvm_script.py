@@ -1,0 +1,128 @@
+"""Which of TVM's names a script uses, and which of them ``tvmlite.tvm`` has. The script is parsed, never
+run."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tvmlite.core.errors import InputError, TvmliteError
+
+PACKAGE = "tvmlite.tvm"
+TVM = "tvm"
+
+INSTEAD = {
+    "tvm._ffi": "objects are Python's own; tvm.register_func registers functions",
+    "tvm.autotvm.RPCRunner": "autotvm.LocalRunner, on the machine itself",
+    "tvm.contrib.cudnn": "there is code for CPUs only",
+    "tvm.contrib.ndk": "lib.export_library of a cross target (docs/targets.md)",
+    "tvm.contrib.nvcc": "there is code for CPUs only",
+    "tvm.cuda": "there is code for CPUs only: tvm.cpu()",
+    "tvm.gpu": "there is code for CPUs only: tvm.cpu()",
+    "tvm.meta_schedule": "auto_scheduler, or tvmlite.tune for a whole model",
+    "tvm.micro": "tvmlite compile --standalone (docs/microcontrollers.md)",
+    "tvm.opencl": "there is code for CPUs only: tvm.cpu()",
+    "tvm.relax": "relay, or tvmlite.relay.frontend.from_onnx",
+    "tvm.rpc": "run the script on the machine itself",
+    "tvm.script": "te.create_schedule, or tvm.tir.ir_builder",
+    "tvm.vulkan": "there is code for CPUs only: tvm.cpu()",
+}
+"""What to use in place of names that are not here, by their beginnings."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A name of TVM's, the lines where a script has it, and why it is not here; empty if it is."""
+
+    name: str
+    lines: tuple[int, ...]
+    missing: str = ""
+
+
+def uses(path: Path) -> list[Use]:
+    """The names that the script ``path`` uses, in order; an InputError if it is no Python."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise InputError(f"{path}{line}: no Python: {getattr(error, 'msg', error)}") from None
+    lines: dict[str, list[int]] = {}
+    for name, line in _names(tree):
+        lines.setdefault(name, []).append(line)
+    return [Use(name, tuple(sorted(set(found))), why_missing(name)) for name, found in sorted(lines.items())]
+
+
+def why_missing(name: str) -> str:
+    """Why ``tvm.x.y`` cannot be used, and what can be; empty if it can."""
+    found: Any = importlib.import_module(PACKAGE)
+    parts = name.split(".")[1:]
+    for place, part in enumerate(parts):
+        try:
+            found = _below(found, part)
+        except TvmliteError as error:
+            return error.message
+        except (AttributeError, ImportError):
+            before = ".".join([TVM, *parts[:place]])
+            return _instead(name) or f"{before} has no {part!r}"
+    return ""
+
+
+def _below(found: Any, part: str) -> Any:
+    """The attribute or the module ``part`` of ``found``."""
+    try:
+        return getattr(found, part)
+    except AttributeError:
+        if not isinstance(found, ModuleType) or importlib.util.find_spec(f"{found.__name__}.{part}") is None:
+            raise
+        return importlib.import_module(f"{found.__name__}.{part}")
+
+
+def _instead(name: str) -> str:
+    """What to use for ``name``, by the longest beginning that is known; empty if none is."""
+    known = [one for one in INSTEAD if f"{name}.".startswith(f"{one}.")]
+    return INSTEAD[max(known, key=len)] if known else ""
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The dotted names of TVM's in ``tree`` with their lines: of imports, and of what hangs on them."""
+    known: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                whole = _of_tvm(one.name)
+                if whole:
+                    known[one.asname or one.name.split(".")[0]] = whole if one.asname else whole.split(".")[0]
+                    yield whole, node.lineno
+        elif isinstance(node, ast.ImportFrom) and not node.level and (base := _of_tvm(node.module or "")):
+            for one in node.names:
+                whole = base if one.name == "*" else f"{base}.{one.name}"
+                known[one.asname or one.name] = whole
+                yield whole, node.lineno
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner and (name := _dotted(node, known)):
+            yield name, node.lineno
+
+
+def _of_tvm(module: str) -> str:
+    """``module`` as a name of TVM's; empty if it is none."""
+    if module == PACKAGE or module.startswith(f"{PACKAGE}."):
+        return TVM + module.removeprefix(PACKAGE)
+    return module if module == TVM or module.startswith(f"{TVM}.") else ""
+
+
+def _dotted(node: ast.expr, known: dict[str, str]) -> str:
+    """``a.b.c`` with the imported name in front resolved; empty if there is none in front."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name) and node.id in known:
+        return ".".join([known[node.id], *reversed(parts)])
+    return ""

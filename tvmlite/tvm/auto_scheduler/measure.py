@@ -1,0 +1,170 @@
+"""Measuring schedules: inputs, results, this machine's builder and runner, and callbacks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.measure import LocalRunner as OurRunner
+from tvmlite.autotune.measure.build import Builder, reference
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.tvm.auto_scheduler.compute_dag import State
+from tvmlite.tvm.autotvm.measure.measure_methods import ERRORS, no_remote
+
+
+@dataclass(frozen=True)
+class MeasureInput:
+    """A state of a task's schedule."""
+
+    task: Any
+    state: State
+
+
+@dataclass(frozen=True)
+class MeasureResult:
+    """``costs`` are the seconds of a call, a number a run; ``error_no`` is not 0 where there are none, and
+    ``error_msg`` says why. ``all_cost`` are the seconds of the measurement, ``timestamp`` is when it
+    ended."""
+
+    costs: Sequence[float]
+    error_no: int
+    error_msg: str
+    all_cost: float
+    timestamp: float
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """The code of a state, or why there is none."""
+
+    candidate: Candidate | None
+    error_no: int
+    error_msg: str
+    time_cost: float
+
+
+class LocalBuilder:
+    """Makes code in this process; ``timeout``, ``n_parallel`` and ``build_func`` are of no account."""
+
+    def __init__(
+        self, timeout: float = 15, n_parallel: int | None = None, build_func: str = "default"
+    ) -> None:
+        self.timeout, self.n_parallel, self.build_func = timeout, n_parallel, build_func
+
+    def build(self, measure_inputs: Sequence[MeasureInput], verbose: int = 1) -> list[BuildResult]:
+        """The code of each."""
+        return [self._built(one) for one in measure_inputs]
+
+    def _built(self, given: MeasureInput) -> BuildResult:
+        start, core = time.perf_counter(), given.task.core
+        made = reference(core) if given.state.config is None else Builder(core).built(given.state.config)
+        seconds = time.perf_counter() - start
+        if isinstance(made, Outcome):
+            return BuildResult(None, ERRORS.get(made.error, 8), made.message, seconds)
+        return BuildResult(made, 0, "", seconds)
+
+
+class LocalRunner:
+    """Measures on this machine, checked against plain loops: ``repeat`` runs of ``number`` calls; with
+    ``min_repeat_ms`` runs for so long. A candidate that has not ended after ``timeout`` seconds is an
+    error; with ``enable_cpu_cache_flush`` all arrays come from memory."""
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 3,
+        repeat: int = 1,
+        min_repeat_ms: float = 100,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        device: int = 0,
+    ) -> None:
+        self.timeout, self.number, self.repeat, self.min_repeat_ms = timeout, number, repeat, min_repeat_ms
+        self.enable_cpu_cache_flush = enable_cpu_cache_flush
+
+    def runner(self) -> OurRunner:
+        """What ``tvmlite.autotune`` measures with."""
+        runs: dict[str, Any] = {"number": self.number, "repeat": self.repeat}
+        if self.min_repeat_ms > 0:
+            runs = {"budget": max(0.001, self.repeat * self.min_repeat_ms / 1000)}
+        return OurRunner(timeout=self.timeout, threads=num_threads(), **runs)
+
+    def run(
+        self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult], verbose: int = 1
+    ) -> list[MeasureResult]:
+        """The measurement of each."""
+        with self.runner() as runner:
+            pairs = zip(measure_inputs, build_results, strict=True)
+            return [self._measured(runner, one, built) for one, built in pairs]
+
+    def _measured(self, runner: OurRunner, given: MeasureInput, built: BuildResult) -> MeasureResult:
+        if built.candidate is None:
+            return MeasureResult((), built.error_no, built.error_msg, built.time_cost, time.time())
+        start, core = time.perf_counter(), given.task.core
+        plain = reference(core)
+        if self.enable_cpu_cache_flush:
+            plain = replace(plain, cold=tuple(range(len(given.task.compute_dag.tensors))))
+        runner.prepare(core.key, plain, 0)
+        found = runner.measure(core.key, built.candidate)
+        number = ERRORS.get(found.error, 8) if found.error else 0
+        seconds = built.time_cost + time.perf_counter() - start
+        return MeasureResult(found.costs, number, found.message, seconds, time.time())
+
+
+class LocalRPCMeasureContext:
+    """A runner on this machine, as TVM starts one in a process of its own: ``runner`` is a ``LocalRunner``,
+    which does that always."""
+
+    def __init__(
+        self,
+        priority: int = 1,
+        n_parallel: int = 1,
+        timeout: float = 10,
+        number: int = 3,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        device: int = 0,
+    ) -> None:
+        self.runner = LocalRunner(
+            timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+        )
+
+
+class RPCRunner:
+    """TVM's runner on other machines; there is none here."""
+
+    def __init__(self, key: str, host: str, port: int, *args: Any, **kwargs: Any) -> None:
+        no_remote("RPCRunner", f"{key!r} at {host}:{port}")
+
+
+class MeasureCallback:
+    """What is done after each batch of measurements."""
+
+
+class RecordToFile(MeasureCallback):
+    """Add each record to the file ``filename``, as ``tvmlite.autotune`` writes records."""
+
+    def __init__(self, filename: Any) -> None:
+        path = arguments.path("RecordToFile: filename", filename, InputError)
+        self.filename = os.fsdecode(path)
+
+
+class PythonBasedMeasureCallback(MeasureCallback):
+    """A base class: ``callback`` is called with the policy, inputs and results of each batch."""
+
+    def callback(self, policy: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Called after each batch."""
+        raise NotImplementedError
+
+
+def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
+    """``inp`` itself: what was read from a file is whole."""
+    return inp

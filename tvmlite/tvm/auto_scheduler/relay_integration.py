@@ -1,0 +1,101 @@
+"""The tasks of a whole model, tuned together, and their results applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tvmlite.core.errors import InputError
+from tvmlite.tvm import tuned
+from tvmlite.tvm.auto_scheduler.records import fastest
+from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy
+from tvmlite.tvm.auto_scheduler.search_task import SearchTask, TuningOptions, tune_tasks
+from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.autotvm.task.relay_integration import kernel_tasks
+
+
+def extract_tasks(
+    mod: Any,
+    params: Mapping[str, Any] | None,
+    target: Any,
+    target_host: Any = None,
+    hardware_params: Any = None,
+    include_simple_tasks: bool = False,
+    dump_workload_to_dag_log: str | None = None,
+    opt_level: int = 3,
+    other_targets: Any = None,
+) -> tuple[list[SearchTask], list[int]]:
+    """The tasks of ``mod``, its kernels that have more than one schedule, and how often each is called."""
+    found = kernel_tasks(mod, params, target)
+    tasks = [
+        SearchTask(core=core, target=target, target_host=target_host, desc=core.label) for core, _ in found
+    ]
+    return tasks, [calls for _, calls in found]
+
+
+class TaskScheduler:
+    """Tunes ``tasks`` together: trials go to the one with the most to gain; ``task_weights`` are how often
+    each is called in a run. The other options are of no account, but for an ``objective_func``, which is an
+    error."""
+
+    def __init__(
+        self,
+        tasks: Sequence[SearchTask],
+        task_weights: Sequence[float] | None = None,
+        objective_func: Callable[..., Any] | None = None,
+        strategy: str = "gradient",
+        load_model_file: str | None = None,
+        load_log_file: str | None = None,
+        alpha: float = 0.2,
+        beta: float = 2,
+        gamma: float = 0.5,
+        backward_window_size: int = 3,
+        callbacks: Any = None,
+    ) -> None:
+        if objective_func is not None:
+            raise InputError("TaskScheduler: objective_func: what counts is the time of a run")
+        if strategy not in ("gradient", "round-robin"):
+            raise InputError(f"TaskScheduler: strategy is {strategy!r}, expected 'gradient' or 'round-robin'")
+        self.tasks, self.load_log_file = list(tasks), load_log_file
+        self.task_weights = (
+            [1.0] * len(self.tasks) if task_weights is None else [float(w) for w in task_weights]
+        )
+        self.best_costs = [float("inf")] * len(self.tasks)
+
+    def tune(
+        self,
+        tune_option: TuningOptions,
+        search_policy: Any = "default",
+        search_policy_params: Any = None,
+        adaptive_training: bool = False,
+        per_task_early_stopping: int | None = None,
+    ) -> None:
+        """Tune, as ``tune_option`` says; ``num_measure_trials`` are those of all tasks together."""
+        if isinstance(search_policy, SearchPolicy):
+            policy: SearchPolicy | None = search_policy
+        elif search_policy in ("default", "sketch.xgb"):
+            policy = None
+        else:
+            raise InputError(f"TaskScheduler: search_policy is {search_policy!r}, expected 'sketch.xgb'")
+        results = tune_tasks(self.tasks, self.task_weights, tune_option, policy)
+        self.best_costs = [float("inf") if one.best is None else one.best.cost for one in results]
+
+
+class ApplyHistoryBest:
+    """Within the block ``relay.build`` schedules kernels by the fastest records in ``records``, one file or
+    several."""
+
+    def __init__(self, records: Any, n_lines: int | None = None, include_compatible: bool = False) -> None:
+        self.records = records
+
+    def __enter__(self) -> ApplyHistoryBest:
+        found = fastest(self.records, targets.machine(targets.current())).values()
+        tuned.enter({one.task: (one.config, one.cost) for one in found})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        tuned.leave()
+
+
+class ApplyHistoryBestOrSample(ApplyHistoryBest):
+    """As ``ApplyHistoryBest``: what was not measured has its default."""

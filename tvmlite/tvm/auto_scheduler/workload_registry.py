@@ -1,0 +1,84 @@
+"""Workloads: functions that give the tensors of a computation, by name."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.autotune.search.templates import template
+from tvmlite.core.errors import InputError
+from tvmlite.te.space import encode_args
+from tvmlite.te.tensor.tensor import Tensor
+
+PREFIX = "auto_scheduler/"
+"""Before the names of workloads, so that they are no templates of others."""
+
+WORKLOAD_FUNC_REGISTRY: dict[str, Callable[..., Any]] = {}
+"""The registered functions by name."""
+
+
+def register_workload(func_name: Any, f: Callable[..., Any] | None = None, override: bool = False) -> Any:
+    """Register a function that gives a list of tensors, as a decorator: ``@register_workload``, or with a
+    name of its own, ``@register_workload("name")``. A name that is taken is an InputError, unless
+    ``override``."""
+    if callable(func_name):
+        return register_workload(func_name.__name__, func_name, override)
+    if f is None:
+        return functools.partial(register_workload, func_name, override=override)
+    if func_name in WORKLOAD_FUNC_REGISTRY and not override and WORKLOAD_FUNC_REGISTRY[func_name] is not f:
+        raise InputError(
+            f"register_workload: {func_name!r} is registered already", hint="override=True replaces it"
+        )
+    WORKLOAD_FUNC_REGISTRY[func_name] = f
+    template(PREFIX + func_name, f)
+    return f
+
+
+def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> str:
+    """Register ``tensors`` under the name in ``workload_key``, which is returned."""
+    name = decode_workload_key(workload_key)[0]
+    register_workload(name, lambda: list(tensors), override)
+    return workload_key
+
+
+def make_workload_key(func: Any, args: Sequence[Any]) -> str:
+    """The key of a registered function, given as such or by name, with ``args``."""
+    name = func if isinstance(func, str) else getattr(func, "__name__", str(func))
+    if callable(func) and WORKLOAD_FUNC_REGISTRY.get(name) is not func:
+        name = next((key for key, one in WORKLOAD_FUNC_REGISTRY.items() if one is func), name)
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        raise InputError(
+            f"there is no workload {name!r}; there are {', '.join(sorted(WORKLOAD_FUNC_REGISTRY)) or 'none'}",
+            hint="@auto_scheduler.register_workload above the function registers it",
+        )
+    return json.dumps([name, *encode_args(args)])
+
+
+def decode_workload_key(workload_key: str) -> tuple[Any, ...]:
+    """The name and the arguments of a key."""
+    try:
+        fields = json.loads(workload_key)
+    except ValueError:
+        fields = [workload_key]
+    if not isinstance(fields, list) or not fields or not isinstance(fields[0], str):
+        raise InputError(f"{workload_key[:80]!r} is no key of a workload")
+    return tuple(_tuples(fields))
+
+
+def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
+    """The tensors of the workload."""
+    name, *args = decode_workload_key(workload_key)
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        raise InputError(f"there is no workload {name!r}")
+    return list(WORKLOAD_FUNC_REGISTRY[name](*args))
+
+
+def workload_func_name(workload_key: str) -> str:
+    """The name of the function of a key."""
+    return decode_workload_key(workload_key)[0]
+
+
+def _tuples(fields: Sequence[Any]) -> list[Any]:
+    return [tuple(_tuples(one)) if isinstance(one, list) else one for one in fields]

@@ -1,0 +1,124 @@
+"""AutoTVM's logs, version 0.2: lines of JSON, written and read. What is read is untrusted: nothing is run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core import VERSION
+from tvmlite.core.errors import InputError, ParseError, ScheduleError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.tvm.autotvm.measure.base import MeasureErrorNo, MeasureInput, MeasureResult
+from tvmlite.tvm.autotvm.task.space import ConfigEntity
+from tvmlite.tvm.autotvm.task.task import Task
+
+AUTOTVM_LOG_VERSION = 0.2
+
+LONGEST_LINE = 1 << 22
+"""Characters of a line at most."""
+
+_FAILED = 1e9
+"""The seconds that a log has of a failed measurement."""
+
+
+def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
+    """A key of what was measured, with its configuration or without."""
+    config = str(inp.config) if include_config else ""
+    return "".join(map(str, (inp.target, inp.task.name, inp.task.args, inp.task.kwargs, config)))
+
+
+def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
+    """One line of a log, without its end."""
+    _require_json(protocol)
+    costs = tuple(map(float, result.costs)) if result.error_no == MeasureErrorNo.NO_ERROR else (_FAILED,)
+    fields = {
+        "input": (str(inp.target), inp.task.name, inp.task.args, inp.task.kwargs),
+        "config": inp.config.to_json_dict(),
+        "result": (costs, result.error_no, result.all_cost, result.timestamp),
+        "version": AUTOTVM_LOG_VERSION,
+        "tvm_version": f"tvmlite {VERSION}",
+    }
+    return json.dumps(fields)
+
+
+def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult]:
+    """The input and the result that a line of a log holds; a ParseError says what is wrong with it."""
+    _require_json(protocol)
+    if len(row) > LONGEST_LINE:
+        raise ParseError(
+            f"a line of {len(row)} characters, expected at most {LONGEST_LINE}", Span.of_caller()
+        )
+    try:
+        fields = json.loads(row)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"a line of a log is no JSON: {str(error)[:80]}", Span.of_caller()) from None
+    match fields:
+        case {
+            "input": [str() as target, str() as name, [*args], dict()],
+            "config": dict() as config,
+            "result": [[*costs], int() as number, int() | float() as all_cost, int() | float() as when],
+            "version": version,
+        } if all(isinstance(one, (int, float)) for one in costs) and 0 <= number <= 8:
+            pass
+        case _:
+            raise ParseError(
+                "a line is none of AutoTVM's logs: expected input, config, result and version",
+                Span.of_caller(),
+            )
+    if version != AUTOTVM_LOG_VERSION:
+        raise ParseError(
+            f"a line of AutoTVM's version {str(version)[:20]}, expected {AUTOTVM_LOG_VERSION}",
+            Span.of_caller(),
+        )
+    task = Task(name, _tuples(args))
+    task.target = target
+    try:
+        entity = ConfigEntity.from_json_dict(config)
+    except ScheduleError as error:
+        raise ParseError(error.message, Span.of_caller()) from None
+    return MeasureInput(target, task, entity), MeasureResult(tuple(costs), number, all_cost, when)
+
+
+def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+    """The records of an open file of text, in order; lines that begin with ``#`` are left out. A damaged line
+    is a ParseError that has its number."""
+    for number, row in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
+        if row.strip() and not row.startswith("#"):
+            try:
+                yield decode(row)
+            except ParseError as error:
+                name = getattr(file, "name", "the log")
+                raise ParseError(f"{name}, line {number}: {error.message}", Span.of_caller()) from None
+
+
+def load_from_file(filepath: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+    """The records of the file ``filepath``; an InputError if it cannot be read, else as of a buffer."""
+    path = Path(os.fsdecode(filepath))
+    try:
+        with open(path, encoding="utf-8") as file:
+            yield from load_from_buffer(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"log {str(path)!r} cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def clean_json_to_python(x: Any) -> Any:
+    """``x`` with tuples for its lists, so that it can be a key."""
+    return _tuples(x) if isinstance(x, list) else x
+
+
+def _tuples(x: list[Any]) -> tuple[Any, ...]:
+    return tuple(map(clean_json_to_python, x))
+
+
+def _require_json(protocol: str) -> None:
+    if protocol == "pickle":
+        raise UnsupportedError(
+            "protocol 'pickle': a pickle can run anything when it is read",
+            Span.of_caller(),
+            "protocol='json'",
+        )
+    if protocol != "json":
+        raise InputError(f"protocol is {protocol!r}, expected 'json'")

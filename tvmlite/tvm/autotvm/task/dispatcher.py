@@ -1,0 +1,98 @@
+"""Contexts that know what was measured: the best of logs, by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from io import TextIOBase
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import InputError
+from tvmlite.te.space import Config
+from tvmlite.tvm import tuned
+from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.autotvm.logs import load_from_buffer, load_from_file
+from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
+from tvmlite.tvm.autotvm.task.context import ApplyConfig as ApplyConfig
+from tvmlite.tvm.autotvm.task.context import ApplyFixedConfig as ApplyFixedConfig
+from tvmlite.tvm.autotvm.task.context import DispatchContext as DispatchContext
+from tvmlite.tvm.autotvm.task.context import FallbackContext as FallbackContext
+from tvmlite.tvm.autotvm.task.context import clear_fallback_cache as clear_fallback_cache
+
+
+class ApplyHistoryBest(DispatchContext):
+    """The fastest configuration of each task in ``records``: a path, an open file, pairs of inputs and
+    results, or several of these.
+
+    Within the block ``relay.build`` takes them for the model's kernels, as templates do for their own. A task
+    is found by its template and arguments, whatever CPU it was measured on, as in TVM.
+    """
+
+    def __init__(self, records: Any) -> None:
+        super().__init__()
+        self.best_by_targetkey: dict[Any, tuple[MeasureInput, MeasureResult]] = {}
+        self.best_by_model: dict[Any, tuple[MeasureInput, MeasureResult]] = {}
+        self._best_user_defined: dict[Any, Config] = {}
+        if records is not None:
+            self.load(records)
+
+    def load(self, records: Any) -> None:
+        """Add ``records`` to what is known; failed measurements do not count."""
+        for inp, res in _pairs(records):
+            if res.error_no != 0:
+                continue
+            key = targets.kind(inp.target), inp.task.workload
+            known = self.best_by_targetkey.get(key)
+            if known is None or np.mean(known[1].costs) > np.mean(res.costs):
+                self.best_by_targetkey[key] = inp, res
+
+    def _query_inside(self, target: Any, workload: Any) -> Config | None:
+        key = targets.kind("cpu" if target is None else target), workload
+        if key in self._best_user_defined:
+            return self._best_user_defined[key]
+        return self.best_by_targetkey[key][0].config if key in self.best_by_targetkey else None
+
+    def update(self, target: Any, workload: Any, cfg: Config) -> None:
+        """See ``DispatchContext``: ``cfg`` counts as the best."""
+        cfg.cost = 0  # type: ignore[attr-defined]
+        self._best_user_defined[targets.kind(target), workload] = cfg
+
+    def __enter__(self) -> Any:
+        tuned.enter(
+            {
+                (inp.task.name, inp.task.args): (inp.config, float(np.mean(res.costs)))
+                for (kind, _), (inp, res) in self.best_by_targetkey.items()
+                if kind == "cpu"
+            }
+        )
+        return super().__enter__()
+
+    def __exit__(self, *given: object) -> None:
+        super().__exit__(*given)
+        tuned.leave()
+
+
+class ApplyGraphBest(DispatchContext):
+    """TVM's records of its graph tuner, one for each node; there is none here."""
+
+    def __init__(self, records: Any) -> None:
+        raise InputError(
+            "ApplyGraphBest: layouts of a graph are chosen by relay.build, and by tvmlite.tune",
+            hint="autotvm.apply_history_best takes the records of kernels",
+        )
+
+
+def _pairs(records: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+    if isinstance(records, (str, bytes, PathLike)):
+        yield from load_from_file(records)
+    elif isinstance(records, TextIOBase):
+        yield from load_from_buffer(records)
+    elif isinstance(records, tuple) and len(records) == 2 and isinstance(records[0], MeasureInput):
+        yield records
+    elif isinstance(records, Iterable):
+        for one in records:
+            yield from _pairs(one)
+    else:
+        raise InputError(f"records are a {type(records).__name__}, expected a path, a file, or pairs")

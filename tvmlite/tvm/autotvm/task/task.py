@@ -1,0 +1,251 @@
+"""Templates and tasks as AutoTVM has them, over ``te.space``'s."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
+from tvmlite.te import space
+from tvmlite.te.expr import Const
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.declare import placeholder
+from tvmlite.te.tensor.extern import ExternOp
+from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
+from tvmlite.te.tensor.work import operations
+from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.autotvm.task.context import ApplyConfig, DispatchContext
+from tvmlite.tvm.autotvm.task.space import (
+    ConfigEntity,
+    ConfigSpace,
+    FallbackConfigEntity,
+    KernelConfigEntity,
+    KernelConfigSpace,
+    RuleConfigSpace,
+)
+
+TASK_TABLE: dict[str, Callable[..., Any]] = {}
+"""Schedule functions by the names of their templates."""
+
+
+class FlopCalculationError(ScheduleError, RuntimeError):
+    """The operations of a computation cannot be counted, or there are none."""
+
+
+def serialize_args(args: Sequence[Any]) -> tuple[Any, ...]:
+    """A task's arguments as a tuple that can be a key: tensors by their shapes and dtypes."""
+    return tuple(map(_serialized, args))
+
+
+def _serialized(value: Any) -> Any:
+    match value:
+        case Tensor():
+            return ("TENSOR", tuple(int(extent) for extent in value.shape), value.dtype)  # type: ignore[arg-type]
+        case Const():
+            return value.value
+        case list() | tuple():
+            return tuple(map(_serialized, value))
+        case None | bool() | int() | float() | str():
+            return value
+    if hasattr(value, "item"):
+        return value.item()
+    raise ScheduleError(
+        f"a task's argument is a {type(value).__name__}, expected a number, a word or a tensor",
+        Span.of_caller(),
+    )
+
+
+def deserialize_args(args: Sequence[Any]) -> list[Any]:
+    """The arguments that ``serialize_args`` wrote down, tensors as placeholders."""
+    return [placeholder(one[1], one[2]) if _is_tensor(one) else one for one in args]
+
+
+def _is_tensor(one: Any) -> bool:
+    return isinstance(one, tuple) and len(one) == 3 and one[0] == "TENSOR"
+
+
+def args_to_workload(args: Sequence[Any], task_name: str | None = None) -> tuple[Any, ...]:
+    """A template's name and its arguments, by which configurations are found."""
+    return (() if task_name is None else (task_name,)) + serialize_args(args)
+
+
+class Task:
+    """A template with arguments. ``create`` makes one that has a ``config_space`` and can be tuned."""
+
+    def __init__(self, name: str, args: Sequence[Any]) -> None:
+        self.name = name
+        self.args = tuple(args)
+        self.kwargs: dict[str, Any] = {}
+        self.config_space: Any = None
+        self.flop: float | None = None
+        self.target: Any = None
+        self.target_host: Any = None
+        self._core: space.Task | None = None
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The template's function."""
+        if self.name not in TASK_TABLE:
+            known = ", ".join(sorted(TASK_TABLE)) or "none"
+            raise ScheduleError(
+                f"there is no template {self.name!r}; there are {known}",
+                Span.of_caller(),
+                hint="import the module that registers it",
+            )
+        return TASK_TABLE[self.name]
+
+    @property
+    def core(self) -> space.Task:
+        """The task as ``tvmlite.autotune`` takes it; made when it is first needed of one that was read."""
+        if self._core is None:
+            made = create(self.name, self.args, self.target)
+            self._core, self.config_space, self.flop = made.core, made.config_space, made.flop
+        return self._core
+
+    @property
+    def workload(self) -> tuple[Any, ...]:
+        """The key of this task."""
+        return args_to_workload(self.args, self.name)
+
+    def instantiate(self, config: Any) -> tuple[Schedule, list[Any]]:
+        """The schedule with its knobs set by ``config``, and the function's arguments."""
+        return self.core.instantiate(self.fitting(config))
+
+    def __reduce__(self) -> Any:
+        """A task is pickled as its name, arguments and target: the process that reads it has the template."""
+        return _again, (self.name, self.args, None if self.target is None else str(self.target))
+
+    def fitting(self, config: Any) -> Any:
+        """``config`` as the template of this task takes it: those of models' kernels are tvmlite's own."""
+        is_own = self.name in TASK_TABLE or not isinstance(config, ConfigEntity)
+        return config if is_own else KernelConfigEntity.of(config, config.code_hash)
+
+    def __repr__(self) -> str:
+        return (
+            f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
+        )
+
+    @staticmethod
+    def of(core: space.Task, target: Any) -> Task:
+        """A task of ``te.space`` by AutoTVM's class for it."""
+        made = Task(core.name, core.args)
+        made._core, made.flop, made.target = core, core.flop, target
+        rules = getattr(core.config_space, "rules", None)
+        if rules is not None:
+            made.config_space = RuleConfigSpace(rules)
+        else:
+            made.config_space = KernelConfigSpace()
+            made.config_space.space_map = dict(core.config_space.space_map)
+        return made
+
+
+def _again(name: str, args: tuple[Any, ...], target: str | None) -> Task:
+    """A task that was pickled."""
+    made = Task(name, args)
+    made.target = target
+    return made if target is None or name not in TASK_TABLE else create(name, args, target)
+
+
+def template(task_name: str, func: Callable[..., Any] | None = None) -> Any:
+    """Register a schedule function as a decorator; what is decorated takes its configuration from the context
+    in force when it is called (``autotvm.apply_history_best``), or else its defaults."""
+    if func is None:
+        return functools.partial(template, task_name)
+    register_customized_task(task_name, func)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        config = DispatchContext.current.query(targets.current(), args_to_workload(args, task_name))
+        with ApplyConfig(config):
+            return func(*args)
+
+    return wrapper
+
+
+def register_customized_task(name: str, func: Callable[..., Any] | None = None) -> Any:
+    """Register a schedule function under ``name``, without a change of the function."""
+    if func is None:
+        return functools.partial(register_customized_task, name)
+
+    def scheduled(*args: Any, config: space.Config, target: Target) -> Any:
+        given = deserialize_args(args)
+        own = _own(config)
+        with ApplyConfig(own), targets.within(_TARGETS.get(target)):
+            made = func(*given)
+        if own is not config and isinstance(config, space.FallbackConfig):
+            config.settings.update(own.settings)  # type: ignore[union-attr]
+        return made
+
+    TASK_TABLE[name] = func
+    space.template(name, scheduled)
+    return func
+
+
+_TARGETS: dict[Target, Any] = {}
+"""Targets as users gave them, by the machines they describe: templates ask for TVM's."""
+
+
+def _own(config: space.Config) -> Any:
+    """``config`` by the classes of this package: templates use what these know."""
+    if isinstance(config, (ConfigSpace, ConfigEntity, FallbackConfigEntity)):
+        return config
+    if isinstance(config, space.ConfigEntity):
+        return ConfigEntity.of(config)
+    if isinstance(config, space.FallbackConfig):
+        own = FallbackConfigEntity()
+        own.settings.update(config.settings)
+        return own
+    return ConfigSpace()
+
+
+def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> Task:
+    """The task of the template ``task_name`` with ``args``; ``target_host`` is where the host's code runs,
+    which is the same machine."""
+    target = targets.current() if target is None else target
+    host = targets.machine(target)
+    if hasattr(target, "__enter__"):
+        _TARGETS[host] = target
+    made = Task(task_name, serialize_args(args))
+    made.func  # noqa: B018  an unknown template is an error that names those there are
+    found = space.create(task_name, made.args, host, ConfigSpace())
+    made._core, made.config_space, made.flop = found, found.config_space, found.flop
+    made.target, made.target_host = host if target is None or isinstance(target, str) else target, target_host
+    return made
+
+
+def get_config() -> Any:
+    """The configuration in force: a space while knobs are collected, else one setting of each."""
+    return DispatchContext.current.query(targets.current(), None)
+
+
+def compute_flop(sch: Schedule) -> int:
+    """The arithmetic operations of a computation; a FlopCalculationError if there are none, or some of its
+    stages cannot be counted."""
+    reached: list[Any] = list(sch.origins)
+    for op in reached:
+        reached += [one.op for one in op.inputs if one.op not in reached]
+    uncounted = [op.name for op in reached if isinstance(op, ExternOp)]
+    count = 0 if uncounted else operations(sch.origins, {})
+    if not count:
+        what = f"the stage {uncounted[0]!r} is given as loops" if uncounted else "it only moves data"
+        raise FlopCalculationError(
+            f"the operations of a computation cannot be counted: {what}",
+            Span.of_caller(),
+            hint="cfg.add_flop(...) in the template says how many there are",
+        )
+    return count
+
+
+__all__ = [
+    "PlaceholderOp",
+    "Task",
+    "args_to_workload",
+    "compute_flop",
+    "create",
+    "get_config",
+    "serialize_args",
+    "template",
+]

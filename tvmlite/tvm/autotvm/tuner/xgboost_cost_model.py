@@ -1,0 +1,105 @@
+"""The cost model that learns from loops, by AutoTVM's name for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.autotune.measure.build import Builder, Lowered
+from tvmlite.autotune.model.loop_features import loop_features
+from tvmlite.autotune.model.model import CostModel
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
+from tvmlite.tvm.autotvm.tuner.tuner import flops_of
+
+FEATURES = ("itervar", "knob", "curve")
+"""AutoTVM's kinds of features; here a candidate's loops are looked at, whichever is named."""
+
+
+class XGBoostCostModel:
+    """Predicts the relative speeds of configurations of ``task``, by their numbers.
+
+    ``loss_type`` is ``rank`` or ``reg``; ``num_threads``, ``log_interval`` and ``upper_model`` are of no
+    account. ``base_model`` is what it knew before (``load_basemodel``), None if nothing.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        feature_type: str = "itervar",
+        loss_type: str = "reg",
+        num_threads: int | None = None,
+        log_interval: int = 25,
+        upper_model: Any = None,
+    ) -> None:
+        if feature_type not in FEATURES:
+            raise UnsupportedError(
+                f"feature_type {feature_type!r}: there are {', '.join(FEATURES)}", Span.of_caller()
+            )
+        loss = "rank" if loss_type == "rank-binary" else loss_type
+        self.task, self.space = task, task.config_space
+        self.fea_type, self.loss_type = feature_type, loss_type
+        self.base_model: XGBoostCostModel | None = None
+        self._model = CostModel(loss)
+        self._builders = {task.core.key: Builder(task.core)}
+
+    def fit(self, xs: Sequence[int], ys: Sequence[float], plan_size: int = 0) -> None:
+        """Learn that configurations with the numbers ``xs`` make ``ys`` operations a second."""
+        given = [MeasureInput(self.task.target, self.task, self.space.get(int(x))) for x in xs]
+        self._learn(given, [float(y) for y in ys])
+
+    def fit_log(self, records: Any, plan_size: int = 0, min_seed_records: int = 500) -> bool:
+        """Learn from pairs of inputs and results, of whatever tasks; False if they are fewer than
+        ``min_seed_records``, or none can be looked at."""
+        pairs = list(records)
+        if len(pairs) < min_seed_records:
+            return False
+        return self._learn([inp for inp, _ in pairs], [flops_of(inp, res) for inp, res in pairs])
+
+    def predict(self, xs: Sequence[int], output_margin: bool = False) -> np.ndarray:
+        """A score for each configuration, higher for faster ones."""
+        rows = [self.row(self.task, self.space.get(int(x))) for x in xs]
+        lost = [row is None for row in rows]
+        known = next((row for row in rows if row is not None), None)
+        if known is None:
+            return np.full(len(rows), -np.inf, np.float32)
+        table = np.stack([known if row is None else row for row in rows])
+        scores = self._model.predict(table, self._expected(table))
+        scores[lost] = -np.inf
+        return scores
+
+    def load_basemodel(self, base_model: XGBoostCostModel) -> None:
+        """Begin with what ``base_model`` knows."""
+        self.base_model = base_model
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        """What is expected of candidates whose loops have these features."""
+        return self._model.predict(rows, self._expected(rows))
+
+    def row(self, task: Any, config: Any) -> np.ndarray | None:
+        """The features of a candidate's loops; None if it cannot be built."""
+        core = task.core
+        builder = self._builders.setdefault(core.key, Builder(core))
+        lowered = builder.lowered(task.fitting(config))
+        return (
+            loop_features(lowered.function, core.target, core.flop) if isinstance(lowered, Lowered) else None
+        )
+
+    def _learn(self, inputs: Sequence[MeasureInput], speeds: Sequence[float]) -> bool:
+        rows = [self.row(inp.task, inp.config) for inp in inputs]
+        kept = [(row, speed) for row, speed in zip(rows, speeds, strict=True) if row is not None]
+        if kept:
+            table = np.stack([row for row, _ in kept])
+            self._model.fit(table, np.array([speed for _, speed in kept]), self._expected(table))
+        return bool(kept)
+
+    def _expected(self, rows: np.ndarray) -> np.ndarray:
+        return np.zeros(len(rows), np.float32) if self.base_model is None else self.base_model.prior(rows)
+
+
+def results_of(pairs: Any) -> list[tuple[MeasureInput, MeasureResult]]:
+    """Pairs of inputs and results as a list."""
+    return [(inp, res) for inp, res in pairs]

@@ -1,0 +1,5 @@
+"""The debug executor by the name that it had before TVM 0.8."""
+
+from tvmlite.tvm.contrib.debugger.debug_executor import GraphModuleDebug, create
+
+__all__ = ["GraphModuleDebug", "create"]

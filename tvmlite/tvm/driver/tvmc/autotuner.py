@@ -1,0 +1,89 @@
+"""``tvmc tune``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tvmlite.autotune.measure import LocalRunner
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.tuning.tune import tune
+from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.autotvm.task.relay_integration import bound
+from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, refuse
+from tvmlite.tvm.driver.tvmc.model import TVMCModel
+
+TUNERS = {
+    "ga": "genetic",
+    "gridsearch": "grid",
+    "random": "random",
+    "xgb": "xgboost",
+    "xgb_knob": "xgboost",
+    "xgb-rank": "xgboost",
+}
+"""The tuners that TVM's command has, and what they are called here."""
+
+
+def tune_model(
+    tvmc_model: TVMCModel,
+    target: Any,
+    tuning_records: Any = None,
+    prior_records: Any = None,
+    enable_autoscheduler: bool = False,
+    rpc_key: str | None = None,
+    hostname: str | None = None,
+    port: int | str = 9090,
+    trials: int = 10000,
+    target_host: Any = None,
+    tuner: str = "xgb",
+    min_repeat_ms: int | None = None,
+    early_stopping: int | None = None,
+    desired_layout: str | None = None,
+    timeout: int = 10,
+    repeat: int = 1,
+    number: int = 10,
+    parallel: int = 4,
+    hardware_params: Any = None,
+    include_simple_tasks: bool = False,
+    log_estimated_latency: bool = False,
+    additional_target_options: Any = None,
+    tasks_filter: str | None = None,
+) -> str:
+    """Search the schedules of the kernels of ``tvmc_model``: ``trials`` measurements in all, which go to the
+    kernels with the most to gain. Gives the file of records, ``tuning_records``, which ``compile`` takes.
+
+    Templates and generated schedules are searched together, whether ``enable_autoscheduler`` is given or not;
+    in the end what is not faster in the whole model is left out. Each candidate is measured in ``repeat``
+    runs of ``number`` calls, or for ``min_repeat_ms``, and given up after ``timeout`` seconds. ``parallel``
+    and ``hardware_params`` are of no account.
+    """
+    if hostname is not None or rpc_key is not None:
+        raise UnsupportedError(
+            f"--rpc-tracker {hostname}: nothing is measured on other machines", Span.of_caller(), "tune there"
+        )
+    refuse(
+        tuner=(tuner, tuple(TUNERS)),
+        tasks=(tasks_filter, (None, "all")),
+        desired_layout=(desired_layout, (None, *LAYOUTS)),
+    )
+    path = Path("tuning_records.json" if tuning_records is None else tuning_records)
+    if prior_records is not None and Path(prior_records) != path:
+        path.write_bytes(Path(prior_records).read_bytes())
+    runs: dict[str, Any] = {"number": number, "repeat": repeat}
+    if min_repeat_ms:
+        runs = {"budget": repeat * min_repeat_ms / 1000}
+    with LocalRunner(timeout=float(timeout), threads=num_threads(), **runs) as runner:
+        tuned = tune(
+            bound(tvmc_model.mod, tvmc_model.params),
+            targets.machine(target),
+            path,
+            trials=trials,
+            tuner=TUNERS[tuner],
+            runner=runner,
+            early_stopping=early_stopping,
+            decisions=False,
+        )
+    print(tuned)
+    return str(path)

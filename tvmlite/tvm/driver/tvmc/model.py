@@ -1,0 +1,119 @@
+"""What ``tvmc`` hands from one step to the next: models, packages, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tvmlite.commands.parsing import files
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.text.printer import astext
+from tvmlite.runtime.library.library import Library
+from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.executors.loading import load_module
+
+FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
+"""The formats that TVM's command knows."""
+
+ENDINGS = {
+    ".h5": "keras",
+    ".onnx": "onnx",
+    ".pb": "pb",
+    ".tflite": "tflite",
+    ".pth": "pytorch",
+    ".pt": "pytorch",
+}
+
+
+class TVMCModel:
+    """A model that was loaded: ``mod`` is its module, with its weights, ``model_path`` its file."""
+
+    def __init__(
+        self, mod: Any = None, params: Mapping[str, Any] | None = None, model_path: Any = None
+    ) -> None:
+        if mod is None:
+            if model_path is None:
+                raise InputError("TVMCModel: mod or model_path must be given")
+            mod = load_model(model_path).mod
+        self.mod, self.params = mod, dict(params or {})
+        self.model_path = None if model_path is None else Path(model_path)
+
+    def summary(self) -> None:
+        """Print the module as text."""
+        print(astext(self.mod, show_meta_data=False))
+
+
+@dataclass(frozen=True)
+class TVMCPackage:
+    """A compiled model in a file. ``lib`` is the model in this process, loaded when it is first asked for."""
+
+    package_path: Path
+    compiled: Library | None = None
+
+    @property
+    def lib(self) -> Library:
+        """The model."""
+        return self.compiled if self.compiled is not None else load_module(self.package_path).lib
+
+
+@dataclass(frozen=True)
+class TVMCResult:
+    """``outputs`` by name (``output_0``, ...), and the ``times`` of runs, where they were measured."""
+
+    outputs: dict[str, np.ndarray]
+    times: BenchmarkResult | None = None
+
+    def get_output(self, name: str) -> np.ndarray:
+        """The output ``name``."""
+        if name not in self.outputs:
+            raise InputError(f"get_output: there is no output {name!r}; there are {', '.join(self.outputs)}")
+        return self.outputs[name]
+
+    def get_top_results(self, max_results: int) -> np.ndarray:
+        """The places and the values of the largest elements of the first output: two rows, the largest
+        first."""
+        values = self.outputs["output_0"].reshape(-1)
+        places = np.argsort(-values, kind="stable")[:max_results]
+        return np.array([places, values[places]])
+
+    def format_times(self) -> str:
+        """A table of the times, in milliseconds."""
+        return "Execution time summary: not measured" if self.times is None else str(self.times)
+
+    def save(self, output_path: Any) -> None:
+        """Write the outputs to an ``.npz``."""
+        np.savez(output_path, **self.outputs)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        shown = [f"{name}: {array.dtype}{list(array.shape)}" for name, array in self.outputs.items()]
+        return "\n".join([self.format_times(), "Output Names:", *(f" {line}" for line in shown)])
+
+
+def load_model(
+    path: Any,
+    model_format: str | None = None,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    **kwargs: Any,
+) -> TVMCModel:
+    """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX is read: another
+    format is an UnsupportedError that names it."""
+    file = files.readable(Path(path), "FILE")
+    if kwargs:
+        raise InputError(f"load: there is no option {', '.join(kwargs)}")
+    found = model_format or ENDINGS.get(file.suffix, "")
+    if found not in FORMATS:
+        raise InputError(
+            f"{file}: the format of {file.suffix or 'the file'} is not known", hint="--model-format onnx"
+        )
+    if found != "onnx":
+        raise UnsupportedError(
+            f"{file}: {found} models are not read, only ONNX", Span.of_caller(), "export the model to ONNX"
+        )
+    shapes: dict[str, Any] = {name: tuple(shape) for name, shape in (shape_dict or {}).items()}
+    return TVMCModel(from_onnx(file, shapes or None), {}, file)

@@ -1,0 +1,184 @@
+"""An executor's functions by name, whatever runs the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.ndarray import NDArray, array
+from tvmlite.tvm.runtime_params import load_param_dict
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input: its name, shape (None for an open extent) and dtype."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+class Executor:
+    """Inputs are set, the model is run, outputs are read: ``executor["run"]()`` is ``executor.run()``.
+
+    Those who derive from it say what the ``inputs`` are and ``compute`` the outputs. ``constants`` are
+    parameters that the model has in it already: to set one to what it is does nothing, to anything else is an
+    error.
+    """
+
+    inputs: Sequence[Tensor] = ()
+    outputs = 0
+
+    def __init__(self, constants: Mapping[str, Any] | None = None) -> None:
+        self._constants = {name: np.asarray(value) for name, value in (constants or {}).items()}
+        self._set: dict[str, np.ndarray] = {}
+        self._results: list[np.ndarray] | None = None
+        self._given: dict[int, Any] = {}
+
+    def compute(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
+        """The outputs for the inputs in order."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """The function ``name``."""
+        found = None if name.startswith("_") else getattr(self, name, None)
+        if not callable(found):
+            raise AttributeError(f"the module has no function {name!r}")
+        return found
+
+    get_function = __getitem__
+
+    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
+        """Set the input ``key``, a name or a number, and others by name, to copies of arrays."""
+        given = dict(params)
+        if key is not None:
+            given[key if isinstance(key, str) else self._tensor(key).name] = value
+        for name, one in given.items():
+            if name in self._constants and name not in self._names():
+                self._require_equal(name, np.asarray(one))
+            else:
+                self._set[name] = self._checked(self._tensor(name), one)
+
+    def set_input_zero_copy(self, key: Any, value: Any) -> None:
+        """Set an input; the array is read when the model runs, so that it may be written to before."""
+        tensor = self._tensor(key)
+        self._set[tensor.name] = self._checked(tensor, value, copy=False)
+
+    def set_output_zero_copy(self, index: int, value: Any) -> None:
+        """Have each run write the output ``index`` into the array ``value``, too."""
+        self._given[self._output(index)] = value
+
+    def get_input(self, index: Any, out: Any = None) -> Any:
+        """What the input ``index``, a name or a number, was set to; zeros if it was not. Written into
+        ``out``, if that is given."""
+        tensor = self._tensor(index)
+        if tensor.name not in self._set:
+            if None in tensor.shape:
+                raise InputError(f"get_input: {tensor.name!r} has not been set, and its shape is open")
+            self._set[tensor.name] = np.zeros(tensor.shape, tensor.dtype)  # type: ignore[arg-type]
+        return _written(self._set[tensor.name], out)
+
+    def get_input_index(self, name: str) -> int:
+        """The number of the input ``name``; -1 if there is none."""
+        names = self._names()
+        return names.index(name) if name in names else -1
+
+    def get_input_info(self) -> tuple[dict[str, tuple[int | None, ...]], dict[str, str]]:
+        """The shapes and dtypes of the inputs by name."""
+        return {one.name: one.shape for one in self.inputs}, {one.name: one.dtype for one in self.inputs}
+
+    def get_num_inputs(self) -> int:
+        """The number of inputs."""
+        return len(self.inputs)
+
+    def get_num_outputs(self) -> int:
+        """The number of outputs."""
+        return self.outputs
+
+    def run(self, **inputs: Any) -> None:
+        """Compute the outputs, of inputs set before or given here."""
+        self.set_input(**inputs)
+        missing = [name for name in self._names() if name not in self._set]
+        if missing:
+            raise InputError(f"run: inputs {', '.join(missing)} have not been set")
+        found = self.compute([self._set[name] for name in self._names()])
+        self._results = [np.asarray(one) for one in found]
+        for index, value in self._given.items():
+            _written(self._results[index], value)
+
+    def get_output(self, index: int, out: Any = None) -> Any:
+        """The output ``index`` of the last run; written into ``out``, if that is given."""
+        place = self._output(index)
+        if self._results is None:
+            raise InputError("get_output: there was no run yet")
+        return _written(self._results[place], out)
+
+    def load_params(self, params_bytes: Any) -> None:
+        """Set the parameters that ``save_param_dict`` wrote."""
+        self.set_input(**load_param_dict(params_bytes))
+
+    def share_params(self, other: Any, params_bytes: Any) -> None:
+        """Take those parameters that ``save_param_dict`` wrote from another executor, without a copy."""
+        for name in load_param_dict(params_bytes):
+            if name in self._names():
+                source = getattr(other, "module", other)
+                self._set[name] = (
+                    source._set[name] if isinstance(source, Executor) else source.get_input(name)
+                )
+
+    def _names(self) -> list[str]:
+        return [one.name for one in self.inputs]
+
+    def _tensor(self, key: Any) -> Tensor:
+        names = self._names()
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(names):
+            return self.inputs[int(key)]
+        if key not in names:
+            hint = "weights that relay.build was given are in the library" if isinstance(key, str) else None
+            known = ", ".join(names) or "none"
+            raise InputError(f"there is no input {key!r}; there are {known}", hint=hint)
+        return self.inputs[names.index(str(key))]
+
+    def _output(self, index: Any) -> int:
+        if (
+            isinstance(index, bool)
+            or not isinstance(index, (int, np.integer))
+            or not 0 <= index < self.outputs
+        ):
+            raise InputError(f"get_output: there is no output {index!r}; there are {self.outputs}")
+        return int(index)
+
+    def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
+        """``value`` as what ``tensor`` is; an InputError for another shape or dtype."""
+        found = np.asarray(value)
+        if not hasattr(value, "dtype"):
+            found = found.astype(tensor.dtype)
+        fits = len(found.shape) == len(tensor.shape) and all(
+            wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)
+        )
+        if not fits or str(found.dtype) != tensor.dtype:
+            raise InputError(
+                f"set_input: {tensor.name!r} is {found.dtype}{list(found.shape)}, expected "
+                f"{tensor.dtype}{['?' if one is None else one for one in tensor.shape]}"
+            )
+        return found.copy() if copy else found
+
+    def _require_equal(self, name: str, value: np.ndarray) -> None:
+        if not np.array_equal(value, self._constants[name], equal_nan=value.dtype.kind == "f"):
+            raise InputError(
+                f"set_input: the parameter {name!r} is in the library, with another value",
+                hint="leave it out of relay.build's params= to set it later",
+            )
+
+
+def _written(value: np.ndarray, out: Any) -> Any:
+    if out is None:
+        return array(value)
+    if isinstance(out, NDArray):
+        return out.copyfrom(value)
+    out[...] = value
+    return out

@@ -1,0 +1,43 @@
+"""The times of runs, as TVM's executors and functions give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.timing import measure
+
+
+class BenchmarkResult:
+    """Seconds of one call: ``results`` has a number for each run, from which the others are computed."""
+
+    def __init__(self, results: Sequence[float]) -> None:
+        self.results = tuple(results)
+        self.mean = float(np.mean(self.results))
+        self.median = float(np.median(self.results))
+        self.std = float(np.std(self.results))
+        self.min, self.max = min(self.results), max(self.results)
+
+    def __str__(self) -> str:
+        names = ("mean", "median", "max", "min", "std")
+        head = "".join(f"{f'{name} (ms)':^14}" for name in names)
+        row = "".join(f"{getattr(self, name) * 1e3:^14.4f}" for name in names)
+        return f"Execution time summary:\n{head}\n{row}"
+
+    __repr__ = __str__
+
+
+def timed(call: Callable[[], Any], number: int, repeat: int, min_repeat_ms: float | None) -> BenchmarkResult:
+    """``repeat`` runs of ``number`` calls each, or of as many as last ``min_repeat_ms``."""
+    number = arguments.whole("number", number, InputError, least=1)
+    repeat = arguments.whole("repeat", repeat, InputError, least=1)
+    if min_repeat_ms:
+        arguments.number("min_repeat_ms", min_repeat_ms, InputError)
+        once = measure(call, number, 1).runs[0]
+        number = max(number, math.ceil(min_repeat_ms * 1e-3 / max(once, 1e-9)))
+    return BenchmarkResult(measure(call, number, repeat).runs)

@@ -1,0 +1,49 @@
+"""The executor of a compiled model of tvmlite's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.library.profile import Profile
+from tvmlite.tvm.executors.base import Executor, Tensor
+
+
+class ModelExecutor(Executor):
+    """Runs ``lib``; ``constants`` are parameters that it has in it, where that is known."""
+
+    def __init__(self, lib: Library, constants: Mapping[str, Any] | None = None) -> None:
+        if not isinstance(lib, Library):
+            raise InputError(f"an executor runs a compiled model, not a {type(lib).__name__}")
+        super().__init__(constants)
+        self.lib = lib
+        taken = [one for one in lib.signature.parameters if one.kind in ("input", "scalar")]
+        self.inputs = [
+            Tensor(
+                name, tuple(one if isinstance(one, int) else None for one in parameter.shape), parameter.dtype
+            )
+            for name, parameter in zip(lib.input_names, taken, strict=True)
+        ]
+        self.outputs = len(lib.output_names)
+
+    def compute(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
+        """See ``Executor``."""
+        found = self.lib(*arrays)
+        return found if isinstance(found, tuple) else (found,)
+
+    def profiled(self) -> Profile:
+        """One run of the inputs that are set, timed kernel by kernel."""
+        return self.lib.profile(*(self.get_input(name) for name in self._names()))
+
+
+def library_of(given: Any) -> Library | None:
+    """The compiled model that ``given`` is, or has; None if it has none."""
+    for _ in range(4):
+        if isinstance(given, Library):
+            return given
+        given = getattr(given, "lib", None) or getattr(given, "module", None)
+    return None

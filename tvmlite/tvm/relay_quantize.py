@@ -1,0 +1,156 @@
+"""TVM's ``relay.quantize``: options in a block, over ``tvmlite.relay.quantize``.
+
+::
+
+    with relay.quantize.qconfig(calibrate_mode="kl_divergence", skip_conv_layers=[0]):
+        mod = relay.quantize.quantize(mod, params, dataset=calibration_data)
+
+What it makes are floats with rounding in the graph, which ``relay.build`` compiles to integer kernels.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span, warn
+from tvmlite.relay.ir.nodes import Call, Module
+from tvmlite.relay.quantize.layers import OPERATORS, is_product, names_of
+from tvmlite.relay.quantize.prepare import prepare
+from tvmlite.relay.quantize.quantize import quantize as quantize_module
+from tvmlite.tvm.autotvm.task.relay_integration import bound
+
+_MODES = {"kl_divergence": "entropy", "percentile": "percentile", "global_scale": ""}
+"""Ways to choose ranges of activations, by what they are called here."""
+
+_ANY: Mapping[str, Any] = {
+    "calibrate_chunk_by": -1,
+    "round_for_shift": True,
+    "global_scale": 8.0,
+}
+"""Options of no account, whatever they are: how TVM's integer kernels shift, and memory of calibration."""
+
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "nbit_input": (8,),
+    "nbit_weight": (8,),
+    "nbit_activation": (32,),
+    "dtype_input": ("int8",),
+    "dtype_weight": ("int8",),
+    "dtype_activation": ("int32",),
+    "calibrate_mode": ("global_scale", "kl_divergence", "percentile"),
+    "weight_scale": ("power2", "max"),
+    "skip_dense_layer": (True, False),
+    "do_simulation": (False,),
+    "debug_enabled_ops": (None,),
+    "rounding": ("UPWARD", "TONEAREST"),
+    "partition_conversions": ("disabled",),
+}
+"""Of the other options what can be done, the default first."""
+
+
+class QConfig:
+    """The options of ``quantize`` within a block; see ``qconfig``."""
+
+    _blocks: list[QConfig] = []  # noqa: RUF012  the blocks that are entered, innermost last
+
+    def __init__(self, **options: Any) -> None:
+        self._options = {
+            **_ANY,
+            **{name: values[0] for name, values in _CHOICES.items()},
+            "skip_conv_layers": [0],
+        }
+        for name, value in options.items():
+            if name not in self._options:
+                known = ", ".join(sorted(self._options))
+                raise InputError(f"qconfig: there is no option {name}; there are {known}")
+            self._options[name] = _checked(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._options:
+            raise AttributeError(f"qconfig has no option {name!r}")
+        return self._options[name]
+
+    def guard(self, ref_call: Any) -> bool:
+        """Whether an operator is quantized: all are that can be."""
+        return True
+
+    def __enter__(self) -> QConfig:
+        QConfig._blocks.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        QConfig._blocks.pop()
+
+
+def qconfig(**kwargs: Any) -> QConfig:
+    """Options for a block: what cannot be done is an UnsupportedError that names it, an option that TVM
+    does not have an InputError.
+
+    ``calibrate_mode`` is ``"kl_divergence"`` or ``"percentile"``, on a dataset, or ``"global_scale"``:
+    there is no range for all activations here, they are computed in each run. ``skip_conv_layers`` are
+    places of convolutions that stay float, of ``skip_dense_layer`` all dense layers do. Weights have a
+    scale for each channel, of whatever value, whichever ``weight_scale`` is given.
+    """
+    return QConfig(**kwargs)
+
+
+def current_qconfig() -> QConfig:
+    """The options in force."""
+    return QConfig._blocks[-1] if QConfig._blocks else QConfig()
+
+
+def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterable[Any] | None = None) -> Any:
+    """``mod`` with ``params`` as constants, in 8 bits as the options in force say; ``dataset`` gives inputs
+    by name. Gives a module of the kind of ``mod``."""
+    options = current_qconfig()
+    module = bound(mod, params)
+    mode = options.calibrate_mode
+    if mode != "global_scale" and dataset is None:
+        raise InputError(
+            f"quantize: calibrate_mode {mode!r} needs dataset=",
+            hint="some typical inputs, as dicts of arrays",
+        )
+    settings: dict[str, Any] = {"mode": "static", "calibration": _MODES[mode]}
+    if mode == "global_scale":
+        warn(
+            "relay.quantize: global_scale: one range for all activations is not used; each is computed in "
+            "each run. calibrate_mode='kl_divergence' with a dataset fixes them"
+        )
+        settings = {"mode": "dynamic"}
+    made = quantize_module(
+        module,
+        None if mode == "global_scale" else list(dataset or ()),
+        operators=OPERATORS - {"nn.dense"} if options.skip_dense_layer else OPERATORS,
+        keep_float=_skipped(module, options.skip_conv_layers),
+        min_examples=1,
+        measure=False,
+        **settings,
+    ).module
+    if isinstance(mod, Module) or not type(mod).__module__.startswith("tvmlite.tvm."):
+        return made
+    return importlib.import_module("tvmlite.tvm.ir.module").IRModule.from_expr(made.main)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name == "skip_conv_layers":
+        places = [] if value is None else value
+        if not isinstance(places, Sequence) or not all(type(one) is int and one >= 0 for one in places):
+            raise InputError(f"qconfig: skip_conv_layers is {value!r}, expected a list of places")
+        return list(places)
+    if name in _CHOICES and value not in _CHOICES[name]:
+        expected = " or ".join(repr(one) for one in _CHOICES[name])
+        raise UnsupportedError(f"qconfig: {name} is {value!r}, expected {expected}", Span.of_caller())
+    return value
+
+
+def _skipped(module: Module, places: Sequence[int]) -> list[str]:
+    """The names of the convolutions at ``places``; a place beyond the last names none, as in TVM."""
+    names = names_of(prepare(module).main.body)
+    convolutions = [
+        name
+        for node, name in names.items()
+        if isinstance(node, Call) and is_product(node) and node.op == "nn.conv2d"
+    ]
+    return [name for place, name in enumerate(convolutions) if place in places]
