@@ -110,6 +110,7 @@ def _parse(text: str, cores: int) -> Target:
     standalone = kind == "c" and ("-mcpu" in given or "-system" in given)
     if standalone:
         cpu, cores, width = _microcontroller(text, given), 1, _NO_VECTORS
+        instructions = MICROCONTROLLERS.get(cpu, frozenset())
     if "-vector-bits" in given:
         width = _width(text, given["-vector-bits"])
     if "-num-cores" in given:

@@ -110,6 +110,10 @@ class FunctionWriter:
         """Add a declaration at the head of the C file, once however often it is given."""
         self.module.declarations[text] = None
 
+    def define(self, name: str) -> None:
+        """Have the C function ``name`` of a technique defined before all kernels."""
+        self.module.functions[name] = None
+
     def _name(self, key: object) -> str:
         self._read.add(key)
         if self._bound is not None and key not in self._bound:

@@ -16,6 +16,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
+from tvmlite.te.codegen.c.functions import definitions
 from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
 from tvmlite.te.codegen.c.parts import in_parts
 from tvmlite.te.codegen.c.vector import CONDITION
@@ -135,6 +136,7 @@ def generate(
     if functions and standalone is None:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
+    parts += definitions(module.functions, Target.parse(target).has)
     return "\n\n".join([*parts, *data, *module.definitions]) + "\n"
 
 

@@ -69,6 +69,7 @@ class Module:
     declarations: dict[str, None] = field(default_factory=dict)
     definitions: list[str] = field(default_factory=list)
     standalone: Standalone | None = None
+    functions: dict[str, None] = field(default_factory=dict)
 
     @property
     def index_type(self) -> str:
