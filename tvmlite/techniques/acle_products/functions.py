@@ -21,50 +21,52 @@ _HAS_MVE = "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)"
 _WORDS = """#if defined(__clang__)
 #define TL_ODD(pair, word) ((pair) = __sxtb16((int32_t)((uint32_t)(word) >> 8)))
 #else
-#define TL_ODD(pair, word) __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word))
+#define TL_ODD(pair, word) \\
+    __asm__ volatile("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word) : "memory")
 #endif
 #define TL_WORD(word, place) __builtin_memcpy(&(word), place, 4)
 """
 """Bytes 1 and 3 of a word as two numbers of 16 bits: one instruction, of which GCC makes two of the intrinsic.
-Words may lie anywhere: these processors load them all the same."""
+It is volatile, so that GCC loads no word before the one before it is used up: there are registers for two.
+Words may lie anywhere, these processors load them all the same."""
 
 
 def _rows_by_words() -> str:
     """Four rows at a time: one word of data, in two pairs of 16 bits, for each."""
-    names = "stuv"
-    pointers = ", ".join(f"*{b} = {a} + terms" for a, b in ("ab", "bc", "cd"))
+    places = ("a", "a + terms", "b", "b + terms")
     steps = "".join(
         f"""
-            TL_WORD(word, {row});
+            TL_WORD(word, {place});
             TL_ODD(upper, word);
             {total} = __smlad(even, __sxtb16(word), {total});
             {total} = __smlad(odd, upper, {total});"""
-        for row, total in zip("abcd", names, strict=True)
+        for place, total in zip(places, "stuv", strict=True)
     )
     rest = "\n".join(
-        f"            {total} = __smlabb(x[k], {row}[k], {total});" for row, total in zip("abcd", names, strict=True)
+        f"            {total} = __smlabb(*x, *({place}), {total});"
+        for place, total in zip(places, "stuv", strict=True)
     )
-    stores = "\n".join(f"        sums[row + {n}] = {total};" for n, total in enumerate(names))
-    return f"""    int32_t row = 0;
+    stores = "\n".join(f"        sums[row + {n}] = {total};" for n, total in enumerate("stuv"))
+    return f"""    const int8_t *const whole = data + (terms & ~3), *const end = data + terms;
+    int32_t row = 0;
     for (; row + 4 <= count; row += 4) {{
-        const int8_t *x = data, *const end = data + (terms & ~3);
-        const int8_t *a = rows + row * terms, {pointers};
+        const int8_t *x = data, *a = rows + row * terms, *b = a + 2 * terms;
         int32_t s = 0, t = 0, u = 0, v = 0;
-        for (; x < end; x += 4, a += 4, b += 4, c += 4, d += 4) {{
+        for (; x < whole; x += 4, a += 4, b += 4) {{
             int32_t word, even, odd, upper;
             TL_WORD(word, x);
             even = __sxtb16(word);
             TL_ODD(odd, word);{steps}
         }}
-        for (int32_t k = 0; k < (terms & 3); ++k) {{
+        for (; x < end; ++x, ++a, ++b) {{
 {rest}
         }}
 {stores}
     }}
     for (; row < count; ++row) {{
-        const int8_t *x = data, *const end = data + (terms & ~3), *a = rows + row * terms;
+        const int8_t *x = data, *a = rows + row * terms;
         int32_t s = 0;
-        for (; x < end; x += 4, a += 4) {{
+        for (; x < whole; x += 4, a += 4) {{
             int32_t word, odd, upper, other;
             TL_WORD(word, x);
             TL_WORD(other, a);
@@ -73,8 +75,8 @@ def _rows_by_words() -> str:
             s = __smlad(__sxtb16(word), __sxtb16(other), s);
             s = __smlad(odd, upper, s);
         }}
-        for (int32_t k = 0; k < (terms & 3); ++k) {{
-            s = __smlabb(x[k], a[k], s);
+        for (; x < end; ++x, ++a) {{
+            s = __smlabb(*x, *a, s);
         }}
         sums[row] = s;
     }}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
@@ -21,7 +23,7 @@ def convolution(group: Group) -> bool:
     False, with nothing arranged, for others than bytes, for dilated windows, and for channels in groups.
     """
     found = group.tagged("conv2d", "conv2d_pointwise", "depthwise_conv2d")
-    if len(found) != 1 or not _multiplies_bytes(group, found[0]):
+    if len(found) != 1 or not _are_bytes(group, found[0].inputs, found[0]):
         return False
     anchor, attrs = found[0], dict(found[0].attrs)
     if any(one != 1 for one in attrs.get("dilation", ())):
@@ -40,27 +42,23 @@ def convolution(group: Group) -> bool:
 def product(group: Group) -> bool:
     """Some columns of a row of the result at a time. False, with nothing arranged, for others than bytes, and
     where what is summed up does not lie side by side."""
-    found = [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
-    sums = [op for op in found if op.reduce_axis]
-    if (
-        len(sums) != 1
-        or not _multiplies_bytes(group, sums[0])
-        or sums[0].attrs
-        or sums[0].tag == "matmul_packed"
-    ):
+    computes = [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
+    sums = [op for op in computes if op.reduce_axis]
+    if len(sums) != 1 or sums[0].tag != "matmul_packed" or dict(sums[0].attrs)["paired"]:
         return False
     anchor = sums[0]
-    columns, terms = extent_of(anchor.axis[-1]), [extent_of(axis) for axis in anchor.reduce_axis]
-    if columns is None or any(n is None for n in terms) or not _rows_are_dense(anchor):
+    panels = group.tagged("pack")
+    operands = [anchor.inputs[0], panels[0].inputs[0]] if len(panels) == 1 else []
+    if not panels or not dict(panels[0].attrs)["transposed"] or not _are_bytes(group, operands, anchor):
         return False
-    host = group.host(anchor.output(0))
+    host = group.host(group.tagged("matmul_unpack")[-1].output(0))
+    columns, terms = number(host.shape[-1]), extent_of(anchor.reduce_axis[0])
+    if columns is None or terms is None:
+        return False
     group.inline_all_but({host.op})
     count = _rows_of(columns)
-    stage, axes = group.stage(host), group.axes(host)
-    if host is not anchor.output(0) and len(axes) != len(anchor.axis):
-        return False
-    outer, _ = stage.split(axes[-1], factor=count)
-    _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, tuple(terms)))  # type: ignore[arg-type]
+    outer, _ = group.stage(host).split(group.axes(host)[-1], factor=count)
+    _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
     finish(group, host)
     return True
 
@@ -81,7 +79,10 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     stage, (batch, channel, *pixels) = group.stage(host), group.axes(host)
     outer, inner = stage.split(channel, factor=count)
     stage.reorder(batch, *pixels, outer, inner)
-    group.stage(data).compute_at(stage, pixels[-1])
+    copied = group.stage(data)
+    copied.compute_at(stage, pixels[-1])
+    window = group.axes(data)
+    copied.reorder(window[0], *window[2:], window[1])  # a border is one question for all channels
     _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
     finish(group, host)
     return True
@@ -122,13 +123,7 @@ def _rows_of(extent: int) -> int:
     return max(n for n in range(1, MOST_ROWS + 1) if extent % n == 0)
 
 
-def _multiplies_bytes(group: Group, anchor: ComputeOp) -> bool:
+def _are_bytes(group: Group, operands: Sequence[Tensor], anchor: ComputeOp) -> bool:
     """Whether ``anchor`` sums up products of two tensors of int8 in int32, without vectors."""
-    kinds = [one.dtype for one in anchor.inputs]
+    kinds = [one.dtype for one in operands]
     return group.target.scalar and kinds == ["int8", "int8"] and anchor.output(0).dtype == "int32"
-
-
-def _rows_are_dense(anchor: ComputeOp) -> bool:
-    """Whether both operands have the axes that are summed up last, in order."""
-    terms = len(anchor.reduce_axis)
-    return all(len(one.shape) >= terms for one in anchor.inputs)

@@ -11,6 +11,7 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import extern_calls
+from tvmlite.te.codegen.c.quantizing import ROUND_TO
 from tvmlite.te.codegen.c.text import (
     HALVES,
     Helpers,
@@ -359,6 +360,8 @@ class Writer:
         match node.name:
             case "likely":
                 return args[0]
+            case name if name == ROUND_TO:
+                return f"{self.helpers.name('round_to', node.dtype)}({', '.join(map(strip, args))})"
             case "reinterpret":
                 return self._reinterpret(args[0], dtype, node.dtype)
             case "isnan":
