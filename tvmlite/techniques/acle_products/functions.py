@@ -26,7 +26,7 @@ _WORDS = """#if defined(__clang__)
 #endif
 #define TL_WORD(word, place) __builtin_memcpy(&(word), place, 4)
 """
-"""Bytes 1 and 3 of a word as two numbers of 16 bits: one instruction, of which GCC makes two of the intrinsic.
+"""Bytes 1 and 3 of a word as two numbers of 16 bits: one instruction, GCC makes two of the intrinsic.
 It is volatile, so that GCC loads no word before the one before it is used up: there are registers for two.
 Words may lie anywhere, these processors load them all the same."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from tvmlite import te
+from tvmlite.te import expr as e
 from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
 from tvmlite.te.intrin.extern_calls import call_extern
 from tvmlite.te.loop import ir
@@ -15,7 +16,7 @@ from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.techniques.acle_products import functions
 
 _NEEDS = "c functions"
-"""The instruction sets behind a call: none but a C source has those functions, which choose for themselves."""
+"""What a call needs: the functions, which C sources have, and which choose instructions for themselves."""
 
 
 @cache
@@ -40,12 +41,12 @@ def dot_rows(count: int, terms: tuple[int, ...]) -> TensorIntrin:
 
 @cache
 def dot_windows(count: int, step: int, height: int, width: int) -> TensorIntrin:
-    """``sums[i] = sum(data[r, i * step + k] * window[r, k])`` for ``count`` i: a depthwise convolution's row."""
+    """``sums[i] = sum(data[r, i * step + k] * window[r, k])``, ``count`` i: a row of a depthwise one."""
     data = placeholder((height, (count - 1) * step + width), "int8", "data")
     window = placeholder((height, width), "int8", "window")
     r, k = reduce_axis((0, height), name="r"), reduce_axis((0, width), name="k")
 
-    def element(i: te.Var) -> te.Expr:
+    def element(i: e.Var) -> e.Expr:
         value = data[r, i * step + k].astype("int32")
         return reducers.sum(value * window[r, k].astype("int32"), axis=[r, k])
 

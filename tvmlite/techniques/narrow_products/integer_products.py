@@ -124,8 +124,8 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
     another group is multiplied by 0.
 
     Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
-    each lane by its own weight, and have no such instruction for bytes. Without vectors (one of ``lanes``) they
-    are those of integers, and groups stay as they are.
+    each lane by its own weight, and have no such instruction for bytes. Without vectors (one of ``lanes``)
+    they are those of integers, and groups stay as they are.
     """
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):

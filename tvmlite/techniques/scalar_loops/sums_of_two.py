@@ -120,7 +120,7 @@ def _exchanged(made: Call, position: int, codes: Call) -> Call:
     given = dict(zip(group.params, made.args, strict=True))
     first = _group(codes, group, given)
     taken: dict[Expr, Expr] = {p: dataclasses.replace(p, name=f"p{k}") for k, p in enumerate(other.op.params)}
-    params = {new: arg for new, arg in zip(taken.values(), other.args, strict=True)}
+    params = dict(zip(taken.values(), other.args, strict=True))
     renamed: dict[Expr, Expr] = {group.params[position]: substitute(other.op.body, taken)}
     renamed[codes] = Var(f"p{len(params)}", type_of(codes), codes.span)
     params[renamed[codes]] = first

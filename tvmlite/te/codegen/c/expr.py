@@ -84,6 +84,10 @@ class Names(Protocol):
         """Have ``text``, a declaration, before all functions."""
         ...
 
+    def define(self, name: str) -> None:
+        """Have the C function ``name`` of a technique defined before all kernels."""
+        ...
+
 
 class Writer:
     """Writes expressions at one place; ``lines`` are the declarations that must come before their use.

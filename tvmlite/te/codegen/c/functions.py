@@ -1,4 +1,4 @@
-"""C functions that kernels call by name, defined in each source that needs them: a table filled by techniques."""
+"""C functions that kernels call by name, defined in each source that needs them; techniques fill the table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CFunction:
     versions: tuple[Version, ...] = ()
 
 
-PREFIX = """#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+PREFIX = """#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define TL_FUNCTION __attribute__((optimize("tree-loop-vectorize"))) static void
 #else
 #define TL_FUNCTION static void

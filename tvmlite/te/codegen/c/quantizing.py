@@ -1,4 +1,4 @@
-"""Rounding to bytes without the C library, for machines where its functions are calls of many instructions."""
+"""Rounding to bytes without the C library, for machines where its functions are of many instructions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
 ROUND_TO = "round_to"
-"""``round_to(x, zero)``: a float32 rounded to the nearest whole number, to the even one of two, plus ``zero``,
-an int32, saturated to the bytes of the call's dtype; 0 for NaN."""
+"""``round_to(x, zero)``: a float32 rounded to the nearest whole number, to the even one of two, and ``zero``,
+an int32, added; saturated to the bytes of the call's dtype; 0 for NaN."""
 
 LARGEST_ZERO = 512
 """Zero points up to here: what is rounded is limited to twice that first, which saturates all the same."""
