@@ -112,7 +112,24 @@ def _rows_by_vectors() -> str:
 """
 
 
-_ROWS_PLAIN = """    for (int32_t row = 0; row < count; ++row) {
+_ROWS_PLAIN = """    int32_t row = 0;
+    for (; row + 4 <= count; row += 4) {
+        const int8_t *const a = rows + row * terms, *const b = a + terms;
+        const int8_t *const c = b + terms, *const d = c + terms;
+        uint32_t s = 0, t = 0, u = 0, v = 0;
+        for (int32_t k = 0; k < terms; ++k) {
+            const int32_t x = data[k];
+            s += (uint32_t)(x * a[k]);
+            t += (uint32_t)(x * b[k]);
+            u += (uint32_t)(x * c[k]);
+            v += (uint32_t)(x * d[k]);
+        }
+        sums[row] = (int32_t)s;
+        sums[row + 1] = (int32_t)t;
+        sums[row + 2] = (int32_t)u;
+        sums[row + 3] = (int32_t)v;
+    }
+    for (; row < count; ++row) {
         const int8_t *const weights = rows + row * terms;
         uint32_t sum = 0;
         for (int32_t k = 0; k < terms; ++k) {

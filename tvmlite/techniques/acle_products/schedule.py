@@ -42,9 +42,11 @@ def convolution(group: Group) -> bool:
 def product(group: Group) -> bool:
     """Some columns of a row of the result at a time. False, with nothing arranged, for others than bytes, and
     where what is summed up does not lie side by side."""
+    if not group.target.scalar:
+        return False
     computes = [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
     sums = [op for op in computes if op.reduce_axis]
-    if len(sums) != 1 or sums[0].tag != "matmul_packed" or dict(sums[0].attrs)["paired"]:
+    if len(sums) != 1 or sums[0].tag != "matmul_packed" or dict(sums[0].attrs).get("paired"):
         return False
     anchor = sums[0]
     panels = group.tagged("pack")

@@ -1,4 +1,4 @@
-"""C functions that kernels call by name, defined in each source that needs them; techniques fill the table."""
+"""C functions that kernels call by name, defined in each source that needs them: a table."""
 
 from __future__ import annotations
 
