@@ -22,3 +22,10 @@ MICROCONTROLLERS: dict[str, frozenset[str]] = {
 }
 """What ``-mcpu`` of a C target may be, and the instruction sets for narrow numbers that it has: two products
 of 16 bits at once ("dsp"), vectors of 128 bits ("mve")."""
+
+COMPILERS = {
+    "cortex-m": ("arm-none-eabi-gcc", "arm-none-eabi-size", "-mthumb"),
+    "sifive-e": ("riscv64-unknown-elf-gcc", "riscv64-unknown-elf-size"),
+}
+"""By how the names of processors begin: the compiler for them, what lists the sections of its objects, and
+what the compiler must be told."""
