@@ -17,8 +17,8 @@ FLAGS = ("-std=c99", "-Os", "-ffunction-sections", "-fno-inline-functions-called
 """How a compiler is asked: each kernel stays a function, so that it can be told from others."""
 
 BYTES_AN_OPERATION = 3.3
-"""What an operator, a call or a subscript of C comes to, by estimate. Four networks, in float32 and in 8 bits,
-are 0.7 to 1.0 times as long as that as GCC 12 compiles them for a Cortex-M4 with ``-Os``."""
+"""What an operator, a call or a subscript of C comes to, by estimate. Four networks, in float32 and in 8
+bits, are 0.7 to 1.0 times as long as that as GCC 12 compiles them for a Cortex-M4 with ``-Os``."""
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _FUNCTION = re.compile(
@@ -85,13 +85,14 @@ def estimate(text: str) -> CodeSize:
 
 
 def require(sizes: list[CodeSize], most: int, name: str) -> int:
-    """Which of ``sizes``, the preferred first, is the first of at most ``most`` bytes. An UnsupportedError says
-    the least if none is."""
+    """The number of the first of ``sizes`` of at most ``most`` bytes; where none is, an UnsupportedError says
+    the least."""
     for number, one in enumerate(sizes):
         if one.total <= most:
             return number
     least = min(sizes, key=lambda one: one.total)
     raise UnsupportedError(
-        f"{name}: its code is {least.total:,} bytes at least, by {least.by}, and code_size is {most:,}: {least}",
+        f"{name}: code_size is {most:,} bytes, and its code is {least.total:,} at least, "
+        f"by {least.by}: {least}",
         hint="kernels of equal shapes are one function: layers of fewer different shapes need less",
     )

@@ -139,7 +139,8 @@ def generate(
     if functions and standalone is None:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
-    parts += definitions(module.functions, Target.parse(target).has)
+    is_plain = standalone is not None and standalone.plain
+    parts += definitions(module.functions, (lambda _: False) if is_plain else Target.parse(target).has)
     return "\n\n".join([*parts, *data, *module.definitions]) + "\n"
 
 

@@ -45,7 +45,8 @@ class Standalone:
       ``passes_weights``: the caller passes the blob;
     - ``comments``: what stands before a function, by its name;
     - ``calls``: what stands before the entry's calls, in order;
-    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits.
+    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits;
+    - ``plain``: C functions are in plain C only, which is the shortest.
     """
 
     entry: str
@@ -55,6 +56,7 @@ class Standalone:
     comments: Mapping[str, str] = field(default_factory=dict)
     calls: Sequence[str] = ()
     scalar: bool = False
+    plain: bool = False
 
 
 @dataclass

@@ -88,12 +88,14 @@ def source(
     comments: Mapping[str, str],
     calls: Sequence[str],
     passes_weights: bool = False,
+    plain: bool = False,
 ) -> Iterator[str]:
     """The source, in pieces: legal ``kernels``, each below its comment, and the ``entry``, whose calls have
-    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller."""
+    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller. With
+    ``plain`` there is no code for particular processors in it."""
     entry = replace(entry, kernels=())
     names = {one.offset: one.name for one in weights}
-    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, target.scalar)
+    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, target.scalar, plain)
     mark = f"/* {entry.name}: weights */"
     text = generate([*kernels, entry], target, own, [mark])
     before, after = text.split(mark, 1)
