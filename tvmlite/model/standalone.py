@@ -48,7 +48,7 @@ def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = Non
     is taken; an UnsupportedError says how much there is at least.
     """
     own = signature(lib, weights)
-    header = c.header(own, lib.target.alignment)
+    header = c.header(own, lib.target.alignment, lib.target.num_cores)
     put(path.with_suffix(".h"), header)
     if path.suffix == ".h":
         return

@@ -118,11 +118,10 @@ _ROWS_PLAIN = """    int32_t row = 0;
         const int8_t *const c = b + terms, *const d = c + terms;
         uint32_t s = 0, t = 0, u = 0, v = 0;
         for (int32_t k = 0; k < terms; ++k) {
-            const int32_t x = data[k];
-            s += (uint32_t)(x * a[k]);
-            t += (uint32_t)(x * b[k]);
-            u += (uint32_t)(x * c[k]);
-            v += (uint32_t)(x * d[k]);
+            s += (uint32_t)(data[k] * a[k]);
+            t += (uint32_t)(data[k] * b[k]);
+            u += (uint32_t)(data[k] * c[k]);
+            v += (uint32_t)(data[k] * d[k]);
         }
         sums[row] = (int32_t)s;
         sums[row + 1] = (int32_t)t;

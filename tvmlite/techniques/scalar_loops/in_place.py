@@ -21,7 +21,7 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
     call = anchor_call(group)
     param = group.params[position]
     rank = CONVOLUTIONS.get(str(call.op))
-    if not target.scalar or rank is None:
+    if not target.scalar or target.num_cores > 1 or rank is None:
         return False
     first, padded = (call, False) if call.args[0] is param else (call.args[0], True)
     if padded and not (isinstance(first, Call) and first.op == "nn.pad" and first.args == (param,)):
