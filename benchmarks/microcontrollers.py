@@ -1,29 +1,48 @@
-"""Memory that models take on a microcontroller: arena, weights, code, and the length of their source.
+"""Memory that models take on a microcontroller, and the instructions that they run.
 
-    python benchmarks/microcontrollers.py [NAMES] [--target TARGET] [--compiler COMPILER]
+    python benchmarks/microcontrollers.py [NAMES] [--cpu cortex-m4] [--levels=-Os,-O2] [--sizes-only]
 
-Each model is compiled in float32 and, quantized on random data, in 8 bits. Code is what the compiler makes
-with -Os, without weights.
+Each model is compiled in float32 and, quantized on random data, in 8 bits. Code is what the compiler makes of
+the source without its weights; instructions are those of one run, by an emulator (``bare_metal``), for the
+processor's own target (``-mcpu``) and, as "loops", by the same without the technique that multiplies bytes by
+its instruction sets. With ``--published``, what others have published of the same networks is printed with
+its source.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import bare_metal
 import numpy as np
 from networks.tiny import TINY
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core import techniques
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.nodes import Module
+from tvmlite.te.templates import table
 
 CALIBRATION = 8
 """Random inputs that a model is quantized on."""
+
+TECHNIQUE = "acle_products"
+"""What multiplies bytes by C functions; without it they are multiplied in plain loops."""
+
+PUBLISHED = """Published by others, for networks of MLPerf Tiny (Banbury et al. 2021):
+- weights, TensorFlow Lite, int8: keyword spotter 53 KB, ResNet-8 96 KB, autoencoder 270 KB
+  (Linley Newsletter of August 3, 2021, "MLPerf Gets Tiny");
+- keyword spotter on a Cortex-M4 (Nano 33 BLE), flash of the whole program: microTVM (AoT) 125,544 bytes,
+  microTVM (graph executor) 148,152, TensorFlow Lite Micro 151,480
+  (github.com/guberti/tvm-arduino-profiling, README);
+- keyword spotter, int8, arena of TensorFlow Lite Micro: 23,412 bytes, of them 16,008 for tensors
+  (a log of its RecordingMicroAllocator on an STM32H745, notes on the benchmark's network, read 2026);
+- arenas of TensorFlow Lite Micro and microTVM for ResNet-8 and the autoencoder: not found."""
 
 
 def main() -> None:
@@ -32,20 +51,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", default=list(TINY), help=f"of {', '.join(TINY)}")
-    parser.add_argument("--target", default="c -mcpu=cortex-m4")
-    parser.add_argument("--compiler", default="arm-none-eabi-gcc")
+    parser.add_argument("--cpu", default="cortex-m4", choices=bare_metal.BOARDS)
+    parser.add_argument("--levels", default="-Os,-O2", help="of optimization, with commas between")
+    parser.add_argument("--sizes-only", action="store_true", help="run nothing")
+    parser.add_argument("--published", action="store_true", help="print what others have published")
     options = parser.parse_args()
-    compiler = [options.compiler, "-std=c99", "-Os", "-ffunction-sections"]
-    if options.compiler.startswith("arm-none-eabi"):
-        compiler += ["-mthumb", "-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
-    if shutil.which(options.compiler) is None:
-        parser.error(f"there is no {options.compiler}")
-    print(f"{'model':24} {'arena':>9} {'weights':>9} {'code':>8} {'source':>8}   bytes; {options.target}")
+    missing = bare_metal.missing()
+    if missing:
+        parser.error(f"there is no {missing[0]}")
+    levels = options.levels.split(",")
+    heads = "".join(f" {f'code {one}':>9} {f'run {one}':>12} {'loops':>12}" for one in levels)
+    print(f"{'model':22} {'arena':>8} {'weights':>9}{heads}   bytes and instructions; {options.cpu}")
     for name in options.names:
         module = relay.frontend.from_onnx(TINY[name]())
         for label, one in ((name, module), (f"{name} int8", quantized(module))):
-            lib = tvmlite.compile(one, options.target, name="net")
-            print(f"{label:24} {' '.join(sizes(lib, compiler))}", flush=True)
+            print(f"{label:22} {row(one, options.cpu, levels, not options.sizes_only)}", flush=True)
+    if options.published:
+        print(PUBLISHED)
 
 
 def quantized(module: Module) -> Module:
@@ -58,16 +80,47 @@ def quantized(module: Module) -> Module:
     return relay.quantize(module, data, measure=False).module  # what is faster here says nothing of there
 
 
-def sizes(lib: CompiledModule, compiler: list[str]) -> list[str]:
-    """The columns of a row."""
+def row(module: Module, cpu: str, levels: list[str], runs: bool) -> str:
+    """The columns of ``module``."""
+    own = tvmlite.compile(module, f"c -mcpu={cpu}", name="net")
+    columns = [f"{own.signature.workspace or 0:8,}", f"{own.constants.size:9,}"]
+    for level in levels:
+        columns.append(f"{code(own, cpu, level):9,}")
+        columns.append(f"{count(own, cpu, level):12,}" if runs else f"{'-':>12}")
+        with without(TECHNIQUE):  # kernels are lowered when they are written
+            loops = tvmlite.compile(module, f"c -mcpu={cpu}", name="net")
+            columns.append(f"{count(loops, cpu, level):12,}" if runs else f"{'-':>12}")
+    return " ".join(columns)
+
+
+@contextlib.contextmanager
+def without(technique: str) -> Iterator[None]:
+    """Schedules as they are if ``technique`` has none."""
+    techniques.load()
+    kept = {anchor: list(rows) for anchor, rows in table.TEMPLATES.items()}
+    for anchor, rows in kept.items():
+        table.TEMPLATES[anchor] = [row for row in rows if row.technique != technique]
+    try:
+        yield
+    finally:
+        table.TEMPLATES.update(kept)
+
+
+def code(lib: CompiledModule, cpu: str, level: str) -> int:
+    """The bytes of code of ``lib`` without its weights."""
     with tempfile.TemporaryDirectory(prefix="tvmlite-tiny-") as folder:
-        source, made = Path(folder) / "net.c", Path(folder) / "net.o"
+        source = Path(folder) / "net.c"
         lib.export(source, weights="file")
-        subprocess.run([*compiler, "-c", str(source), "-o", str(made)], check=True)
-        listed = subprocess.run(["size", str(made)], check=True, capture_output=True, text=True).stdout
-        code = listed.splitlines()[1].split()[0]
-        arena = lib.signature.workspace or 0
-        return [f"{arena:9,}", f"{lib.constants.size:9,}", f"{int(code):8,}", f"{source.stat().st_size:8,}"]
+        return bare_metal.code_size(source, cpu, [level])
+
+
+def count(lib: CompiledModule, cpu: str, level: str) -> int:
+    """The instructions of one run; its self-test passes."""
+    with tempfile.TemporaryDirectory(prefix="tvmlite-tiny-") as folder:
+        lib.export(Path(folder) / "net.c")
+        failed, instructions = bare_metal.run(bare_metal.compiled(Path(folder), cpu, level), cpu)
+        assert failed == 0, f"case {failed} of the self-test"
+        return instructions
 
 
 if __name__ == "__main__":

@@ -133,7 +133,6 @@ def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: 
         ("llvm -mcpu=haswell -mcpu=haswell", "cannot use '-mcpu=haswell'"),
         ("c -mcpu=haswell", "-mcpu is 'haswell'; processors without a system are cortex-m0, "),
         ("c -system=linux", "-system is 'linux', expected none"),
-        ("c -mcpu=cortex-m4 -num-cores=2", "-num-cores needs threads"),
         ("llvm -system=none", "cannot use '-system=none'"),
         ("c -vector-bits=100", "-vector-bits is '100'"),
         ("c -num-cores=0", "-num-cores is '0', expected a whole number from 1 to 4096"),

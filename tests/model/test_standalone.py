@@ -34,7 +34,7 @@ MATHEMATICS = {
     "tanhf",
     "erff",
 }
-ALLOWED = {"<math.h>", "<stdint.h>", "<stddef.h>", "<string.h>", '"net.h"'}
+ALLOWED = {"<arm_acle.h>", "<math.h>", "<stdint.h>", "<stddef.h>", "<string.h>", '"net.h"'}
 
 
 def weight(*shape: int) -> relay.Constant:

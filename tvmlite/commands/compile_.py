@@ -12,6 +12,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.machine.cpu_levels import LEVELS
 from tvmlite.machine.target import Target
 from tvmlite.model import export, standalone
+from tvmlite.model.code_size import budget
 
 NAME = "compile"
 HELP = "compile an ONNX model into a library"
@@ -52,6 +53,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where standalone C has them: in the source, or in a file of their own (default: source)",
     )
     parser.add_argument(
+        "--code-size",
+        metavar="BYTES",
+        help="the most that standalone C may be once compiled, weights aside: 32768, or 32k",
+    )
+    parser.add_argument(
         "--verify",
         action="store_true",
         help="run the interpreter beside every pass, and the library beside it, on random input",
@@ -75,7 +81,7 @@ def main(options: argparse.Namespace) -> int:
         lambda module: export.check_format(options.output, export.weights_of(module)),
         {} if options.cpu_levels is None else {"cpu_levels": options.cpu_levels.split(",")},
     )
-    lib.export(options.output, options.weights)
+    lib.export(options.output, options.weights, options.code_size)
     seconds = time.perf_counter() - start
     if options.report:
         print(lib.report)
@@ -97,5 +103,11 @@ def _check_standalone(options: argparse.Namespace) -> None:
             f"--standalone: target {options.target!r} is for a machine with an operating system",
             hint='such as --target "c -system=none", or leave --target out',
         )
+    if options.code_size is not None:
+        budget(options.code_size)
+        if not target.standalone:
+            raise InputError(
+                f"--code-size {options.code_size} needs --standalone, or a target without a system"
+            )
     if options.weights == standalone.IN_FILE and not target.standalone:
         raise InputError(f"--weights {options.weights} needs --standalone: elsewhere libraries hold them")

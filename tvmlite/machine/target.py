@@ -82,6 +82,7 @@ class Target:
           ``-mtriple`` this machine's, without ``-mcpu`` the plainest of its architecture;
         - ``"wasm"``: WebAssembly; ``"c"``, ``"c -vector-bits=512"``: C source;
         - ``"c -mcpu=cortex-m4"``, ``"c -system=none"``: C source for a machine without an operating system;
+        - ``"c -system=none -num-cores=4"``: for up to four threads, which the caller brings;
         - ``"llvm -mcpu=znver4 -num-cores=32"``: for a machine of 32 cores; without ``-num-cores`` as many as
           this process may use.
 

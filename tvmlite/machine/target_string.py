@@ -45,13 +45,15 @@ def parse(text: str) -> Target:
 def written(target: Target) -> str:
     """``target`` as a string that ``parse`` reads back in a process that may use as many cores."""
     own = config.processors()
-    return _words(target) if target.standalone or target.num_cores == own else written_with_cores(target)
+    usual = 1 if target.standalone else own
+    return _words(target) if target.num_cores == usual else written_with_cores(target)
 
 
 def written_with_cores(target: Target) -> str:
     """``target`` as a string that every process reads alike."""
     words = _words(target)
-    return words if target.standalone else f"{words} -num-cores={target.num_cores}"
+    is_usual = target.standalone and target.num_cores == 1
+    return words if is_usual else f"{words} -num-cores={target.num_cores}"
 
 
 def _words(target: Target) -> str:
@@ -110,6 +112,7 @@ def _parse(text: str, cores: int) -> Target:
     standalone = kind == "c" and ("-mcpu" in given or "-system" in given)
     if standalone:
         cpu, cores, width = _microcontroller(text, given), 1, _NO_VECTORS
+        instructions = MICROCONTROLLERS.get(cpu, frozenset())
     if "-vector-bits" in given:
         width = _width(text, given["-vector-bits"])
     if "-num-cores" in given:
@@ -122,8 +125,6 @@ def _microcontroller(text: str, given: dict[str, str]) -> str:
     """The processor of a machine without an operating system; empty for any."""
     if given.get("-system", "none") != "none":
         raise TargetError(f"target {text!r}: -system is {given['-system']!r}, expected none")
-    if "-num-cores" in given:
-        raise TargetError(f"target {text!r}: -num-cores needs threads, and there is no system that has them")
     cpu = given.get("-mcpu", "")
     if cpu and cpu not in MICROCONTROLLERS:
         known = ", ".join(MICROCONTROLLERS)

@@ -189,18 +189,20 @@ class CompiledModule(Library):
         params = module.main.params
         return self.origin.again(Module({"main": Function(params, value)}, tuple(names)))
 
-    def export(self, path: str | Path, weights: str = "source") -> None:
+    def export(self, path: str | Path, weights: str = "source", code_size: int | str | None = None) -> None:
         """Write the model to ``path``; another ending than these is an InputError.
 
         ``.so`` is a complete library, also for ``runtime.load``; ``.a`` a static library, ``.o`` one object,
         ``.h`` the header of each, ``.tar`` an archive of all that; ``.wasm`` a WebAssembly module, with
         ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and what else it needs. For a
         machine without a system that is nothing, and ``weights`` may be "file": then they are in a ``.bin``
-        whose contents the program passes.
+        whose contents the program passes. ``code_size``, bytes or "32k", is how long its code may be, as the
+        compiler for the target makes it with ``-Os``, or by estimate where there is none; longer code is an
+        UnsupportedError, which says how long each function is.
         """
         arguments.text("export: weights", weights, InputError)
         place = Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
-        export.export(self, place, weights)
+        export.export(self, place, weights, code_size)
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

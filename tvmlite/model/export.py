@@ -11,6 +11,7 @@ from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target, family
 from tvmlite.model import archive, cpu_levels, library_export, standalone
+from tvmlite.model.code_size import budget
 from tvmlite.model.exportable import Function, Model
 from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.nodes import Constant, Module
@@ -35,22 +36,24 @@ MOST_IN_C = 1 << 31
 """Bytes of weights that are written as C source: compiled code reaches static data by 32-bit distances."""
 
 
-def export(lib: Model, path: Path, weights: str = standalone.IN_SOURCE) -> None:
+def export(
+    lib: Model, path: Path, weights: str = standalone.IN_SOURCE, code_size: int | str | None = None
+) -> None:
     """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all.
 
-    ``weights`` is for C for a machine without a system: see ``standalone.write``.
+    ``weights`` and ``code_size`` are for C for a machine without a system: see ``standalone.write``.
 
     An unknown ending is an InputError, a file that cannot be written a LibraryError.
     """
     try:
-        _export(lib, path, weights)
+        _export(lib, path, weights, code_size)
     except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
         if isinstance(error, TvmliteError):
             raise
         raise LibraryError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _export(lib: Model, path: Path, weights: str) -> None:
+def _export(lib: Model, path: Path, weights: str, code_size: int | str | None = None) -> None:
     check_format(path, lib.constants.size)
     check_target(path, lib.target)
     if weights != standalone.IN_SOURCE and not lib.target.standalone:
@@ -63,8 +66,14 @@ def _export(lib: Model, path: Path, weights: str) -> None:
             f"cannot export to {path}: C source has no levels of processors, its compiler has options",
             hint=f"a library has: {path.with_suffix('.so')}",
         )
+    most = None if code_size is None else budget(code_size)
+    if most is not None and not (lib.target.standalone and path.suffix == ".c"):
+        raise InputError(
+            f"export: code_size={code_size!r} is for C for a target without a system, not {path.name} for "
+            f"{str(lib.target)!r}"
+        )
     if lib.target.standalone and path.suffix in (".c", ".h"):
-        standalone.write(lib, path, weights, _write)
+        standalone.write(lib, path, weights, _write, most)
         return
     match path.suffix:
         case ".so" | ".wasm" | ".a" | ".o":

@@ -9,7 +9,7 @@ from typing import Any
 
 from tvmlite.core.cache import ObjectCache
 from tvmlite.core.errors import TvmliteError
-from tvmlite.core.node import reachable
+from tvmlite.core.node import reachable, substitute
 from tvmlite.machine.target import Target
 from tvmlite.model.forked_work import divided_among_processes
 from tvmlite.relay.entry.entry import KernelInterface
@@ -18,6 +18,7 @@ from tvmlite.relay.entry.lower import LoweredGroup, dimensions, lowered_group
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
+from tvmlite.te.arith import simplify
 from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
@@ -85,7 +86,7 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
     """The kernel of ``task`` for ``target``, from the cache where it is there."""
     if target.kind == "c":
         lowered = _lowered(task, target)
-        legal = legalize(lowered.function, target)
+        legal = _for_threads(legalize(lowered.function, target), target)
         return CompiledKernel(task, interface_of(task, legal), legal=legal, template=lowered.template)
     cache = cache if task.cacheable else None
     if cache is not None and (stored := _stored_kernel(task, target, cache)):
@@ -133,7 +134,16 @@ def _lowered(task: KernelTask, target: Target) -> LoweredGroup:
 
 def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
     """The kernel of ``task`` in legal loop IR, as the code generators take it."""
-    return legalize(lowered_kernel(task, target), target)
+    return _for_threads(legalize(lowered_kernel(task, target), target), target)
+
+
+def _for_threads(function: loop.Function, target: Target) -> loop.Function:
+    """``function`` for as many threads as ``target`` has at most, where memory is planned."""
+    if not target.standalone or target.num_cores == 1:
+        return function
+    known: dict[Any, Any] = {loop.THREADS: e.const(target.num_cores, e.INDEX)}
+    size = None if function.workspace is None else simplify(substitute(function.workspace, known))
+    return replace(function, body=substitute(function.body, known), workspace=size)
 
 
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,13 +13,14 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.model import self_test
+from tvmlite.model import code_size, self_test
 from tvmlite.model.example_inputs import TOLERANCE
 from tvmlite.model.exportable import Model
 from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.interpret import Value, interpret
 from tvmlite.relay.ir.nodes import Constant
 from tvmlite.relay.ir.random_inputs import random_inputs
+from tvmlite.runtime.library import link
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import standalone as c
 from tvmlite.te.codegen.c.generator import comment
@@ -37,28 +38,31 @@ Put: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
 """Writes a file, whole or not at all."""
 
 
-def write(lib: Model, path: Path, weights: str, put: Put) -> None:
+def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = None) -> None:
     """Write ``NAME.c`` and ``NAME.h``, and what tests them: ``NAME_test.c``, a program that returns 0 if the
     model computes what the interpreter does, and the same for other tests: ``manifest.json`` and
     ``NAME_cases.npz``.
 
     With ``weights`` "file" they are in ``NAME.bin``, little-endian, and there are no tests. For a path that
-    ends in ``.h`` it is the header alone.
+    ends in ``.h`` it is the header alone. Of code of at most ``most`` bytes (``code_size``), what is quickest
+    is taken; an UnsupportedError says how much there is at least.
     """
     own = signature(lib, weights)
-    put(path.with_suffix(".h"), c.header(own, lib.target.alignment))
+    header = c.header(own, lib.target.alignment, lib.target.num_cores)
+    put(path.with_suffix(".h"), header)
     if path.suffix == ".h":
         return
     calls = [str(one) for one in lib.metadata["kernel_labels"]]
     arrays = _weights(lib, calls)
     kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
-    put(
-        path,
-        c.source(
+
+    def source(plain: bool) -> Iterator[str]:
+        return c.source(
             kernels, lib.entry, lib.target, path.with_suffix(".h").name, arrays,
-            _comments(lib, calls), [comment([one]) for one in calls], weights == IN_FILE,
-        ),
-    )  # fmt: skip
+            _comments(lib, calls), [comment([one]) for one in calls], weights == IN_FILE, plain,
+        )  # fmt: skip
+
+    put(path, source(most is not None and _is_plain(lib, path.with_suffix(".h").name, header, source, most)))
     if weights == IN_FILE:
         put(path.with_suffix(".bin"), lib.constants.blob().tobytes())
         return
@@ -66,6 +70,20 @@ def write(lib: Model, path: Path, weights: str, put: Put) -> None:
     put(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, TOLERANCE))
     put(path.with_name(f"{path.stem}_cases.npz"), self_test.cases_file(found))
     put(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", TOLERANCE))
+
+
+def _is_plain(
+    lib: Model, header: str, declared: str, source: Callable[[bool], Iterable[str]], most: int
+) -> bool:
+    """Whether code for particular processors is left out, so that there are at most ``most`` bytes of it."""
+    name, sizes = lib.entry.name, []
+    with link.temporary_folder("tvmlite-size-") as folder:
+        (folder / header).write_text(declared)
+        for plain in (False, True):
+            file = folder / f"{name}.c"
+            file.write_text("".join(source(plain)))
+            sizes.append(code_size.code_size(file, lib.target))
+    return code_size.require(sizes, most, name) == 1
 
 
 def signature(lib: Model, weights: str) -> Signature:

@@ -5,6 +5,7 @@ are imported before the more general.
 """
 
 # ruff: noqa: I001
+from tvmlite.techniques import acle_products
 from tvmlite.techniques import scalar_loops
 from tvmlite.techniques import narrow_products
 from tvmlite.techniques import amx
@@ -23,6 +24,7 @@ from tvmlite.techniques import elementwise
 from tvmlite.techniques import sketch
 
 __all__ = [
+    "acle_products",
     "amx",
     "attention",
     "blocked_conv",

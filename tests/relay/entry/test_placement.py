@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.relay.entry.memory import SCRATCH, bytes_of, in_place, plan, slots_of
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry.memory import IN_PLACE, SCRATCH, bytes_of, in_place, plan, slots_of
 from tvmlite.relay.entry.placement import MemoryPolicy, most_at_once, place, place_tightly
 from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir.blocks import Run, order
-from tvmlite.relay.ir.nodes import Call, Module
+from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.passes import pipeline
+from tvmlite.relay.passes.fusion.reuse_operands import read_in_step
+from tvmlite.techniques.scalar_loops.in_place import convolves_in_place
 
 MARGIN = 1.05
 """How much more than the best plan there is ours may need."""
@@ -35,8 +40,24 @@ def overlaps(lives: Sequence[tuple[int, int]], sizes: Sequence[int], offsets: Se
 
 
 def best_room(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> int:
-    """The least room of any placement: some order, each value in the lowest gap, gives it."""
-    return min(place(lives, sizes, one)[1] for one in itertools.permutations(range(len(sizes))))
+    """The least room of any placement: some order, each value as low as it goes, gives it."""
+    return min(room_of(lives, sizes, one) for one in itertools.permutations(range(len(sizes))))
+
+
+def room_of(lives: Sequence[tuple[int, int]], sizes: Sequence[int], order: Sequence[int]) -> int:
+    """The room if values are placed in ``order``, each as low as it goes, byte by byte of the alignment."""
+    begins: dict[int, int] = {}
+    for i in order:
+        others = [
+            (begins[j], begins[j] + sizes[j])
+            for j in begins
+            if lives[i][0] <= lives[j][1] and lives[j][0] <= lives[i][1]
+        ]
+        begin = 0
+        while any(begin < high and low < begin + sizes[i] for low, high in others):
+            begin += 8
+        begins[i] = begin
+    return max(begins[i] + sizes[i] for i in order)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -137,6 +158,82 @@ def test_the_arena_is_near_what_the_best_order_needs(seed: int) -> None:
     orders = list(all_orders(calls))
     assert len(orders) > 100
     assert made <= MARGIN * min(alive_at_once(one, root.result, scratch) for one in orders)
+
+
+def tangled(seed: int) -> Module:
+    """Convolutions that can be made over their data, and sums and others that cannot, of what there is."""
+    draw = np.random.default_rng(seed)
+
+    def convolved(value: relay.Expr, before: int, after: int, window: int, groups: int = 1) -> relay.Expr:
+        kernel = draw.standard_normal((after, before // groups, window, window)).astype("float32")
+        return relay.nn.conv2d(value, relay.const(kernel), padding=(window // 2,) * 2, groups=groups)
+
+    x = relay.var("x", shape=(1, 4, 4, 4))
+    values = [(convolved(x, 4, 8, 1), 8)]
+    for _ in range(int(draw.integers(3, 6))):
+        value, channels = values[int(draw.integers(len(values)))]
+        alike = [one for one, n in values if n == channels]
+        match int(draw.integers(4)):
+            case 0:
+                total = relay.add(value, alike[int(draw.integers(len(alike)))])
+                values.append((relay.nn.max_pool2d(total, (3, 3), (1, 1), padding=(1, 1)), channels))
+            case 1:
+                values.append((convolved(value, channels, channels, 1), channels))
+            case 2:
+                values.append((convolved(value, channels, channels, 3, channels), channels))
+            case _:
+                wanted = int(draw.choice((4, 8, 16, 32)))
+                values.append((convolved(value, channels, wanted, 3), wanted))
+    ends = [relay.sum(value, axis=1) for value, _ in values[-4:]]
+    return Module.from_expr(relay.Function((x,), relay.nn.softmax(relay.concatenate(ends, axis=0))))
+
+
+def least_alive(calls: Sequence[Call], result: relay.Expr, scalar: Target) -> int:
+    """The least of the most that is alive at a step, of all orders, where each result takes the place of an
+    operand whenever its kernel can and nothing else reads that any more."""
+    size = {call: 0 if call is result else sum(bytes_of(call, 8).values()) for call in calls}
+    args = {call: [s[0] for arg in call.args for s in slots_of(arg) if s[0] in size] for call in calls}
+    number = {call: k for k, call in enumerate(calls)}
+    readers = {one: sum(1 << number[c] for c in calls if one in args[c]) for one in calls}
+    can_take: dict[Call, list[Call]] = {call: [] for call in calls}
+    for call in calls:
+        group = call.op
+        assert isinstance(group, Function)
+        bare = replace(group, attrs=tuple(one for one in group.attrs if one[0] != IN_PLACE))
+        for position, arg in enumerate(call.args):
+            slots = [slot[0] for slot in slots_of(arg)]
+            able = read_in_step(bare, position) or convolves_in_place(bare, position, scalar)
+            if len(slots) == 1 and slots[0] in size and call is not result and able:
+                can_take[call].append(slots[0])  # type: ignore[arg-type]
+
+    @functools.cache
+    def onwards(done: int) -> int:
+        if done == (1 << len(calls)) - 1:
+            return 0
+        alive = sum(size[c] for c in calls if done >> number[c] & 1 and readers[c] & ~done)
+        found = []
+        for call in calls:
+            now = done | 1 << number[call]
+            if now == done or any(not done >> number[one] & 1 for one in args[call]):  # type: ignore[index]
+                continue
+            takes = any(readers[one] & ~now == 0 and args[call].count(one) == 1 for one in can_take[call])
+            found.append(max(alive + size[call] * (not takes), onwards(now)))
+        return min(found)
+
+    return onwards(0)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_results_lie_over_operands_in_an_order_that_lets_them(seed: int) -> None:
+    scalar = Target.parse("c -system=none")
+    main = fused(tangled(seed)).main
+    calls = [step.call for step in order(main).steps if isinstance(step, Run)]
+
+    made = plan(reordered(order(main), {}, 8), {(main.body, 0)}, COMPACT).size
+
+    least = least_alive(calls, main.body, scalar)
+    assert isinstance(made, int)
+    assert least <= made <= MARGIN * least
 
 
 def test_another_order_is_taken_where_it_needs_less() -> None:

@@ -6,7 +6,7 @@ one is found; of larger ones as many are looked at as ``MOST_STATES`` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvmlite.relay.entry.memory import Slot, bytes_of, in_place, slots_of
@@ -20,12 +20,14 @@ MOST_STATES = 400_000
 @dataclass(frozen=True)
 class _Step:
     """A step: the bytes of values that it ``makes``, those it needs while it runs, the numbers of the values
-    that may die with it, and, as bits, the steps it comes ``after``."""
+    that may die with it, and, as bits, the steps it comes ``after``. Its result may lie where one of the
+    values ``takes`` does, if that dies with it."""
 
     makes: int
     scratch: int
     reads: tuple[int, ...]
     after: int
+    takes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,26 @@ class _State:
     order: tuple[int, ...]
 
 
-def reordered(root: Block, scratch: Mapping[Call, int], alignment: int) -> Block:
+def reordered(
+    root: Block,
+    scratch: Mapping[Call, int],
+    alignment: int,
+    may_take: Callable[[Call, int], bool] | None = None,
+) -> Block:
     """``root`` with its steps in an order in which least memory is needed at once; itself if it holds more
-    than calls, or nothing is gained. ``scratch`` is the bytes that calls need while they run."""
+    than calls, or nothing is gained. ``scratch`` is the bytes that calls need while they run.
+
+    Results that are made ``in_place`` are made after all others have read that argument. With ``may_take``,
+    which says of a call and one of its arguments whether the result can take its place, that is still open:
+    the order is one in which little is needed if all do that can.
+    """
     runs = [step for step in root.steps if isinstance(step, Run)]
     if len(runs) != len(root.steps) or len(runs) < 2:
         return root
-    graph = _Graph(root, runs, scratch, alignment)
+    graph = _Graph(root, runs, scratch, alignment, may_take)
     given = tuple(range(len(runs)))
     best = graph.search()
-    if graph.peak(given) <= best.peak:
+    if graph.is_possible(given) and graph.peak(given) <= best.peak:
         return root
     return replace(root, steps=[runs[k] for k in best.order])
 
@@ -54,7 +66,14 @@ def reordered(root: Block, scratch: Mapping[Call, int], alignment: int) -> Block
 class _Graph:
     """The steps of a block by number, and the bytes of the values between them."""
 
-    def __init__(self, root: Block, runs: Sequence[Run], scratch: Mapping[Call, int], alignment: int) -> None:
+    def __init__(
+        self,
+        root: Block,
+        runs: Sequence[Run],
+        scratch: Mapping[Call, int],
+        alignment: int,
+        may_take: Callable[[Call, int], bool] | None = None,
+    ) -> None:
         number = {run.call: k for k, run in enumerate(runs)}
         results = {slot for slot in slots_of(root.result) if slot[0] in number}
         sizes: dict[Slot, int] = {}
@@ -68,7 +87,7 @@ class _Graph:
         index: dict[Slot, int] = {}
         reads = [[s for arg in run.call.args for s in slots_of(arg) if s[0] in number] for run in runs]
         for run in runs:
-            position = in_place(run.call)
+            position = in_place(run.call) if may_take is None else None
             if position is not None and (run.call, 0) not in results:
                 (given,) = slots_of(run.call.args[position])
                 owner[run.call, 0] = owner.get(given, (run.call, 0))
@@ -86,10 +105,12 @@ class _Graph:
             after = 0
             for slot in reads[k]:
                 after |= 1 << number[slot[0]]  # type: ignore[index]
-            self.steps.append(
-                _Step(sum(self.sizes[v] for v in own), scratch.get(run.call, 0), tuple({*read, *own}), after)
-            )
-        self._keep_order_in_place(runs, number)
+            makes, takes = sum(self.sizes[v] for v in own), ()
+            if may_take is not None and (run.call, 0) not in results:
+                takes = _takes(run.call, may_take, index)
+            self.steps.append(_Step(makes, scratch.get(run.call, 0), tuple({*read, *own}), after, takes))
+        if may_take is None:
+            self._keep_order_in_place(runs, number)
 
     def _keep_order_in_place(self, runs: Sequence[Run], number: Mapping[Call, int]) -> None:
         """A result that takes an argument's place is made after all others have read that argument."""
@@ -110,7 +131,18 @@ class _Graph:
         for value in step.reads:
             if self.readers[value] & ~now == 0:
                 after -= self.sizes[value]
+        taken = (self.sizes[value] for value in step.takes if self.readers[value] & ~now == 0)
+        during -= max(taken, default=0)
         return _State(after, max(state.peak, during + step.scratch), (*state.order, k))
+
+    def is_possible(self, order: Sequence[int]) -> bool:
+        """Whether each step of ``order`` comes after those it must."""
+        done = 0
+        for k in order:
+            if self.steps[k].after & ~done:
+                return False
+            done |= 1 << k
+        return True
 
     def peak(self, order: Sequence[int]) -> int:
         """The most that is alive at once in ``order``."""
@@ -139,3 +171,14 @@ class _Graph:
             ranked = sorted(found.items(), key=lambda one: (one[1].peak, one[1].alive, one[1].order))
             states = dict(ranked[:width])
         return next(iter(states.values()))
+
+
+def _takes(call: Call, may_take: Callable[[Call, int], bool], index: Mapping[Slot, int]) -> tuple[int, ...]:
+    """The numbers of the values whose place the result of ``call`` could have."""
+    given = [slots_of(arg) for arg in call.args]
+    read = [slot for slots in given for slot in slots]
+    return tuple(
+        index[slots[0]]
+        for position, slots in enumerate(given)
+        if len(slots) == 1 and slots[0] in index and read.count(slots[0]) == 1 and may_take(call, position)
+    )

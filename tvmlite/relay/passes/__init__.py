@@ -130,7 +130,8 @@ def pipeline(
     if opt_level >= 2 and precision != "float32":
         passes += [with_options(narrow_links, precision)]
     if opt_level >= 2:
-        passes += [dequantize_late, hoist_views, share_kernels, with_options(reuse_operands, target)]
+        passes += [dequantize_late, *for_target(3, Stage.GROUPS)]
+        passes += [hoist_views, share_kernels, with_options(reuse_operands, target)]
     return Pipeline(passes, verify)
 
 

@@ -30,6 +30,8 @@ class Stage(enum.IntEnum):
     """Dense layers by other arithmetic, within an error bound."""
     WEIGHTS = 6
     """How constant weights lie in memory."""
+    GROUPS = 7
+    """Operators are in groups that become one kernel each: which computes what lies between them."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,8 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
     another group is multiplied by 0.
 
     Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
-    each lane by its own weight, and have no such instruction for bytes.
+    each lane by its own weight, and have no such instruction for bytes. Without vectors (one of ``lanes``)
+    they are those of integers, and groups stay as they are.
     """
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
@@ -135,7 +136,7 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
     if found is None:
         return node
     rows, kernel, scale = found
-    depthwise = node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
+    depthwise = lanes > 1 and node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
     if depthwise and _largest(kernel) > EXACT:
         return node
     sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(-1, *(1,) * rank)
@@ -173,7 +174,7 @@ def _of_wider_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes:
 def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | None:
     """How many of ``groups`` must be one for whole vectors of outputs and whole fours of inputs; None where
     that takes too many."""
-    if groups == 1:
+    if groups == 1 or lanes == 1:
         return 1
     outputs, inputs = shape[0] // groups, shape[1]
     most = MOST_TOGETHER if math.prod(shape[2:]) > 1 else MOST_OF_POINTS

@@ -7,7 +7,7 @@ from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import finish
-from tvmlite.techniques.scalar_loops.reduction import sum_in_register
+from tvmlite.techniques.scalar_loops.reduction import divide_among_threads, sum_in_register
 
 _PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
 """Tags of convolutions whose channels lie plane by plane."""
@@ -41,6 +41,7 @@ def convolution(group: Group) -> bool:
         axes, pixel = _channels_innermost(group, anchor, host, axes)
         group.stage(data).compute_at(group.stage(host), pixel)
     sum_in_register(group, result, host, axes, one_loop=not depthwise)
+    divide_among_threads(group, host, anchor)
     finish(group, host)
     return True
 

@@ -21,7 +21,10 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
     call = anchor_call(group)
     param = group.params[position]
     rank = CONVOLUTIONS.get(str(call.op))
-    if not target.scalar or rank is None or call.args[0] is not param:
+    if not target.scalar or target.num_cores > 1 or rank is None:
+        return False
+    first, padded = (call, False) if call.args[0] is param else (call.args[0], True)
+    if padded and not (isinstance(first, Call) and first.op == "nn.pad" and first.args == (param,)):
         return False
     data, result, weight = param.type, type_of(group.body), tensor_type_of(call.args[1])
     if not isinstance(data, TensorType) or not isinstance(result, TensorType):
@@ -29,12 +32,13 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
     alike = data.dtype == result.dtype and same_shape(data.shape, result.shape)
     readers = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
     plain = all(windows.spatial(call, name, rank) == (1,) * rank for name in ("strides", "dilation"))
-    if not alike or readers != [call] or not plain or not _is_element_wise_behind(group, call, result):
+    if not alike or readers != [first] or not plain or not _is_element_wise_behind(group, call, result):
         return False
     if call["groups"] == 1:
-        return rank > 1 and all(extent == 1 for extent in weight.shape[2:]) and not any(_padding(call, rank))
+        is_point = rank > 1 and all(extent == 1 for extent in weight.shape[2:])
+        return is_point and not padded and not any(_padding(call, rank))
     depthwise = call["groups"] == weight.shape[0] and weight.shape[1] == 1
-    return depthwise and any(_padding(call, rank))
+    return depthwise and (padded or any(_padding(call, rank)))
 
 
 def _padding(call: Call, rank: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.lower import anchor
+from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.blocks import order
 from tvmlite.relay.ir.infer import type_of
@@ -31,10 +32,10 @@ def reuse_operands(module: Module, target: Target | None = None) -> Module:
     technique's kernel for ``target`` may be given one array for both (``IN_PLACE_RULES``). What kernel and
     entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go. Groups
     whose result is an output declared to be the memory of an input (``update_in_place``) have that input as
-    their argument ``k``.
+    their argument ``k``. Where memory is small, an order of steps is found first in which least is needed if
+    results lie where operands did (``step_order``).
     """
     main = module.main
-    last_uses = memory.last_uses(order(main))
     updated = _updated_inputs(module)
     if target is not None:
         techniques.load()
@@ -44,6 +45,14 @@ def reuse_operands(module: Module, target: Target | None = None) -> Module:
             rule(group, position, target) for rule in IN_PLACE_RULES.values()
         )
         return by_technique or read_in_step(group, position)
+
+    def can_take(call: Call, position: int) -> bool:
+        return isinstance(call.op, Function) and may_take(call.op, position)
+
+    root = order(main)
+    if target is not None and target.standalone:
+        root = reordered(root, {}, target.alignment, can_take)
+    last_uses = memory.last_uses(root)
 
     def marked(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and isinstance(node.op, Function)):

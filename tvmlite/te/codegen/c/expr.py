@@ -11,6 +11,7 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import extern_calls
+from tvmlite.te.codegen.c.quantizing import ROUND_TO
 from tvmlite.te.codegen.c.text import (
     HALVES,
     Helpers,
@@ -81,6 +82,10 @@ class Names(Protocol):
 
     def declare(self, text: str) -> None:
         """Have ``text``, a declaration, before all functions."""
+        ...
+
+    def define(self, name: str) -> None:
+        """Have the C function ``name`` of a technique defined before all kernels."""
         ...
 
 
@@ -359,6 +364,8 @@ class Writer:
         match node.name:
             case "likely":
                 return args[0]
+            case name if name == ROUND_TO:
+                return f"{self.helpers.name('round_to', node.dtype)}({', '.join(map(strip, args))})"
             case "reinterpret":
                 return self._reinterpret(args[0], dtype, node.dtype)
             case "isnan":

@@ -8,6 +8,7 @@ from typing import Protocol
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
+from tvmlite.te.codegen.c.functions import C_FUNCTIONS
 from tvmlite.te.codegen.c.text import HALVES, work_type
 from tvmlite.te.codegen.packed import symbol_of
 
@@ -17,6 +18,10 @@ class Declares(Protocol):
 
     def declare(self, text: str) -> None:
         """Have ``text`` before all functions."""
+        ...
+
+    def define(self, name: str) -> None:
+        """Have the C function ``name`` of a technique before all kernels."""
         ...
 
 
@@ -30,6 +35,9 @@ def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
         comment = "/* To be set before the first call; gives 0, or another number if it failed. */"
         names.declare(f"{comment}\nint32_t (*{name})({', '.join(types) or 'void'});")
         return f"{name}({', '.join(args)})"
+    if node.name in C_FUNCTIONS:
+        names.define(node.name)
+        return f"{node.name}({', '.join(args)})"
     names.declare(f"{_type(node, node)} {node.name}({', '.join(types) or 'void'});")
     return f"{node.name}({', '.join(args)})"
 

@@ -9,7 +9,14 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.expr import Writer, strip
-from tvmlite.te.codegen.c.names import WEIGHTS, Module, parameter_keys, reads_elsewhere, unique_names
+from tvmlite.te.codegen.c.names import (
+    PARALLEL,
+    WEIGHTS,
+    Module,
+    parameter_keys,
+    reads_elsewhere,
+    unique_names,
+)
 from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
 from tvmlite.te.codegen.c.vector import CONDITION, VectorWriter, can_write, is_dense
 from tvmlite.te.codegen.c.versions import merged
@@ -35,6 +42,7 @@ class FunctionWriter:
         self._loaded = {node.buffer for node in postorder(function.body) if isinstance(node, ir.Load)}
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
+        self._passes_on = False  # what runs loops on several threads
         self._bound: set[object] | None = None  # in a parallel body: what is bound in it
         self._captured: dict[object, None] = {}
 
@@ -54,7 +62,10 @@ class FunctionWriter:
             restrict = "restrict " if parameter.kind in ("input", "output") else ""
             parameters.append(f"{parameter.c_type}{restrict}{self.names[key]}")
             passed.append(key)
-        unused = [f"    (void){self.names[key]};" for key in passed if key not in self._read]
+        parallel = self.module.parallel_type
+        parameters += [f"{parallel}{PARALLEL}"] if parallel else []
+        unused = [f"    (void){PARALLEL};"] if parallel and not self._passes_on else []
+        unused += [f"    (void){self.names[key]};" for key in passed if key not in self._read]
         head = self.module.head(self.function.name, parameters)
         end = ["    return 0;"] if self.module.returns(self.function.name) else []
         note = [] if own is None else own.comments.get(self.function.name, "").splitlines()
@@ -110,6 +121,10 @@ class FunctionWriter:
         """Add a declaration at the head of the C file, once however often it is given."""
         self.module.declarations[text] = None
 
+    def define(self, name: str) -> None:
+        """Have the C function ``name`` of a technique defined before all kernels."""
+        self.module.functions[name] = None
+
     def _name(self, key: object) -> str:
         self._read.add(key)
         if self._bound is not None and key not in self._bound:
@@ -147,7 +162,7 @@ class FunctionWriter:
                     self._nested(one)
             case ir.Store():
                 self._store(stmt)
-            case ir.For(kind=ir.PARALLEL) if self._bound is None:
+            case ir.For(kind=ir.PARALLEL) if self._bound is None and self._divides(stmt):
                 self._parallel(stmt)
             case ir.For():
                 self._counted(stmt, "", "")
@@ -167,6 +182,13 @@ class FunctionWriter:
                 self._call(stmt)
             case _:
                 raise AssertionError(f"{type(stmt).__name__} does not belong in legal loop IR")
+
+    def _divides(self, loop: ir.For) -> bool:
+        """Whether ``loop`` is divided among threads: not where there are none, nor if it may fail."""
+        own = self.module.standalone
+        if own is None:
+            return True
+        return own.threads > 1 and not any(isinstance(node, ir.Assert) for node in postorder(loop.body))
 
     def _nested(self, stmt: ir.Stmt) -> None:
         """A statement among others: what it declares is its own."""
@@ -403,20 +425,31 @@ class FunctionWriter:
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
         shared_out = symbols.SWEEP if loop.alternates_direction else symbols.PARALLEL_FOR
-        self.module.used.add(shared_out)
+        if self.module.standalone is None:
+            self.module.used.add(shared_out)
 
         (extent,) = self._written(loop.extent)
         if captured:
             self._emit(f"struct {name} closure;")
         self._emit(*(f"closure.{self._name(key)} = {self.names[key]};" for key in captured))
         given = "&closure" if captured else "0"
+        if self.module.standalone is not None:
+            self._passes_on = True
+            whole = f"{name}_run({given}, 0, {extent}, 0);"
+            call = f"{PARALLEL}->parallel_for({PARALLEL}->context, {name}_run, {given}, {extent});"
+            self._emit(f"if ({PARALLEL} == 0) {{", f"    {whole}", "} else {", f"    {call}", "}")
+            return
         self._emit(f"const int32_t code = {shared_out}({name}_run, {given}, {extent});")
         self._emit("if (code != 0) {", "    return code;", "}")
 
     def _define_body(self, name: str, body: list[str], captured: list[object]) -> None:
         fields = [f"    {self._field(key)}{self.names[key]};" for key in captured]
         struct = [f"struct {name} {{", *fields, "};\n"] if captured else []
-        head = f"static int32_t {name}_run(void *closure, int64_t begin, int64_t end, int64_t thread) {{"
+        own, count = self.module.standalone, "int64_t"
+        kind, end = "int32_t", ["    return 0;"]
+        if own is not None:
+            count, kind, end = "int32_t", "void", []
+        head = f"static {kind} {name}_run(void *closure, {count} begin, {count} end, {count} thread) {{"
         unpack = [f"    const struct {name} *const given = closure;"] if captured else ["    (void)closure;"]
         for key in captured:
             restrict = isinstance(key, ir.Buffer) and key.scope == "param"
@@ -426,7 +459,7 @@ class FunctionWriter:
             else:
                 kind = f"const {kind} "
             unpack.append(f"    {kind}{self.names[key]} = given->{self.names[key]};")
-        lines = [*struct, head, *unpack, "    (void)thread;", *merged(body), "    return 0;", "}"]
+        lines = [*struct, head, *unpack, "    (void)thread;", *merged(body), *end, "}"]
         self.module.definitions.append("\n".join(lines))
 
     def _field(self, key: object) -> str:
@@ -452,6 +485,9 @@ class FunctionWriter:
         if call.workspace is not None:
             args[-1] = f"(unsigned char *){self._name('workspace')} + ({args[-1]})"
             args += [] if own is not None else [self.variable(ir.THREADS)]
+        if self.module.parallel_type:
+            self._passes_on = True
+            args.append(PARALLEL)
         if not self.module.returns(call.symbol):
             self._emit(f"{call.symbol}({', '.join(args)});")
             return

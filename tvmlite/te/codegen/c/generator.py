@@ -16,8 +16,10 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
+from tvmlite.te.codegen.c.functions import definitions
 from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
 from tvmlite.te.codegen.c.parts import in_parts
+from tvmlite.te.codegen.c.quantizing import quantizing
 from tvmlite.te.codegen.c.vector import CONDITION
 from tvmlite.te.codegen.math.expand import expand_intrinsics
 from tvmlite.te.loop import ir
@@ -115,6 +117,8 @@ def generate(
             )
     module = Module({f.name: signature_of(f) for f in functions}, standalone=standalone)
     for function in functions:
+        if standalone is not None and standalone.scalar:
+            function = quantizing(function)
         expanded = in_parts(expand_intrinsics(function, either=x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
@@ -135,6 +139,8 @@ def generate(
     if functions and standalone is None:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
+    is_plain = standalone is not None and standalone.plain
+    parts += definitions(module.functions, (lambda _: False) if is_plain else Target.parse(target).has)
     return "\n\n".join([*parts, *data, *module.definitions]) + "\n"
 
 

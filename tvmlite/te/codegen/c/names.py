@@ -36,6 +36,10 @@ WEIGHTS = "weights"
 """The parameter by which a caller passes the constants of a model, where they are in a file of their own."""
 
 
+PARALLEL = "tl_parallel"
+"""The parameter by which a caller passes what runs loops on several threads."""
+
+
 @dataclass(frozen=True)
 class Standalone:
     """What a source for a machine without a system has of its own: functions are static, but for the entry.
@@ -45,7 +49,9 @@ class Standalone:
       ``passes_weights``: the caller passes the blob;
     - ``comments``: what stands before a function, by its name;
     - ``calls``: what stands before the entry's calls, in order;
-    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits.
+    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits;
+    - ``plain``: C functions are in plain C only, which is the shortest;
+    - ``threads``: how many threads there are at most, which the caller brings (``PARALLEL``).
     """
 
     entry: str
@@ -55,6 +61,8 @@ class Standalone:
     comments: Mapping[str, str] = field(default_factory=dict)
     calls: Sequence[str] = ()
     scalar: bool = False
+    plain: bool = False
+    threads: int = 1
 
 
 @dataclass
@@ -69,6 +77,7 @@ class Module:
     declarations: dict[str, None] = field(default_factory=dict)
     definitions: list[str] = field(default_factory=list)
     standalone: Standalone | None = None
+    functions: dict[str, None] = field(default_factory=dict)
 
     @property
     def index_type(self) -> str:
@@ -83,6 +92,12 @@ class Module:
         kind = "int32_t" if self.returns(name) else "void"
         inner = "" if own is None or name == own.entry else "static "
         return f"{inner}{kind} {name}({', '.join(parameters) or 'void'}) {{"
+
+    @property
+    def parallel_type(self) -> str:
+        """The type of ``PARALLEL``; empty where there is one thread."""
+        own = self.standalone
+        return f"const {own.entry}_parallel *" if own is not None and own.threads > 1 else ""
 
     def returns(self, name: str) -> bool:
         """Whether the function ``name`` gives a code: of a source of its own, only where it can fail."""

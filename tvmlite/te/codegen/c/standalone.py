@@ -16,7 +16,7 @@ from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.generator import comment, generate, meaning
-from tvmlite.te.codegen.c.names import RESERVED, WEIGHTS, Standalone, may_be_macro
+from tvmlite.te.codegen.c.names import PARALLEL, RESERVED, WEIGHTS, Standalone, may_be_macro
 from tvmlite.te.codegen.c.text import float_literal, int_literal, memory_type
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
@@ -71,7 +71,7 @@ def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
 
 def _named(signature: Signature) -> tuple[Parameter, ...]:
     """The parameters by names that are no others in the header, nor in headers included before it."""
-    others = (*RESERVED, signature.name, runner(signature), WEIGHTS, _OVER, _BYTES)
+    others = (*RESERVED, signature.name, runner(signature), WEIGHTS, PARALLEL, _OVER, _BYTES)
     wanted: dict[object, str] = {("reserved", name): name for name in others}
     for p in signature.parameters:
         wanted[p] = f"v_{p.name}" if may_be_macro(p.name) else p.name
@@ -88,12 +88,24 @@ def source(
     comments: Mapping[str, str],
     calls: Sequence[str],
     passes_weights: bool = False,
+    plain: bool = False,
 ) -> Iterator[str]:
     """The source, in pieces: legal ``kernels``, each below its comment, and the ``entry``, whose calls have
-    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller."""
+    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller. With
+    ``plain`` there is no code for particular processors in it."""
     entry = replace(entry, kernels=())
     names = {one.offset: one.name for one in weights}
-    own = Standalone(entry.name, header_name, names, passes_weights, comments, calls, target.scalar)
+    own = Standalone(
+        entry.name,
+        header_name,
+        names,
+        passes_weights,
+        comments,
+        calls,
+        target.scalar,
+        plain,
+        target.num_cores,
+    )
     mark = f"/* {entry.name}: weights */"
     text = generate([*kernels, entry], target, own, [mark])
     before, after = text.split(mark, 1)
@@ -103,8 +115,9 @@ def source(
     yield "\n" + after.lstrip()
 
 
-def header(signature: Signature, alignment: int) -> str:
-    """The header for C and C++: the entry, the bytes of its arena, and the entry with an arena of its own."""
+def header(signature: Signature, alignment: int, threads: int = 1) -> str:
+    """The header for C and C++: the entry, the bytes of its arena, and the entry with an arena of its own.
+    For several ``threads`` there is also the type of what the caller may bring to run loops on so many."""
     upper = signature.name.upper()
     guard = f"TVMLITE_{upper}_H"
     size = signature.workspace or 0
@@ -119,15 +132,35 @@ def header(signature: Signature, alignment: int) -> str:
             comment(["The bytes of the file of weights, at an address that is a multiple of 64."])
             + f"\n#define {upper}_WEIGHTS_BYTES {signature.constants}"
         )
-    parts.append(comment(_description(signature)) + f"\n{prototype(signature)};")
-    parts.append(_with_own_arena(signature, alignment))
+    if threads > 1:
+        parts.append(_parallel(signature.name, threads))
+    parts.append(comment(_description(signature, threads)) + f"\n{prototype(signature, threads)};")
+    parts.append(_with_own_arena(signature, alignment, threads))
     parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
     return "\n\n".join(parts) + "\n"
 
 
-def prototype(signature: Signature) -> str:
+def prototype(signature: Signature, threads: int = 1) -> str:
     """The entry's prototype, without a semicolon."""
-    return f"int32_t {signature.name}({', '.join(f'{kind}{name}' for kind, name in _passed(signature))})"
+    passed = ", ".join(f"{kind}{name}" for kind, name in _passed(signature, threads))
+    return f"int32_t {signature.name}({passed})"
+
+
+def _parallel(name: str, threads: int) -> str:
+    """The type of what runs loops on several threads."""
+    about = [
+        "What runs loops on several threads: parallel_for(context, body, closure, extent) calls",
+        "body(closure, begin, end, thread) for parts that make up 0 to extent, each once, and returns",
+        f"when all are done. thread is from 0 to {threads - 1}; calls at the same time have different ones.",
+        "The calling thread may take parts as well.",
+    ]
+    return f"""{comment(about)}
+typedef struct {{
+    void (*parallel_for)(
+        void *context, void (*body)(void *closure, int32_t begin, int32_t end, int32_t thread),
+        void *closure, int32_t extent);
+    void *context;
+}} {name}_parallel;"""
 
 
 def runner(signature: Signature) -> str:
@@ -135,15 +168,17 @@ def runner(signature: Signature) -> str:
     return f"{signature.name}_run"
 
 
-def _passed(signature: Signature) -> list[tuple[str, str]]:
+def _passed(signature: Signature, threads: int = 1) -> list[tuple[str, str]]:
     """Types and names of the parameters."""
     passed = [(p.c_type, p.name) for p in signature.passed if p.kind != "threads"]
+    passed += [(f"const {signature.name}_parallel *", PARALLEL)] if threads > 1 else []
     return [*passed, ("const void *", WEIGHTS)] if signature.constants else passed
 
 
-def _description(signature: Signature) -> list[str]:
+def _description(signature: Signature, threads: int = 1) -> list[str]:
     lines = [f"{signature.name}: returns 0, or a positive code.", ""]
     lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters if p.kind != "threads"]
+    lines += [f"{PARALLEL}: what runs loops on several threads, or null for one"] if threads > 1 else []
     lines += [f"{WEIGHTS}: the contents of the file of weights"] if signature.constants else []
     lines += [""] if signature.messages else []
     lines += [f"{code}: {message}" for code, message in enumerate(signature.messages, 1)]
@@ -157,20 +192,21 @@ def _meaning(parameter: Parameter, signature: Signature) -> str:
     return meaning(parameter, signature)
 
 
-def _with_own_arena(signature: Signature, alignment: int) -> str:
+def _with_own_arena(signature: Signature, alignment: int, threads: int = 1) -> str:
     """A function of the header whose arena is static: a linker counts it, where a stack might overflow."""
     upper = signature.name.upper()
-    passed = [(kind, name) for kind, name in _passed(signature)]
+    passed = _passed(signature, threads)
     arena = next((p.name for p in signature.parameters if p.kind == "workspace"), "")
-    given = [(kind, name) for kind, name in passed if name != arena]
+    given = [(kind, name) for kind, name in passed if name not in (arena, PARALLEL)]
     about = comment(
         [
-            f"As {signature.name}, with a static arena of who includes this file: for one call at a time.",
+            f"As {signature.name}, with a static arena of who includes this file: for one call at a time"
+            f"{', on one thread' if threads > 1 else ''}.",
         ]
     )
     parameters = ", ".join(f"{kind}{name}" for kind, name in given)
     lines = [about, f"static inline int32_t {runner(signature)}({parameters}) {{"]
-    arguments = [name for _, name in passed]
+    arguments = ["0" if name == PARALLEL else name for _, name in passed]
     if arena:
         lines += [
             f"    static unsigned char {_BYTES}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT];",

@@ -110,6 +110,8 @@ class Helpers:
                 return "float", "double a", self._round_to_odd()
             case "to":
                 return work_type(to), f"{work} a", _saturate(dtype, to)
+            case "round_to":
+                return work, "float a, int32_t zero", _round_to(dtype)
             case "min" | "max":
                 better = f"a {'<' if kind == 'min' else '>'} b ? a : b"
                 if not dtypes.is_float(dtype):
@@ -212,6 +214,22 @@ def _saturate(dtype: str, to: str) -> str:
         f"    if (a <= {below!r}{suffix}) {{\n        return {least};\n    }}\n"
         f"    if (a >= {above!r}{suffix}) {{\n        return {greatest};\n    }}\n"
         f"    return ({wanted})a;"
+    )
+
+
+def _round_to(dtype: str) -> str:
+    least, greatest = (int(x) for x in dtypes.limits(dtype))
+    return (
+        "    union {\n        float given;\n        uint32_t wanted;\n    } pun;\n"
+        "    float number = a > -1024.0f ? a : -1024.0f;\n"
+        "    int32_t whole;\n"
+        "    number = number < 1024.0f ? number : 1024.0f;\n"
+        "    /* Of a number near 1.5 * 2^23 the last bits are the nearest whole number. */\n"
+        "    pun.given = number + 12582912.0f;\n"
+        "    whole = (int32_t)(pun.wanted - 0x4b400000u) + zero;\n"
+        f"    whole = whole < {least} ? {least} : whole;\n"
+        f"    whole = whole > {greatest} ? {greatest} : whole;\n"
+        f"    return ({work_type(dtype)})(a == a ? whole : 0);"
     )
 
 

@@ -47,7 +47,8 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     if target.standalone:
         noted = partial(unroll, registers=registers, write_out=False)
         written_out = update_wrapper(noted, unroll)
-        serial = update_wrapper(partial(rolled, kinds=(ir.PARALLEL,)), rolled)
+        if target.num_cores == 1:
+            serial = update_wrapper(partial(rolled, kinds=(ir.PARALLEL,)), rolled)
     if target.scalar:
         in_lanes = written_out = rolled
         places = partial(storage, alignment=target.alignment, stack=SMALL_STACK_BYTES)

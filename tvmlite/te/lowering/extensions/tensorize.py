@@ -174,7 +174,12 @@ def _paired(
 
 
 def _match(matching: _Matching, a: Expr, b: Expr) -> None:
-    """An error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation."""
+    """An error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation; a guard of
+    ``a`` that always holds is nothing."""
+    if isinstance(a, e.Call) and a.name == "if_then_else":
+        condition, guarded, _ = a.args
+        if matching.building.bounds.analyzer.prove(condition):
+            a = guarded
     difference = f"it computes {a}, the intrinsic {b}"
     if isinstance(a, TensorRead) and isinstance(b, TensorRead):
         _match_read(matching, a, b)

@@ -1,0 +1,135 @@
+"""Products of bytes on machines without vectors of floats: some results at a time by a C function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, number
+from tvmlite.te.templates.table import template
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.acle_products.intrinsics import dot_rows, dot_windows
+from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.scalar_loops.reduction import divide_among_threads
+
+MOST_ROWS = 4
+"""Results at a time: with that many sums in registers, what they share is loaded once for all."""
+
+
+@template("acle_products", anchors.CONVOLUTION)
+def convolution(group: Group) -> bool:
+    """The window of a pixel is copied, padding included, and multiplied by the weights of some channels;
+    depthwise, each plane is padded and a row of windows is one call.
+
+    False, with nothing arranged, for others than bytes, for dilated windows, and for channels in groups.
+    """
+    found = group.tagged("conv2d", "conv2d_pointwise", "depthwise_conv2d")
+    if len(found) != 1 or not _are_bytes(group, found[0].inputs, found[0]):
+        return False
+    anchor, attrs = found[0], dict(found[0].attrs)
+    if any(one != 1 for one in attrs.get("dilation", ())):
+        return False
+    planes = group.tagged("conv2d_planes")
+    result = anchor.output(0)
+    host = group.host(planes[-1].output(0) if planes else result)
+    if anchor.tag == "depthwise_conv2d":
+        return _depthwise(group, anchor, host)
+    if attrs["groups"] != 1:
+        return False
+    return _pixel_by_pixel(group, anchor, host)
+
+
+@template("acle_products", anchors.DENSE, anchors.BATCH_MATMUL)
+def product(group: Group) -> bool:
+    """Some columns of a row of the result at a time. False, with nothing arranged, for others than bytes, and
+    where what is summed up does not lie side by side."""
+    if not group.target.scalar:
+        return False
+    computes = [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
+    sums = [op for op in computes if op.reduce_axis]
+    if len(sums) != 1 or sums[0].tag != "matmul_packed" or dict(sums[0].attrs).get("paired"):
+        return False
+    anchor = sums[0]
+    panels = group.tagged("pack")
+    operands = [anchor.inputs[0], panels[0].inputs[0]] if len(panels) == 1 else []
+    if not panels or not dict(panels[0].attrs)["transposed"] or not _are_bytes(group, operands, anchor):
+        return False
+    host = group.host(group.tagged("matmul_unpack")[-1].output(0))
+    columns, terms = number(host.shape[-1]), extent_of(anchor.reduce_axis[0])
+    if columns is None or terms is None:
+        return False
+    group.inline_all_but({host.op})
+    count = _rows_of(columns)
+    outer, _ = group.stage(host).split(group.axes(host)[-1], factor=count)
+    _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
+    divide_among_threads(group, host, anchor)
+    finish(group, host)
+    return True
+
+
+def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
+    data, weight = anchor.inputs[0], anchor.inputs[-1]
+    channels = number(weight.shape[0])
+    terms = tuple(number(n) for n in weight.shape[1:])
+    if channels is None or any(n is None for n in terms):
+        return False
+    result = anchor.output(0)
+    group.inline_all_but({host.op, data.op})
+    if not isinstance(data.op, ComputeOp):
+        data = group.schedule.cache_read(data, "local", [result])
+    if anchor.tag == "conv2d_pointwise":
+        terms = terms[:1]
+    count = _rows_of(channels)
+    stage, (batch, channel, *pixels) = group.stage(host), group.axes(host)
+    outer, inner = stage.split(channel, factor=count)
+    stage.reorder(batch, *pixels, outer, inner)
+    copied = group.stage(data)
+    copied.compute_at(stage, pixels[-1])
+    window = group.axes(data)
+    copied.reorder(window[0], *window[2:], window[1])  # a border is one question for all channels
+    _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
+    divide_among_threads(group, host, anchor)
+    finish(group, host)
+    return True
+
+
+def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
+    data, weight = anchor.inputs[0], anchor.inputs[-1]
+    sizes = [number(n) for n in (*weight.shape[2:], anchor.output(0).shape[-1])]
+    if number(weight.shape[0]) != dict(anchor.attrs)["groups"] or len(sizes) != 3 or None in sizes:
+        return False
+    height, width, count = sizes
+    step = number(dict(anchor.attrs)["strides"][-1])
+    group.inline_all_but({host.op, data.op})
+    axes = group.axes(host)
+    if isinstance(data.op, ComputeOp):
+        group.stage(data).compute_at(group.stage(host), axes[1])
+    intrinsic = dot_windows(count, step, height, width)  # type: ignore[arg-type]
+    _sums(group, anchor.output(0), host, axes[-2], -1, intrinsic)
+    divide_among_threads(group, host, anchor)
+    finish(group, host)
+    return True
+
+
+def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, intrinsic: object) -> None:
+    """Compute ``result`` within ``loop`` of ``host``: those along ``axis`` by one call of ``intrinsic``."""
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(sums)
+    stage.compute_at(group.stage(host), loop)
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    own = op.axis[axis]
+    others = [one for one in op.axis if one is not own]
+    stage.reorder(*others, own, *op.reduce_axis)
+    stage.tensorize(own, intrinsic)  # type: ignore[arg-type]
+
+
+def _rows_of(extent: int) -> int:
+    """How many of ``extent`` results at a time, so that none are left over."""
+    return max(n for n in range(1, MOST_ROWS + 1) if extent % n == 0)
+
+
+def _are_bytes(group: Group, operands: Sequence[Tensor], anchor: ComputeOp) -> bool:
+    """Whether ``anchor`` sums up products of two tensors of int8 in int32, without vectors."""
+    kinds = [one.dtype for one in operands]
+    return group.target.scalar and kinds == ["int8", "int8"] and anchor.output(0).dtype == "int32"
