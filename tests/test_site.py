@@ -249,7 +249,7 @@ def test_a_chapter_has_its_sections(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     sections = re.findall(r"^## (.*)$", text, re.M)
 
-    for one in ("The problem", "Decided against", "Where to read", "Literature", "Exercises"):
+    for one in ("The problem", "Alternatives", "Where to read", "Literature", "Exercises"):
         assert one in sections
     exercises = re.findall(r"^\d+\. ", text.split("## Exercises")[1].split("<details>")[0], re.M)
     answers = re.findall(r"^\d+\. ", text.split("<details>")[1], re.M)
