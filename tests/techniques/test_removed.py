@@ -104,6 +104,13 @@ def integers() -> Module:
     return Module.from_expr(relay.Function([x], y))
 
 
+def signed_bytes() -> Module:
+    """A dense layer of bytes as machines without vectors multiply them."""
+    x = relay.var("x", shape=(4, 64), dtype="int8")
+    weight = np.random.default_rng(0).integers(-100, 100, (32, 64)).astype("int8")
+    return Module.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(weight), out_dtype="int32")))
+
+
 def bytes_by_channel() -> Module:
     """A depthwise convolution of bytes between two of 1x1."""
     source = np.random.default_rng(0)
@@ -138,6 +145,7 @@ MODELS = {
     "text": text,
     "rows": rows,
     "integers": integers,
+    "signed bytes": signed_bytes,
     "bytes by channel": bytes_by_channel,
 }
 

@@ -18,7 +18,7 @@ from tvmlite import relay
 from tvmlite.core import techniques
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Module
-from tvmlite.te.codegen.c.functions import definitions
+from tvmlite.te.codegen.c_functions import definitions
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))  # last: it has a models.py, as tests has
 import bare_metal

@@ -6,7 +6,7 @@ The sums wrap, as those of int32 do, so all versions give the same bits.
 
 from __future__ import annotations
 
-from tvmlite.te.codegen.c.functions import CFunction, Version, register
+from tvmlite.te.codegen.c_functions import CFunction, Version, register
 
 ROWS = "tl_dot_rows_i8"
 """``sums[r] = sum(data[k] * rows[r][k])`` for ``count`` r and ``terms`` k."""

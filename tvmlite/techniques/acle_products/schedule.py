@@ -9,8 +9,8 @@ from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.acle_products.intrinsics import dot_rows, dot_windows
+from tvmlite.techniques.common.outermost import divide_among_threads
 from tvmlite.techniques.elementwise.injective import finish
-from tvmlite.techniques.scalar_loops.reduction import divide_among_threads
 
 MOST_ROWS = 4
 """Results at a time: with that many sums in registers, what they share is loaded once for all."""

@@ -6,8 +6,9 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.common.outermost import divide_among_threads
 from tvmlite.techniques.elementwise.injective import finish
-from tvmlite.techniques.scalar_loops.reduction import divide_among_threads, sum_in_register
+from tvmlite.techniques.scalar_loops.reduction import sum_in_register
 
 _PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
 """Tags of convolutions whose channels lie plane by plane."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, reduction_loops, work_of
-from tvmlite.te.templates.share import iterations_of, threads_for
+from tvmlite.te.templates.group import Group, reduction_loops
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.common.outermost import divide_among_threads
 from tvmlite.techniques.elementwise.injective import finish
 
 
@@ -41,17 +41,6 @@ def sum_in_register(
     terms = reduction_loops(stage)
     if one_loop and len(terms) > 1:
         stage.fuse(*terms)
-
-
-def divide_among_threads(group: Group, host: Tensor, anchor: ComputeOp) -> None:
-    """Make the outermost loop of ``host`` that has several iterations parallel, if there is enough to do."""
-    stage = group.stage(host)
-    if threads_for(group.target, work_of(anchor)) == 1 or group.target.num_cores == 1:
-        return
-    several = (leaf for leaf in stage.leaf_iter_vars if iterations_of(stage, leaf) != 1)
-    outermost = next(several, None)
-    if outermost is not None:
-        stage.parallel(outermost)
 
 
 def _computes(group: Group) -> list[ComputeOp]:

@@ -11,7 +11,6 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import extern_calls
-from tvmlite.te.codegen.c.quantizing import ROUND_TO
 from tvmlite.te.codegen.c.text import (
     HALVES,
     Helpers,
@@ -23,6 +22,7 @@ from tvmlite.te.codegen.c.text import (
 )
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.codegen.math.expand import LIBRARY
+from tvmlite.te.codegen.math.quantizing import ROUND_TO
 from tvmlite.te.loop import ir
 
 _LONGEST = 100

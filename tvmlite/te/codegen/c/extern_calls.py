@@ -8,8 +8,8 @@ from typing import Protocol
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c.functions import C_FUNCTIONS
 from tvmlite.te.codegen.c.text import HALVES, work_type
+from tvmlite.te.codegen.c_functions import C_FUNCTIONS
 from tvmlite.te.codegen.packed import symbol_of
 
 

@@ -16,12 +16,12 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
-from tvmlite.te.codegen.c.functions import definitions
 from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
 from tvmlite.te.codegen.c.parts import in_parts
-from tvmlite.te.codegen.c.quantizing import quantizing
 from tvmlite.te.codegen.c.vector import CONDITION
+from tvmlite.te.codegen.c_functions import definitions
 from tvmlite.te.codegen.math.expand import expand_intrinsics
+from tvmlite.te.codegen.math.quantizing import quantizing
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import functions
+from tvmlite.te.codegen import c_functions
 from tvmlite.te.codegen.c import x86 as c_x86
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import Walker, with_body
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def select_version(function: ir.Function, target: Target) -> ir.Function:
     """``Choice`` becomes its special statement on an LLVM target that has what it needs, else its portable
     one; for C it stays if it has a form there, as only the C compiler knows the machine. Where there are no
-    vectors, calls of C functions that the source defines (``c.functions``) are taken for what they do::
+    vectors, calls of C functions that the source defines (``c_functions``) are taken for what they do::
 
     if target has avx512vnni:      -->    C[0:16] = vpdpbusd(C[0:16], ...)
         C[0:16] = vpdpbusd(...)
@@ -38,7 +38,7 @@ class _Choose(Walker):
         names = _intrinsics(stmt.special)
         if self.target.kind == "c" and names and c_x86.has_form(stmt.needs, names):
             return super().plain(stmt)
-        if self.target.kind == "c" and names and self.target.scalar and functions.are_known(names):
+        if self.target.kind == "c" and names and self.target.scalar and c_functions.are_known(names):
             return self.stmt(stmt.special)
         fits = self.target.kind == "llvm" and all(self.target.has(one) for one in stmt.needs)
         return self.stmt(stmt.special if fits else stmt.portable)

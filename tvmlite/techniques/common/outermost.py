@@ -1,0 +1,18 @@
+"""Loops in parallel where a machine has no vectors: the outermost one, if there is enough to do."""
+
+from __future__ import annotations
+
+from tvmlite.te.templates.group import Group, work_of
+from tvmlite.te.templates.share import iterations_of, threads_for
+from tvmlite.te.tensor.tensor import ComputeOp, Tensor
+
+
+def divide_among_threads(group: Group, host: Tensor, anchor: ComputeOp) -> None:
+    """Make the outermost loop of ``host`` that has several iterations parallel, if there is enough to do."""
+    stage = group.stage(host)
+    if threads_for(group.target, work_of(anchor)) == 1 or group.target.num_cores == 1:
+        return
+    several = (leaf for leaf in stage.leaf_iter_vars if iterations_of(stage, leaf) != 1)
+    outermost = next(several, None)
+    if outermost is not None:
+        stage.parallel(outermost)
