@@ -165,14 +165,17 @@ def homes() -> dict[int, str]:
     return found
 
 
-def tvm_page(module: str, title: str, rooms: Mapping[str, str]) -> str:
-    """The page of a room of TVM's names: what each is here, and what is of its own."""
+def tvm_page(module: str, title: str, rooms: Mapping[str, str], known: dict[int, str]) -> str:
+    """The page of a room of TVM's names: what each is here, and what is of its own.
+
+    ``known`` says where what other pages document is, and is told of what this one does.
+    """
     room = importlib.import_module(module)
     body = heading(module.removeprefix("tvmlite.") + title) + f".. automodule:: {module}\n\n"
     inner = [one for one in rooms if one != module] if module == OTHER_NAMES else []
     if inner:
         body += ".. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {one}\n" for one in inner) + "\n"
-    known, rows, own = homes(), [], ""
+    rows, own = [], ""
     for name in public_names(module):
         value = getattr(room, name)
         home = known.get(id(value))
@@ -181,6 +184,7 @@ def tvm_page(module: str, title: str, rooms: Mapping[str, str]) -> str:
             rows.append((f"``{name}``", f":py:{kind}:`{home}`"))
         elif inspect.getdoc(value) and (inspect.isclass(value) or callable(value)):
             own += directive(module, name)
+            known[id(value)] = f"{module}.{name}"
         else:
             rows.append((f"``{name}``", f"``{type(value).__name__}``"))
     return body + own + (table(rows, ("name", "is")) if rows else "")
@@ -188,9 +192,9 @@ def tvm_page(module: str, title: str, rooms: Mapping[str, str]) -> str:
 
 def pages() -> dict[str, str]:
     """The text of every page, by its name."""
-    others = tvm_rooms()
+    others, known = tvm_rooms(), homes()
     made = {module: room_page(module, title) for module, title in ROOMS.items()}
-    made |= {module: tvm_page(module, title, others) for module, title in others.items()}
+    made |= {module: tvm_page(module, title, others, known) for module, title in others.items()}
     made |= {"operators": operators_page(), "messages": messages_page()}
     return made | {"commands": commands_page(), "variables": variables_page()}
 
