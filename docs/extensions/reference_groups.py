@@ -10,7 +10,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "Names of TVM": "cpu device get_global_func register_func",
     },
     "tvmlite.te": {
-        "Declaring": "placeholder compute reduce_axis var size_var thread_axis scan extern Tensor IterVar",
+        "Declaring": "placeholder compute reduce_axis var size_var scan extern Tensor IterVar",
         "Reductions": "sum prod max min all any comm_reducer max_value min_value",
         "Scheduling": "create_schedule Schedule Stage lower visualize",
         "Instructions of the processor": "decl_tensor_intrin decl_buffer TensorIntrin",

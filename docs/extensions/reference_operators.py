@@ -10,17 +10,18 @@ from typing import Any
 from reference_text import first_sentence, heading, table
 
 KINDS = {
-    "Element by element": "elementwise binary activation fast",
-    "Making tensors": "create",
-    "Shapes, layouts, moving elements": "reshape shape slice rearrange pad layout",
-    "Reading and writing at indices": "index scatter data_dependent",
-    "Reductions, orders, running totals": "reduce sort scan",
-    "Products": "matmul group_quantized determinant",
+    "Element by element": "elementwise binary activation fast fixed_point",
+    "Making tensors": "create random",
+    "Shapes, layouts, moving elements": "reshape shape slice rearrange pad layout like space_batch",
+    "Reading and writing at indices": "index indexed scatter search data_dependent",
+    "Reductions, orders, running totals": "reduce statistics losses sort scan",
+    "Products": "matmul group_quantized determinant einsum sparse",
     "Convolutions and poolings": (
-        "conv conv_transpose deformable col2im pool pool_indices pool_whole roi_align"
+        "conv conv_transpose deformable deformable_conv col2im pool pool_indices pool_ranks pool_whole roi_align "
+        "roi_pool"
     ),
     "Normalization and attention": "normalize batch_norm attention",
-    "Images": "resize grid_sample suppression",
+    "Images": "resize upsampling grid_sample suppression image detection multibox proposal",
     "Recurrent layers and trees": "recurrent trees",
     "Quantized tensors": (
         "quant quant_blocks qnn_elementwise qnn_products qnn_requantize qnn_simulated qnn_concatenate"

@@ -4,17 +4,13 @@
 ``TVMLITE_DUMP=dir``        write the IR after every pass to ``dir/NN_pass.txt``
 ``TVMLITE_VERIFY=1``        check the IR between passes
 ``TVMLITE_NUM_THREADS=n``   threads of the pool; default: the processors this process may use
-``TVMLITE_CACHE=dir``       where compiled objects are kept; default ``~/.cache/tvmlite``;
-                            ``off`` keeps none
+``TVMLITE_CACHE=dir``       where compiled objects are kept (``~/.cache/tvmlite``); ``off`` keeps none
 ``TVMLITE_CACHE_MB=n``      the size the cache is trimmed to; default 2048
 ``TVMLITE_LOOP_LIMIT=n``    iterations after which a loop that a condition should end stops with an error,
                             compiled into the model; default 10000000
-``TVMLITE_LOOP_SECONDS=n``  seconds after which a loop that has no number of iterations, or one so large
-                            that it stands for none (from 2**31 - 1 on), stops with an error, compiled
-                            into the model; default 10. Loops that have a number of iterations, and those
-                            whose condition counts to a number, take the time they need
-``TVMLITE_CPU_LEVEL=name``  which of a library's levels of processors runs (``machine.cpu_levels``); default:
-                            the highest that this processor has
+``TVMLITE_LOOP_SECONDS=n``  seconds after which a loop without a number of iterations, or with 2**31 - 1 and
+                            more, stops with an error, compiled into the model; default 10
+``TVMLITE_CPU_LEVEL=name``  which of a library's levels of processors runs; default: the highest there is
 ``TVMLITE_TARGET=string``   what ``target="native"`` means; default: the machine we run on
 ==========================  ================================================================================
 """

@@ -18,7 +18,7 @@ FLAGS = ("-std=c99", "-Os", "-ffunction-sections", "-fno-inline-functions-called
 
 BYTES_AN_OPERATION = 3.3
 """What an operator, a call or a subscript of C comes to, by estimate. Four networks, in float32 and in 8
-bits, are 0.7 to 1.0 times as long as that as GCC 12 compiles them for a Cortex-M4 with ``-Os``."""
+bits, are 0.7 to 1.0 times as long as that as GCC 12 compiles them for a small processor with ``-Os``."""
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _FUNCTION = re.compile(

@@ -26,7 +26,7 @@ MODULES = {
     "cuda": _CPUS,
     "ethosu": _CPUS,
     "meta_schedule": _SEARCH,
-    "micro": 'the target "c -mcpu=cortex-m4" compiles to C for microcontrollers',
+    "micro": 'the target "c -system=none" compiles to C for microcontrollers',
     "rpc": "measurements run on this machine; an exported library can be copied to another",
     "tir.transform": "tvm.lower applies the passes there are",
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",

@@ -19,7 +19,7 @@ from tvmlite.tvm.driver.tvmc.model import FORMATS, TVMCModel, TVMCPackage, load_
 from tvmlite.tvm.driver.tvmc.runner import FILL_MODES, run_module
 
 _TARGET_ATTRIBUTES = ("mcpu", "mattr", "mtriple", "num-cores")
-"""Parts of a target that have options of their own: ``--target-llvm-mcpu znver4``."""
+"""Parts of a target that have options of their own: ``--target-llvm-mcpu NAME``."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

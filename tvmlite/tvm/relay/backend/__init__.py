@@ -29,7 +29,7 @@ class Runtime:
 
     def __init__(self, name: str, options: dict[str, Any] | None = None) -> None:
         if name != "cpp":
-            hint = 'the target "c -mcpu=cortex-m4" compiles to C for machines without a system'
+            hint = 'the target "c -system=none" compiles to C for machines without a system'
             raise UnsupportedError(f"Runtime: {name!r} is not supported, cpp is", Span.of_caller(), hint)
         self.name, self.attrs = name, dict(options or {})
 
