@@ -17,8 +17,8 @@ KINDS = {
     "Reductions, orders, running totals": "reduce statistics losses sort scan",
     "Products": "matmul group_quantized determinant einsum sparse",
     "Convolutions and poolings": (
-        "conv conv_transpose deformable deformable_conv col2im pool pool_indices pool_ranks pool_whole roi_align "
-        "roi_pool"
+        "conv conv_transpose deformable deformable_conv col2im pool pool_indices pool_ranks pool_whole "
+        "roi_align roi_pool"
     ),
     "Normalization and attention": "normalize batch_norm attention",
     "Images": "resize upsampling grid_sample suppression image detection multibox proposal",
