@@ -21,6 +21,7 @@ from tvmlite.tvm.driver.lowered import LoweredModule
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
 from tvmlite.tvm.te.intrinsic_call import tensorized
+from tvmlite.tvm.te.reads import check_reads_of
 from tvmlite.tvm.te.threads import refuse_threads
 
 
@@ -42,6 +43,7 @@ def lower(
     if args is None:
         raise InputError("lower: args must be given for lowering from schedule")
     _check_binds(binds)
+    check_reads_of(inp)
     function = te.lower(
         _with_arguments(tensorized(inp), args), list(args), arguments.text("lower: name", name, InputError)
     )

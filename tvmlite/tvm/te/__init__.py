@@ -20,13 +20,13 @@ TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
 _OF_TE = """
     abs acos acosh all any asin asinh atan atan2 atanh ceil clz cos cosh decl_buffer
     decl_tensor_intrin div erf exp floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-    isnan log log10 log2 max max_value min min_value nearbyint placeholder popcount power round rsqrt sigmoid
+    isnan log log10 log2 max max_value min min_value nearbyint popcount power round rsqrt sigmoid
     sin sinh sqrt sum tan tanh trunc truncdiv truncmod Schedule Stage Tensor TensorIntrin
 """.split()
 """What ``tvmlite.te`` has under the same name."""
 
 _DECLARED = """
-    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient
+    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient placeholder
     reduce_axis scan size_var var
 """.split()
 

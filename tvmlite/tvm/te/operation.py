@@ -1,11 +1,11 @@
 """``tvm.te.operation``: what declares tensors, under the names of that module."""
 
-from tvmlite.te import placeholder as placeholder
 from tvmlite.tvm.te.declare import (
     compute,
     create_prim_func,
     extern,
     extern_primfunc,
+    placeholder,
     reduce_axis,
     scan,
     size_var,

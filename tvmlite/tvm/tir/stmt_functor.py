@@ -21,7 +21,12 @@ def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
     """``node`` with variables replaced by the values of ``vmap``."""
     if isinstance(node, (int, float)):
         return node
-    return replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
+    made = replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
+    return rewrite(made, _cast_at_once)
+
+
+def _cast_at_once(node: Any) -> Any:
+    return e.cast(node.dtype, node.value) if isinstance(node, e.Cast) else node
 
 
 def ir_transform(
