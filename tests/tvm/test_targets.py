@@ -139,7 +139,7 @@ def test_a_generic_function_is_chosen_by_the_keys_of_the_target() -> None:
         scaled.register("cpu")(scaled)
     own = tvm.target.override_native_generic_func("tests.own")(lambda value: value)
     assert tvm.target.get_native_generic_func("tests.own") is own
-    with pytest.raises(InputError, match="there is no function 'tests.none'"):
+    with pytest.raises(InputError, match=r"there is no function 'tests\.none'"):
         tvm.target.get_native_generic_func("tests.none")
 
 

@@ -6,6 +6,7 @@ The objects are those of ``tvmlite.te``, which does not know these names: ``loop
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
@@ -153,6 +154,12 @@ def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
     return e.cast(SHORT_DTYPES.get(dtype, dtype), e.convert(value))
 
 
+def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
+    """A schedule is pickled as the JSON of ``tvm.ir.save_json``."""
+    json = importlib.import_module("tvmlite.tvm.ir.json")
+    return json.load_json, (json.save_json(schedule),)
+
+
 _METHODS: dict[type, dict[str, Any]] = {
     ir.Seq: {
         "__getitem__": lambda seq, index: seq.body[index],
@@ -172,6 +179,7 @@ _METHODS: dict[type, dict[str, Any]] = {
     ir.Stmt: {"same_as": _same_as},
     t.Tensor: {"same_as": _same_as},
     ir.Buffer: {"same_as": _same_as},
+    Schedule: {"__reduce__": _reduced},
 }
 
 

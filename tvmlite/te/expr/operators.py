@@ -51,9 +51,7 @@ class Operators:
     __floordiv__, __rfloordiv__ = _left("//"), _right("//")
     __mod__, __rmod__ = _left("%"), _right("%")
     __and__, __or__, __xor__ = _left("&"), _left("|"), _left("^")
-    __rand__, __ror__, __rxor__ = _right("&"), _right("|"), _right("^")
     __lshift__, __rshift__ = _left("<<"), _left(">>")
-    __rlshift__, __rrshift__ = _right("<<"), _right(">>")
     __lt__, __le__ = _left("<"), _left("<=")
     __gt__, __ge__ = _right("<"), _right("<=")
     __hash__ = object.__hash__

@@ -60,18 +60,6 @@ def compute(
     ``fcompute`` takes one argument an axis, or ``*indices``. It may return a tuple (or a tuple
     reduction): then a list of tensors is given, all over the same axes.
     """
-    return computed(shape, fcompute, name, tag, attrs)
-
-
-def computed(
-    shape: Sequence[Extent] | Extent,
-    fcompute: Callable[..., Any],
-    name: str = "compute",
-    tag: str = "",
-    attrs: dict[str, Any] | None = None,
-    late: bool = False,
-) -> Any:
-    """As ``compute``; with ``late``, who lowers it is to look for reads that are certainly outside."""
     span = Span.of_caller()
     arguments.text("compute: name", name)
     arguments.text(f"compute {name!r}: tag", tag)
@@ -89,11 +77,8 @@ def computed(
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
     op = ComputeOp(name, axis, reduce_axis, body, tag, tuple(attrs.items()), span)
     ranges = op.axis_ranges()
-    if not _reads_along_axes(body, ranges):
-        if late:
-            object.__setattr__(op, "reads_unchecked", True)
-        elif extension("reads").check_reads(body, ranges, name, span):
-            object.__setattr__(op, "reads_earlier_rows", True)
+    if not _reads_along_axes(body, ranges) and extension("reads").check_reads(body, ranges, name, span):
+        object.__setattr__(op, "reads_earlier_rows", True)
     return list(op.outputs) if several else op.output(0)
 
 

@@ -153,7 +153,6 @@ class ComputeOp(Operation):
     attrs: tuple[tuple[str, Any], ...] = ()
     span: Span | None = None
     reads_earlier_rows: ClassVar[bool] = False
-    reads_unchecked: ClassVar[bool] = False
     """Whether it reads rows before the first of a placeholder, as only the update of a scan may."""
 
     @property

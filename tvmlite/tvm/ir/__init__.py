@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tvmlite.tvm.missing import no_name
+
 _PLACES: dict[str, tuple[str, str]] = {
     "FuncType": ("tvmlite.tvm.relay.ty", "FuncType"),
     "GlobalVar": ("tvmlite.tvm.relay.expr", "GlobalVar"),
@@ -47,7 +49,7 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         module, own = _PLACES[name]
         return getattr(importlib.import_module(module), own)
-    raise AttributeError(f"module 'tvmlite.tvm.ir' has no attribute {name!r}")
+    raise no_name("tvmlite.tvm.ir", name)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.target import codegen as codegen
 from tvmlite.tvm.target.generic_func import GenericFunc as GenericFunc
 from tvmlite.tvm.target.generic_func import generic_func as generic_func
@@ -49,3 +50,6 @@ mali, intel_graphics, adreno, bifrost = (
     for device in ("mali", "intel_graphics", "adreno", "bifrost")
 )
 vta = _other("vta", "ext_dev", "-device=vta")
+
+
+__getattr__ = refusing(__name__)

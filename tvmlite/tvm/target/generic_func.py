@@ -15,8 +15,8 @@ _known: dict[str, GenericFunc] = {}
 
 
 class GenericFunc:
-    """A function that does what was registered for a key of the target of ``with tvm.target.Target(...)``, the
-    first there is; for other targets, and without one, what it was made of."""
+    """A function that does what was registered for a key of the target of ``with tvm.target.Target(...)``,
+    the first there is; for other targets, and without one, what it was made of."""
 
     def __init__(self, default: Callable[..., Any], name: str = "") -> None:
         self.default, self.name = default, name or default.__name__

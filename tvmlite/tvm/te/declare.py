@@ -12,11 +12,11 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.declare import computed
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
 from tvmlite.tvm.te.op_attributes import with_attributes
+from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
 from tvmlite.tvm.tir.types import PointerType, pointer_var
 
@@ -40,7 +40,7 @@ def compute(
         made = intrinsic_call.compute(extents, fcompute, name, label, attrs)
         if made is not None:
             return made
-    return with_attributes(computed(extents, fcompute, name, label, attrs, late=True))
+    return with_attributes(computed(extents, fcompute, name, label, attrs))
 
 
 def _takes(fcompute: Any) -> float:

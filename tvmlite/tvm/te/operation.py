@@ -1,5 +1,6 @@
 """``tvm.te.operation``: what declares tensors, under the names of that module."""
 
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.te.declare import (
     compute,
     create_prim_func,
@@ -25,3 +26,6 @@ __all__ = [
     "thread_axis",
     "var",
 ]
+
+
+__getattr__ = refusing(__name__)

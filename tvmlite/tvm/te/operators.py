@@ -11,6 +11,7 @@ from typing import Any
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.te import folding
 
 _NAMES = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "floordiv": "//"}
 _TOPI = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide"}
@@ -52,7 +53,8 @@ def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
 
 
 def enter() -> None:
-    """Give tensors these operators."""
+    """Give tensors these operators, and scalars those of ``folding``."""
+    folding.enter()
     for name in _NAMES:
         setattr(e.Operators, f"__{name}__", _of_scalars(name))
         setattr(Tensor, f"__{name}__", _operator(name, False))

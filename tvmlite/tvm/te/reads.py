@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from tvmlite.te.extensions import extension
+from typing import Any
+
+from tvmlite import te
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.bounds_check import check_reads, later
 from tvmlite.te.tensor.scan import ScanOp
+
+_UNCHECKED = "reads_unchecked"
+
+
+def computed(*args: Any) -> Any:
+    """As ``te.compute``, whose reads are left to ``check_reads_of``."""
+    with later():
+        made = te.compute(*args)
+    op = (made if isinstance(made, t.Tensor) else made[0]).op
+    object.__setattr__(op, _UNCHECKED, True)
+    return made
 
 
 def check_reads_of(schedule: Schedule) -> None:
@@ -14,5 +28,6 @@ def check_reads_of(schedule: Schedule) -> None:
     ops = [stage.origin_op for stage in schedule.stages]
     states = {tensor for op in ops if isinstance(op, ScanOp) for tensor in op.state}
     for op in ops:
-        if isinstance(op, t.ComputeOp) and op.reads_unchecked:
-            extension("reads").check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+        if vars(op).get(_UNCHECKED):
+            assert isinstance(op, t.ComputeOp)
+            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)

@@ -12,6 +12,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import BufferVar
 from tvmlite.te.loop import ir
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.tir.nodes import Named
 from tvmlite.tvm.tir.widened import widened
 
@@ -63,3 +64,6 @@ def with_attr(function: ir.Function, attr_key_or_dict: Any, attr_value: Any = No
 
 
 ir.Function.with_attr = with_attr  # type: ignore[attr-defined]
+
+
+__getattr__ = refusing(__name__)

@@ -12,6 +12,7 @@ from tvmlite.te.intrin import ir_builder
 from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
+from tvmlite.tvm.missing import refusing
 
 
 class IRBuilder(ir_builder.IRBuilder):
@@ -61,3 +62,6 @@ class IRBuilder(ir_builder.IRBuilder):
 def create() -> IRBuilder:
     """A builder with nothing in it."""
     return IRBuilder()
+
+
+__getattr__ = refusing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
+from tvmlite.tvm.missing import refusing
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
@@ -61,3 +62,6 @@ _TVM_NAMES = {
 def _tvm_name(node: Any) -> str:
     name = type(node).__name__
     return _TVM_NAMES.get(name, name)
+
+
+__getattr__ = refusing(__name__)
