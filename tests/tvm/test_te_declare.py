@@ -328,3 +328,54 @@ def test_stages_and_intrinsics_say_what_tvm_says() -> None:
     with pytest.raises(UnsupportedError, match="has no attribute 'ScanFixPointAnalysis'"):
         tvm.te.schedule.ScanFixPointAnalysis(w.op)
     assert not hasattr(tvm.te, "no_such_name")
+
+
+@pytest.mark.parametrize("place", ["inline", "at"])
+def test_an_argument_that_is_computed_in_another_is_computed_apart_too(place: str) -> None:
+    a = te.placeholder((8, 4), name="a")
+    b = te.compute((8, 4), lambda i, j: a[i, j] + 1, name="b")
+    c = te.compute((8, 4), lambda i, j: b[i, j] * 2, name="c")
+    s = te.create_schedule(c.op)
+    if place == "inline":
+        s[b].compute_inline()
+    else:
+        s[b].compute_at(s[c], c.op.axis[0])
+    x = np.arange(32, dtype="f4").reshape(8, 4)
+    made = [tvm.nd.array(np.zeros((8, 4), "f4")) for _ in range(2)]
+
+    tvm.build(s, [a, b, c], "llvm")(tvm.nd.array(x), *made)
+
+    np.testing.assert_array_equal(made[0].numpy(), x + 1)
+    np.testing.assert_array_equal(made[1].numpy(), (x + 1) * 2)
+    assert s[b].attach_type == place
+
+
+def test_outputs_that_are_no_arguments_follow_them() -> None:
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1, name="b")
+
+    module = tvm.lower(te.create_schedule(b.op), [a])
+
+    assert [one.name for one in module["main"].params] == ["a", "b"]
+
+
+def test_a_predicate_of_threads_is_a_note_of_the_loops() -> None:
+    a = te.placeholder((8,), name="a")
+    b = te.compute((8,), lambda i: a[i] + 1, name="b")
+    s = te.create_schedule(b.op)
+    thread = te.thread_axis("threadIdx.x")
+    s[b].bind(b.op.axis[0], thread)
+    s[b].set_store_predicate(thread.var.equal(0))
+
+    assert "store_predicate" in str(tvm.lower(s, [a, b]))
+    with pytest.raises(TargetError, match=r"loop i is bound to threadIdx\.x"):
+        tvm.build(s, [a, b])
+
+
+def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
+    def rule(call: Any) -> Any:
+        raise AssertionError
+
+    assert tvm.ir.register_intrin_lowering("tir.exp", target="cuda", f=rule) is rule
+    assert tvm.ir.register_intrin_lowering("tir.exp", target="rocm")(rule) is rule
+    assert te.exp(te.var("x", "float32")).name == "exp"

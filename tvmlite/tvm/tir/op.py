@@ -8,8 +8,7 @@ from tvmlite.te import (
     call_packed,
     call_pure_extern,
 )
-from tvmlite.te.tensor.registry import register_intrin_lowering
-from tvmlite.tvm.ir import register_op_attr
+from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
 from tvmlite.tvm.missing import refusing
 
 __all__ = [
