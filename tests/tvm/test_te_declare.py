@@ -379,3 +379,11 @@ def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
     assert tvm.ir.register_intrin_lowering("tir.exp", target="cuda", f=rule) is rule
     assert tvm.ir.register_intrin_lowering("tir.exp", target="rocm")(rule) is rule
     assert te.exp(te.var("x", "float32")).name == "exp"
+
+
+def test_a_tensor_without_axes_and_a_number_make_a_tensor() -> None:
+    a, n = te.placeholder((), name="a"), te.var("n")
+
+    for made in (n + a, a + n, 1 + a, a * a, te.placeholder((2,), name="b")[0] - a):
+        assert isinstance(made, te.Tensor)
+        assert made.ndim == 0

@@ -274,3 +274,26 @@ def test_axes_are_made_with_their_type() -> None:
     assert tir.IterVar((0, 4), e.Var("t"), 1, "threadIdx.x").thread_tag == "threadIdx.x"
     with pytest.raises(UnsupportedError, match="IterVar: iter_type 5 is not supported"):
         tir.IterVar((0, 8), "k", 5)
+
+
+def test_a_function_returns_a_number() -> None:
+    a, b = tir.Var("a", "float32"), tir.Var("b", "float32")
+
+    def built(body: Any) -> Any:
+        return tvm.build(tvm.IRModule({"main": tir.PrimFunc([a, b], body)}))
+
+    assert built(tir.Evaluate(tir.ret(a * b + 1)))(2.0, 3.0) == 7
+    chosen = tir.IfThenElse(a < b, tir.Evaluate(tir.ret(a)), tir.Evaluate(tir.ret(b)))
+    assert [built(chosen)(x, 4.0) for x in (3.0, 5.0)] == [3, 4]
+    with pytest.raises(UnsupportedError, match=r"tir\.ret: a function returns at its end only"):
+        built(tir.SeqStmt([tir.Evaluate(tir.ret(a)), tir.Evaluate(tir.ret(b))]))
+
+
+def test_a_reduction_is_made_of_a_reducer() -> None:
+    axis = te.reduce_axis((0, 4), "k")
+    a = te.placeholder((4,), name="a")
+    reducer = te.compute((1,), lambda i: te.sum(a[axis], axis=axis)).op.body[0].combiner
+
+    assert isinstance(tir.Reduce(reducer, [a[axis]], [axis], True, 0), tir.Reduce)
+    with pytest.raises(TensorExpressionError, match=r"tir\.Reduce: combiner: None given, expected a reducer"):
+        tir.Reduce(None, [1], [axis], None, 0)

@@ -30,6 +30,11 @@ def later() -> Iterator[None]:
         _later.reset(token)
 
 
+def is_later() -> bool:
+    """Whether this runs inside such a ``with``."""
+    return _later.get()
+
+
 def check_reads(
     body: Sequence[e.Expr],
     ranges: Ranges,

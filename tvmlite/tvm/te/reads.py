@@ -7,7 +7,7 @@ from typing import Any
 from tvmlite import te
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.bounds_check import check_reads, later
+from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
 from tvmlite.te.tensor.scan import ScanOp
 
 _UNCHECKED = "reads_unchecked"
@@ -20,6 +20,11 @@ def computed(*args: Any) -> Any:
     op = (made if isinstance(made, t.Tensor) else made[0]).op
     object.__setattr__(op, _UNCHECKED, True)
     return made
+
+
+def is_declaring() -> bool:
+    """Whether the function of a compute is being called."""
+    return is_later()
 
 
 def check_reads_of(schedule: Schedule) -> None:

@@ -13,7 +13,9 @@ from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import BufferVar
 from tvmlite.te.loop import ir
 from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.te.op_attributes import OpAttributes
 from tvmlite.tvm.tir.nodes import Named
+from tvmlite.tvm.tir.returned import with_output
 from tvmlite.tvm.tir.widened import widened
 
 
@@ -34,7 +36,8 @@ def _make(
                 f"PrimFunc: a parameter is a {type(one).__name__}, expected a buffer or a var",
                 Span.of_caller(),
             )
-    given, body = widened(given, body)
+    body, returned = with_output(body)
+    given, body = widened(given if returned is None else (*given, returned), body)
     stored = {node.buffer for node in postorder(body) if isinstance(node, ir.Store)}
     outputs = tuple(one for one in given if isinstance(one, ir.Buffer) and one in stored)
     extents = {
@@ -59,7 +62,7 @@ def with_attr(function: ir.Function, attr_key_or_dict: Any, attr_value: Any = No
         if key == "global_symbol":
             function = replace(function, name=str(value))
         else:
-            function = replace(function, attrs=(*function.attrs, (key, value)))
+            function = replace(function, attrs=OpAttributes((*function.attrs, (key, value))))
     return function
 
 
