@@ -32,9 +32,10 @@ _PLAIN = (str, int, float, bool, type(None))
 
 def _classes() -> dict[str, type]:
     """The classes of objects that are written, by name: no others are ever made of JSON."""
-    modules = [importlib.import_module(f"tvmlite.{name}") for name in _MODULES]
-    found = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
-    return {one.__name__: one for one in [*found, Tensor] if dataclasses.is_dataclass(one) or one is Tensor}
+    made: dict[str, type] = {"Tensor": Tensor}
+    for module in (importlib.import_module(f"tvmlite.{name}") for name in _MODULES):
+        made.update({k: v for k, v in vars(module).items() if isinstance(v, type) and v.__name__ == k})
+    return {k: v for k, v in made.items() if dataclasses.is_dataclass(v) or v is Tensor}
 
 
 def encode(root: Any) -> dict[str, Any]:

@@ -44,5 +44,5 @@ class OpAttributes(tuple[tuple[str, Any], ...]):
 def with_attributes(made: Any) -> Any:
     """``made``, a tensor or a list of those of one operation, whose ``attrs`` are looked up by name."""
     first = made if isinstance(made, Tensor) else made[0]
-    object.__setattr__(first.op, "attrs", OpAttributes(first.op.attrs))
+    object.__setattr__(first.op, "attrs", OpAttributes(vars(first.op)["attrs"]))
     return made
