@@ -379,6 +379,11 @@ def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
     assert tvm.ir.register_intrin_lowering("tir.exp", target="cuda", f=rule) is rule
     assert tvm.ir.register_intrin_lowering("tir.exp", target="rocm")(rule) is rule
     assert te.exp(te.var("x", "float32")).name == "exp"
+    tvm.ir.register_intrin_lowering("tir.only_there", target="cuda", f=rule)
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: tvm.tir.call_intrin("float32", "tir.only_there", a[i]))
+    with pytest.raises(UnsupportedError, match="no code for the intrinsic only_there of float32"):
+        tvm.build(te.create_schedule(b.op), [a, b])
 
 
 def test_a_tensor_without_axes_and_a_number_make_a_tensor() -> None:
