@@ -180,7 +180,9 @@ def test_a_loop_of_one_turn_is_always_the_first() -> None:
     r = te.reduce_axis((0, 4), name="r")
     y = te.compute((1,), lambda i: te.sum(x[i, r], axis=r), name="y")
     plain = te.decl_tensor_intrin(y.op)
-    parts = te.TensorIntrin("sums", y.op, plain.inputs, plain.outputs, plain.body, None, plain.update)
+    parts = te.TensorIntrin(
+        "sums", y.op, plain.input_buffers, plain.output_buffers, plain.body, None, plain.update
+    )
     s = te.create_schedule(b.op)
     inner = s[b].split(k, factor=4)[1]
     s[b].tensorize(inner, parts)
@@ -300,7 +302,9 @@ def test_an_intrinsic_without_a_reset_of_a_reduction_that_may_be_empty(steps: in
     r = te.reduce_axis((0, 1), name="r")
     z = te.compute((1, 1), lambda i, j: te.sum(x[i, r] * y[j, r], axis=r), name="z")
     plain = te.decl_tensor_intrin(z.op)
-    parts = te.TensorIntrin("sums", z.op, plain.inputs, plain.outputs, plain.body, None, plain.update)
+    parts = te.TensorIntrin(
+        "sums", z.op, plain.input_buffers, plain.output_buffers, plain.body, None, plain.update
+    )
     s = te.create_schedule(c.op)
     (i, j), step = c.op.axis, s[c].op.reduce_axis[0]
     outer, inner = s[c].split(i, factor=1)

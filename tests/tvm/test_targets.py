@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import InputError, TargetError, TvmliteError, UnsupportedError
+from tvmlite.core.errors import InputError, TargetError, TvmliteError
 from tvmlite.machine import target as machine
+from tvmlite.tvm import te
 from tvmlite.tvm.target import plain
 
 PARSED = machine.Target.parse("llvm -mcpu=haswell -num-cores=4")
@@ -53,7 +56,7 @@ def test_a_target_keeps_the_names_of_schedules() -> None:
         ("llvm haswell", r"'haswell' is no option: options start with -"),
         ("llvm -mcpu=a -mcpu=b", r"-mcpu is given twice"),
         ("", r"the target is an empty string"),
-        ("cuda", r"unknown kind 'cuda'"),
+        ("abacus", r"unknown kind 'abacus'"),
         ("{kind", r"is not JSON"),
         ({"mcpu": "haswell"}, r"a target of 'mcpu' has no kind"),
         (3, r"Target: target: 3 given, expected a string, a dict or a target"),
@@ -74,8 +77,70 @@ def test_scopes_nest() -> None:
         assert tvm.target.Target.current() is outer
     assert tvm.target.Target.list_kinds() == ["llvm", "c"]
     assert tvm.target.arm_cpu(options="-mtriple=aarch64-linux-gnu").triple == "aarch64-linux-gnu"
-    with pytest.raises(UnsupportedError, match=r"tvm\.target\.cuda: there is code for CPUs only"):
-        tvm.target.cuda()
+
+
+def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
+    made = tvm.target.Target("cuda -model=unknown -libs=cublas,cudnn --host llvm")
+    a = te.placeholder((4,), name="a")
+    schedule = te.create_schedule(te.compute((4,), lambda i: a[i] + 1).op)
+
+    assert (made.kind.name, made.model, made.keys, made.host.kind.name) == (
+        "cuda",
+        "unknown",
+        ["cuda", "gpu"],
+        "llvm",
+    )
+    assert (made.libs, made.attrs["libs"]) == (["cublas", "cudnn"], ["cublas", "cudnn"])
+    assert (
+        str(tvm.target.Target(str(made))) == str(made) == str(tvm.target.cuda(options="-libs=cublas,cudnn"))
+    )
+    assert tvm.target.Target(made.export()).host.kind.name == "llvm"
+    assert (tvm.target.mali().device_name, tvm.target.vta().kind.name) == ("mali", "ext_dev")
+    named = tvm.target.Target("vulkan -device_name='Two words' -supports_float16=true")
+    assert (named.attrs["device_name"], named.attrs["supports_float16"]) == ("Two words", 1)
+    assert tvm.target.Target("composite --devices=cuda,opencl").attrs["devices"][1].kind.name == "opencl"
+    with pytest.raises(TargetError, match=r"target 'cuda.*': there is code for CPUs only"):
+        tvm.build(schedule, [a, schedule.outputs[0].output(0)], made)
+    with pytest.raises(TargetError, match="target host llvm given without a target"):
+        tvm.target.Target.canon_target_and_host(None, "llvm")
+    with pytest.raises(TargetError, match="No closing quotation"):
+        tvm.target.Target("vulkan -device_name='Two")
+    with pytest.raises(TargetError, match=r"Target: libs: .* given, expected a string, a number or a list"):
+        tvm.target.Target({"kind": "llvm", "libs": {"a": "b"}})
+
+
+def test_a_target_is_copied_and_pickled() -> None:
+    for text in ("llvm -mcpu=haswell -num-cores=4", "cuda -libs=cublas"):
+        made = tvm.target.Target(text)
+
+        assert copy.deepcopy(made) is made
+        assert str(pickle.loads(pickle.dumps(made))) == str(made)
+
+
+def test_a_generic_function_is_chosen_by_the_keys_of_the_target() -> None:
+    @tvm.target.generic_func
+    def scaled(value: int) -> int:
+        return value + 1
+
+    @scaled.register(["cuda", "gpu"])
+    def _(value: int) -> int:
+        return value + 2
+
+    scaled.register("cpu")(lambda value: value + 10)
+
+    assert scaled(1) == 2
+    with tvm.target.Target("cuda"):
+        assert scaled(1) == 3
+    with tvm.target.Target("metal"):
+        assert scaled(1) == 3
+    with tvm.target.Target("llvm"):
+        assert scaled(1) == 11
+    with pytest.raises(TargetError, match="scaled: 'cpu' has a function already"):
+        scaled.register("cpu")(scaled)
+    own = tvm.target.override_native_generic_func("tests.own")(lambda value: value)
+    assert tvm.target.get_native_generic_func("tests.own") is own
+    with pytest.raises(InputError, match=r"there is no function 'tests\.none'"):
+        tvm.target.get_native_generic_func("tests.none")
 
 
 def test_devices_are_known_by_name_and_number() -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tvmlite.te
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import ScheduleError, TargetError, TensorExpressionError, UnsupportedError
+from tvmlite.core.errors import (
+    InputError,
+    ScheduleError,
+    TargetError,
+    TensorExpressionError,
+    UnsupportedError,
+)
 from tvmlite.tvm import te
 
 
@@ -248,3 +257,138 @@ def test_an_intrinsic_adds_up_products_of_windows() -> None:
     x, y = np.random.rand(6, 3, rows, depth).astype("f4"), np.random.rand(5, 3, depth).astype("f4")
 
     np.testing.assert_allclose(tvm.build(s, [a, b, c])(x, y), np.einsum("ikrd,jkd->ijr", x, y), rtol=1e-5)
+
+
+def test_a_read_outside_is_an_error_of_lowering() -> None:
+    n = te.size_var("n")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i + 1], name="B")
+    schedule = te.create_schedule(b.op)
+    outer, inner = schedule[b].split(b.op.axis[0], factor=10)
+
+    assert tuple(schedule[b].leaf_iter_vars) == (outer, inner)
+    with pytest.raises(TensorExpressionError, match="compute 'B' reads tensor 'A' at 1 to n on axis 0"):
+        tvm.lower(schedule, [a, b])
+    with pytest.raises(TensorExpressionError, match="compute 'B' reads tensor 'A' at 1 to n on axis 0"):
+        tvmlite.te.compute((n,), lambda i: a[i + 1], name="B")
+
+
+def test_attributes_of_an_operation_are_looked_up_by_name() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i], attrs={"hello": 1, "places": [10, 12]})
+
+    assert ("hello" in b.op.attrs, "other" in b.op.attrs) == (True, False)
+    assert (b.op.attrs["hello"].value, b.op.attrs["places"][1].value) == (1, 12)
+    assert (b.op.attrs.get("other"), b.op.attrs.keys()) == (None, ["hello", "places"])
+    assert json.loads(str(b.op.attrs)) == {"hello": 1, "places": [10, 12]}
+    with pytest.raises(KeyError, match=r"no attribute 'other'; it has: hello, places"):
+        b.op.attrs["other"]
+
+
+def test_tensors_and_schedules_are_saved_and_loaded() -> None:
+    n = te.size_var("n")
+    a = te.placeholder((n, n), name="A")
+    k = te.reduce_axis((0, n), "k")
+    b = te.compute((n, n), lambda i, j: a[i, j] * 2, name="B")
+    c = te.compute((n,), lambda i: te.sum(b[i, k], axis=k), name="C", attrs={"hello": 1})
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[0], factor=4)
+    s[c].unroll(inner)
+    s[b].compute_at(s[c], outer)
+
+    loaded = tvm.ir.load_json(tvm.ir.save_json(c))
+    assert (str(loaded), loaded.op.attrs["hello"].value) == (str(c), 1)
+    for one in (tvm.ir.load_json(tvm.ir.save_json(s)), pickle.loads(pickle.dumps(s))):
+        op = one.outputs[0]
+        source = one.stages[0].op.output(0)
+        assert str(tvm.lower(one, [source, op.output(0)])) == str(tvm.lower(s, [a, c]))
+    for broken in ('[["object", {}]]', '[["Tensor", {"__class__": 1}]]', '[["Tensor", {"op": ["node", 7]}]]'):
+        text = f'{{"schedule": false, "root": ["node", 0], "nodes": {broken}}}'
+        with pytest.raises(InputError, match="load_json: this is not what save_json wrote"):
+            tvm.ir.load_json(
+                f'{{"format": "tvmlite relay text", "kind": "graph", "text": "", "graph": {text}}}'
+            )
+
+
+def test_stages_and_intrinsics_say_what_tvm_says() -> None:
+    x, y = te.placeholder((16,), name="x"), te.placeholder((16,), name="y")
+    z = te.compute((16,), lambda i: x[i] + y[i], name="z")
+    w = te.compute((16,), lambda i: z[i] * 2, name="w")
+    intrin = te.decl_tensor_intrin(z.op, lambda ins, outs: outs[0].vstore([0], ins[0].vload([0])))
+    s = te.create_schedule(w.op)
+
+    assert tuple(intrin.inputs) == (x, y)
+    assert intrin.buffers[0].shape[0].value == 16
+    assert (s[z].attach_type == 1, s[z].attach_type == "root") == (True, True)
+    s[z].compute_inline()
+    assert (s[z].attach_type == 2, s[z].attach_type == 1) == (True, False)
+    s[z].compute_at(s[w], w.op.axis[0])
+    assert tvm.te.schedule.CreateAttachPath(s)[z.op] == [w.op.axis[0]]
+    assert isinstance(tvm.lower(s, [x, y, w]), tvm.IRModule)
+    with pytest.raises(UnsupportedError, match="has no attribute 'ScanFixPointAnalysis'"):
+        tvm.te.schedule.ScanFixPointAnalysis(w.op)
+    assert not hasattr(tvm.te, "no_such_name")
+
+
+@pytest.mark.parametrize("place", ["inline", "at"])
+def test_an_argument_that_is_computed_in_another_is_computed_apart_too(place: str) -> None:
+    a = te.placeholder((8, 4), name="a")
+    b = te.compute((8, 4), lambda i, j: a[i, j] + 1, name="b")
+    c = te.compute((8, 4), lambda i, j: b[i, j] * 2, name="c")
+    s = te.create_schedule(c.op)
+    if place == "inline":
+        s[b].compute_inline()
+    else:
+        s[b].compute_at(s[c], c.op.axis[0])
+    x = np.arange(32, dtype="f4").reshape(8, 4)
+    made = [tvm.nd.array(np.zeros((8, 4), "f4")) for _ in range(2)]
+
+    tvm.build(s, [a, b, c], "llvm")(tvm.nd.array(x), *made)
+
+    np.testing.assert_array_equal(made[0].numpy(), x + 1)
+    np.testing.assert_array_equal(made[1].numpy(), (x + 1) * 2)
+    assert s[b].attach_type == place
+
+
+def test_outputs_that_are_no_arguments_follow_them() -> None:
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1, name="b")
+
+    module = tvm.lower(te.create_schedule(b.op), [a])
+
+    assert [one.name for one in module["main"].params] == ["a", "b"]
+
+
+def test_a_predicate_of_threads_is_a_note_of_the_loops() -> None:
+    a = te.placeholder((8,), name="a")
+    b = te.compute((8,), lambda i: a[i] + 1, name="b")
+    s = te.create_schedule(b.op)
+    thread = te.thread_axis("threadIdx.x")
+    s[b].bind(b.op.axis[0], thread)
+    s[b].set_store_predicate(thread.var.equal(0))
+
+    assert "store_predicate" in str(tvm.lower(s, [a, b]))
+    with pytest.raises(TargetError, match=r"loop i is bound to threadIdx\.x"):
+        tvm.build(s, [a, b])
+
+
+def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
+    def rule(call: Any) -> Any:
+        raise AssertionError
+
+    assert tvm.ir.register_intrin_lowering("tir.exp", target="cuda", f=rule) is rule
+    assert tvm.ir.register_intrin_lowering("tir.exp", target="rocm")(rule) is rule
+    assert te.exp(te.var("x", "float32")).name == "exp"
+    tvm.ir.register_intrin_lowering("tir.only_there", target="cuda", f=rule)
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: tvm.tir.call_intrin("float32", "tir.only_there", a[i]))
+    with pytest.raises(UnsupportedError, match="no code for the intrinsic only_there of float32"):
+        tvm.build(te.create_schedule(b.op), [a, b])
+
+
+def test_a_tensor_without_axes_and_a_number_make_a_tensor() -> None:
+    a, n = te.placeholder((), name="a"), te.var("n")
+
+    for made in (n + a, a + n, 1 + a, a * a, te.placeholder((2,), name="b")[0] - a):
+        assert isinstance(made, te.Tensor)
+        assert made.ndim == 0

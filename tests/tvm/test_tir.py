@@ -177,12 +177,66 @@ def test_a_loop_nest_written_by_hand() -> None:
     made = tvm.build(te.create_schedule(b.op), [a, b])(x)
     np.testing.assert_array_equal(made, np.where(x < 5, x / 2, x))
     builder = tir.ir_builder.create()
-    with pytest.raises(UnsupportedError, match="functions of bare pointers are not supported"):
-        builder.pointer("float32")
     with pytest.raises(UnsupportedError, match="scope_attr: 'thread_extent' is not supported"):
         builder.scope_attr(None, "thread_extent", 4)
     with pytest.raises(UnsupportedError, match="allocate: axis_separators are not supported"):
         builder.allocate("float32", (4,), axis_separators=[1])
+
+
+def test_a_function_of_pointers_takes_arrays_of_any_extent() -> None:
+    builder = tir.ir_builder.create()
+    n = te.size_var("n")
+    values = builder.pointer("float32", name="values")
+    with (
+        builder.for_range(0, n, name="i") as i,
+        builder.if_scope(tir.truncmod(i, 2) == 0),
+    ):
+        values[i] = values[i] + 1
+    module = tvm.IRModule.from_expr(tir.PrimFunc([values, n], builder.get()).with_attr("global_symbol", "f"))
+    given = tvm.nd.array(np.zeros(5, "f4"))
+
+    tvm.build(module, target="llvm")(given, 4)
+
+    np.testing.assert_array_equal(given.numpy(), [1, 0, 1, 0, 0])
+
+
+def test_loops_over_int32_variables_are_compiled() -> None:
+    n, i = te.size_var("n"), te.var("i")
+    buffer = tir.decl_buffer((n,), "int64")
+    step = tir.BufferStore(buffer, tir.BufferLoad(buffer, [i]) + 1, [i + 1])
+    loop = tir.For(i, 0, n - 1, tir.ForKind.SERIAL, step)
+    given = tvm.nd.array(np.zeros(6, "int64"))
+
+    tvm.build(tvm.IRModule.from_expr(tir.PrimFunc([buffer], loop)), target="llvm")(given)
+
+    np.testing.assert_array_equal(given.numpy(), np.arange(6))
+
+
+def test_constants_fold_and_are_numbers() -> None:
+    three = tir.const(3, "int32")
+
+    assert (int(three), float(three), bool(three < 4), bool(three >= 4)) == (3, 3.0, True, False)
+    assert ((three & 6).value, (8 | three).value, (three ^ 1).value) == (2, 11, 2)
+    assert str(1 << te.var("x")) == str(tir.const(1) << te.var("x"))
+    x, yes, no = te.var("x", "uint1"), tir.const(1, "uint1"), tir.const(0, "uint1")
+    assert (tir.all(x, no) is no, tir.any(yes, x) is yes, tir.all(x, yes) is x) == (True,) * 3
+    found = tir.stmt_functor.substitute(te.var("y").astype("int64"), {})
+    assert isinstance(found, tir.Cast)
+    for shift in (-1, 32):
+        with pytest.raises(TensorExpressionError, match=f"shift_left of int32 by {shift}, expected 0 to 31"):
+            te.var("x") << shift
+    with pytest.raises(TensorExpressionError, match="bitwise_not of float32 values, expected ints"):
+        ~te.var("x", "float32")
+    with pytest.raises(TensorExpressionError, match="the string 'a' cannot be cast to int32"):
+        tir.StringImm("a").astype("int32")
+
+
+def test_a_variable_can_be_an_address() -> None:
+    kind = tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global")
+    made = tir.Var("data", kind)
+
+    assert (made.dtype, made.type_annotation, kind.element_type.dtype) == ("handle", kind, "float32")
+    assert tvm.ir.Range(2, 5).extent.value == 3
 
 
 def test_nodes_that_are_not_there_say_so() -> None:
@@ -220,3 +274,26 @@ def test_axes_are_made_with_their_type() -> None:
     assert tir.IterVar((0, 4), e.Var("t"), 1, "threadIdx.x").thread_tag == "threadIdx.x"
     with pytest.raises(UnsupportedError, match="IterVar: iter_type 5 is not supported"):
         tir.IterVar((0, 8), "k", 5)
+
+
+def test_a_function_returns_a_number() -> None:
+    a, b = tir.Var("a", "float32"), tir.Var("b", "float32")
+
+    def built(body: Any) -> Any:
+        return tvm.build(tvm.IRModule({"main": tir.PrimFunc([a, b], body)}))
+
+    assert built(tir.Evaluate(tir.ret(a * b + 1)))(2.0, 3.0) == 7
+    chosen = tir.IfThenElse(a < b, tir.Evaluate(tir.ret(a)), tir.Evaluate(tir.ret(b)))
+    assert [built(chosen)(x, 4.0) for x in (3.0, 5.0)] == [3, 4]
+    with pytest.raises(UnsupportedError, match=r"tir\.ret: a function returns at its end only"):
+        built(tir.SeqStmt([tir.Evaluate(tir.ret(a)), tir.Evaluate(tir.ret(b))]))
+
+
+def test_a_reduction_is_made_of_a_reducer() -> None:
+    axis = te.reduce_axis((0, 4), "k")
+    a = te.placeholder((4,), name="a")
+    reducer = te.compute((1,), lambda i: te.sum(a[axis], axis=axis)).op.body[0].combiner
+
+    assert isinstance(tir.Reduce(reducer, [a[axis]], [axis], True, 0), tir.Reduce)
+    with pytest.raises(TensorExpressionError, match=r"tir\.Reduce: combiner: None given, expected a reducer"):
+        tir.Reduce(None, [1], [axis], None, 0)

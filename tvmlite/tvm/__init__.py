@@ -18,6 +18,7 @@ import importlib
 from typing import Any
 
 from tvmlite.tvm.alias import install
+from tvmlite.tvm.missing import no_name
 
 install()
 
@@ -88,7 +89,7 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_PLACES[name]), name)
     if name in _ABSENT:
         return importlib.import_module("tvmlite.tvm.absent").module(name)
-    raise AttributeError(f"module 'tvmlite.tvm' has no attribute {name!r}")
+    raise no_name("tvmlite.tvm", name)
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Analyzer
 from tvmlite.te.tensor.tensor import Range
+from tvmlite.tvm.missing import no_name
 
 
 class Analyzer:
@@ -52,5 +53,5 @@ def _absent(name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_name(__name__, name)
     return _absent(name)

@@ -6,11 +6,14 @@ The objects are those of ``tvmlite.te``, which does not know these names: ``loop
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 from tvmlite.core.alike import alike
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.schedule import Schedule
@@ -52,6 +55,26 @@ class Text:
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+    def astype(self, dtype: str) -> NoReturn:
+        """An error: a string is no number."""
+        raise TensorExpressionError(f"the string {self.value!r} cannot be cast to {dtype}", Span.of_caller())
+
+
+class AttachType(str):
+    """Where the loops of a stage stand, in our word, which equals TVM's number of it too."""
+
+    __slots__ = ()
+    numbers: ClassVar[dict[str, int]] = {"root": 1, "inline": 2, "at": 4}
+
+    def __eq__(self, other: object) -> bool:
+        return self.numbers[str(self)] == other if isinstance(other, int) else str(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
 
 class Extent(int):
@@ -131,14 +154,32 @@ def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
     return e.cast(SHORT_DTYPES.get(dtype, dtype), e.convert(value))
 
 
+def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
+    """A schedule is pickled as the JSON of ``tvm.ir.save_json``."""
+    json = importlib.import_module("tvmlite.tvm.ir.json")
+    return json.load_json, (json.save_json(schedule),)
+
+
 _METHODS: dict[type, dict[str, Any]] = {
     ir.Seq: {
         "__getitem__": lambda seq, index: seq.body[index],
         "__iter__": lambda seq: iter(seq.body),
     },
     e.Expr: {"same_as": _same_as},
+    e.Const: {
+        "__int__": lambda constant: int(constant.value),
+        "__bool__": lambda constant: bool(constant.value),
+        "__float__": lambda constant: float(constant.value),
+    },
+    ir.Function: {
+        "astext": lambda function, *_, **__: str(function),
+        "script": lambda function, *_, **__: str(function),
+        "show": lambda function, *_, **__: print(function),
+    },
     ir.Stmt: {"same_as": _same_as},
     t.Tensor: {"same_as": _same_as},
+    ir.Buffer: {"same_as": _same_as},
+    Schedule: {"__reduce__": _reduced},
 }
 
 
@@ -160,7 +201,9 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
         "attach_stage": groups.attach_stage,
     },
     TensorIntrin: {
-        "buffers": lambda intrin: (*intrin.inputs, *intrin.outputs),
+        "inputs": lambda intrin: intrin.op.inputs,
+        "scalar_params": lambda intrin: (),
+        "buffers": lambda intrin: (*intrin.input_buffers, *intrin.output_buffers),
         "reduce_init": lambda intrin: intrin.reset,
         "reduce_update": lambda intrin: intrin.update,
     },
@@ -182,6 +225,9 @@ def enter() -> None:
     ir.Buffer.READ, ir.Buffer.WRITE = 1, 2  # type: ignore[attr-defined]
     t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
     e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
+    Stage.attach_type = property(  # type: ignore[assignment]
+        lambda stage: AttachType(stage.state.attach_type), doc="Where the loops of the stage stand."
+    )
     for owner, properties in _PROPERTIES.items():
         for name, getter in properties.items():
             if name not in vars(owner):

@@ -10,6 +10,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.runtime import ndarray
 from tvmlite.runtime.ndarray import Device, NDArray
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.runtime.devices import (
     context,
     cpu,
@@ -82,3 +83,6 @@ def numpyasarray(np_data: Any) -> NDArray:
 def _check_scope(where: str, scope: str | None) -> None:
     if scope not in (None, "global"):
         raise arguments.refused(f"{where}: mem_scope", scope, "None or 'global'", InputError)
+
+
+__getattr__ = refusing(__name__)

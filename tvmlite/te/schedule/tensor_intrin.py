@@ -40,8 +40,8 @@ class TensorIntrin:
 
     name: str
     op: t.ComputeOp
-    inputs: tuple[ir.Buffer, ...]
-    outputs: tuple[ir.Buffer, ...]
+    input_buffers: tuple[ir.Buffer, ...]
+    output_buffers: tuple[ir.Buffer, ...]
     body: ir.Stmt
     reset: ir.Stmt | None
     update: ir.Stmt | None
@@ -50,7 +50,7 @@ class TensorIntrin:
     def __post_init__(self) -> None:
         arguments.text("TensorIntrin: name", self.name)
         arguments.instance("TensorIntrin: op", self.op, t.ComputeOp, "a compute's operation")
-        for label in ("inputs", "outputs"):
+        for label in ("input_buffers", "output_buffers"):
             where = f"TensorIntrin: {label}"
             given = arguments.listed(where, getattr(self, label), "buffers")
             arguments.all_instances(where, given, ir.Buffer, "a buffer")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
@@ -13,6 +15,24 @@ from tvmlite.te import expr as e
 
 Ranges = Mapping[Any, tuple[Any, Any]]
 """The begin and the extent of each axis, by its variable."""
+
+
+_later: ContextVar[bool] = ContextVar("later", default=False)
+
+
+@contextmanager
+def later() -> Iterator[None]:
+    """Computes that are declared in this ``with`` are not judged: who lowers them calls ``check_reads``."""
+    token = _later.set(True)
+    try:
+        yield
+    finally:
+        _later.reset(token)
+
+
+def is_later() -> bool:
+    """Whether this runs inside such a ``with``."""
+    return _later.get()
 
 
 def check_reads(
@@ -31,6 +51,8 @@ def check_reads(
     Only reads that no condition guards are judged, and only by indices that are sums of axes times numbers:
     what remains may still be outside, and is then undefined.
     """
+    if _later.get():
+        return False
     if any(isinstance(extent, int) and extent == 0 for _, extent in ranges.values()):
         return False  # no element, so no read
     left = False

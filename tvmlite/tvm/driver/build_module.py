@@ -16,12 +16,14 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
 from tvmlite.tvm.te.intrinsic_call import tensorized
-from tvmlite.tvm.te.threads import refuse_threads
+from tvmlite.tvm.te.reads import check_reads_of
+from tvmlite.tvm.te.threads import refuse_threads, without_predicates_of_threads
 
 
 def lower(
@@ -32,7 +34,8 @@ def lower(
     simple_mode: bool = False,
 ) -> LoweredModule:
     """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
-    ``name``. ``binds`` may declare the buffers of arguments, dense as they are given in any case."""
+    ``name``. Outputs that are not among ``args`` follow them. ``binds`` may declare the buffers of arguments,
+    dense as they are given in any case."""
     if isinstance(inp, LoweredModule):
         return inp
     if isinstance(inp, ir.Function):
@@ -42,25 +45,10 @@ def lower(
     if args is None:
         raise InputError("lower: args must be given for lowering from schedule")
     _check_binds(binds)
-    function = te.lower(
-        _with_arguments(tensorized(inp), args), list(args), arguments.text("lower: name", name, InputError)
-    )
+    check_reads_of(inp)
+    schedule, params = with_arguments(without_predicates_of_threads(tensorized(inp)), args)
+    function = te.lower(schedule, params, arguments.text("lower: name", name, InputError))
     return LoweredModule({name: function})
-
-
-def _with_arguments(schedule: Schedule, args: Sequence[Any]) -> Schedule:
-    """``schedule``, in which outputs that are not among ``args`` are computed for what reads them alone."""
-    known = schedule.stage_map
-    given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
-    inner = [op for op in schedule.outputs if op not in given and any(s.reads(op) for s in schedule.stages)]
-    if not inner:
-        return schedule
-    made = schedule.copy()
-    for op in inner:
-        made[op].change(is_output=False)
-    outputs = tuple(op for op in made.outputs if op not in inner)
-    made.state = dataclasses.replace(made.state, outputs=outputs)
-    return made
 
 
 def schedule_to_module(

@@ -5,12 +5,20 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tvmlite.tvm.missing import no_name
+
 _PLACES: dict[str, tuple[str, str]] = {
     "FuncType": ("tvmlite.tvm.relay.ty", "FuncType"),
     "GlobalVar": ("tvmlite.tvm.relay.expr", "GlobalVar"),
     "IRModule": ("tvmlite.tvm.ir.module", "IRModule"),
     "IncompleteType": ("tvmlite.tvm.relay.ty", "IncompleteType"),
     "Op": ("tvmlite.tvm.relay.op.op", "Op"),
+    "PointerType": ("tvmlite.tvm.tir.types", "PointerType"),
+    "PrimType": ("tvmlite.tvm.tir.types", "PrimType"),
+    "PrimExpr": ("tvmlite.te.expr", "Expr"),
+    "Range": ("tvmlite.tvm.tir.axis", "Range"),
+    "Array": ("tvmlite.tvm.container", "Array"),
+    "Map": ("tvmlite.tvm.container", "Map"),
     "PassContext": ("tvmlite.tvm.ir.transform", "PassContext"),
     "RelayExpr": ("tvmlite.tvm.relay.expr", "RelayExpr"),
     "SourceName": ("tvmlite.tvm.ir.source", "SourceName"),
@@ -36,10 +44,12 @@ __all__ = [*_PLACES, "instrument", "transform"]  # pyright: ignore[reportUnsuppo
 def __getattr__(name: str) -> Any:
     if name in ("instrument", "transform", "module"):
         return importlib.import_module(f"tvmlite.tvm.ir.{name}")
+    if name == "container":
+        return importlib.import_module("tvmlite.tvm.container")
     if name in _PLACES:
         module, own = _PLACES[name]
         return getattr(importlib.import_module(module), own)
-    raise AttributeError(f"module 'tvmlite.tvm.ir' has no attribute {name!r}")
+    raise no_name("tvmlite.tvm.ir", name)
 
 
 def __dir__() -> list[str]:

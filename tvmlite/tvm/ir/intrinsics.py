@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
-from tvmlite.te.tensor.registry import register_intrin_lowering
+from tvmlite.te.tensor import registry
+from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm.target import described
 
 __all__ = ["register_intrin_lowering", "register_op_attr"]
+
+
+def register_intrin_lowering(
+    op_name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
+) -> Any:
+    """As ``te.register_intrin_lowering``. A rule for a target that there is no code for, such as ``"cuda"``,
+    is never applied: it declares the intrinsic, which may then be written, but not built."""
+    if target in described.KEYS:
+        name = arguments.text("register_intrin_lowering: op_name", op_name).removeprefix("tir.")
+        if name not in TABLE and registry.lowering_rule(name) is None:
+            registry.register_intrin_lowering(op_name, "default", lambda call: call)
+        return (lambda function: function) if f is None else f
+    return registry.register_intrin_lowering(op_name, target, f, level)
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> None:

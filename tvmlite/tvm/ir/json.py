@@ -1,4 +1,5 @@
-"""TVM's ``tvm.ir.save_json``: modules, expressions and types as JSON, which holds their text."""
+"""TVM's ``tvm.ir.save_json``: JSON of modules, relay's expressions, types and targets, which holds their
+text, and of tensors, operations and schedules."""
 
 from __future__ import annotations
 
@@ -8,17 +9,27 @@ from typing import Any
 from tvmlite.core.errors import InputError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.te.expr import Expr
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.tensor import Operation, Tensor
 from tvmlite.tvm import parser
+from tvmlite.tvm.ir import graph_json
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.text.parser import TvmParser
 from tvmlite.tvm.relay.text.printer import astext, show_type
+from tvmlite.tvm.target import Target
 
 _FORMAT = "tvmlite relay text"
+_OTHERS = (Schedule, Tensor, Operation, Expr)
 
 
 def save_json(node: Any) -> str:
     """``node`` as JSON. Other programs than this one do not read it."""
+    if isinstance(node, _OTHERS):
+        return json.dumps({"format": _FORMAT, "kind": "graph", "text": "", "graph": graph_json.encode(node)})
+    if isinstance(node, Target):
+        return json.dumps({"format": _FORMAT, "kind": "target", "text": str(node)})
     if isinstance(node, IRModule):
         kind, text = "module", astext(node)
     elif isinstance(node, nodes.Expr):
@@ -26,7 +37,8 @@ def save_json(node: Any) -> str:
     elif isinstance(node, ty.Type):
         kind, text = "type", show_type(node)
     else:
-        raise InputError(f"save_json: {show(node)} given, expected a module, an expression or a type")
+        expected = "a module, an expression, a type, a target, a tensor or a schedule"
+        raise InputError(f"save_json: {show(node)} given, expected {expected}")
     return json.dumps({"format": _FORMAT, "kind": kind, "text": text})
 
 
@@ -38,8 +50,12 @@ def load_json(json_str: str) -> Any:
         known = table["format"] == _FORMAT and isinstance(text, str)
     except (ValueError, KeyError, TypeError):
         known, kind, text = False, None, ""
-    if not known or kind not in ("module", "expression", "type"):
+    if not known or kind not in ("module", "expression", "type", "target", "graph"):
         raise InputError("load_json: this is not what tvm.ir.save_json wrote here")
+    if kind == "graph":
+        return graph_json.decode(table.get("graph", {}))
+    if kind == "target":
+        return Target(text)
     if kind == "type":
         return TvmParser(text, "json").whole_type()
     return parser.parse(text) if kind == "module" else parser.parse_expr(text)

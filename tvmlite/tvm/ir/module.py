@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,7 +20,17 @@ _astext = later("relay.text.printer", "astext")
 _pretty = later("relay.text.printer", "pretty")
 
 
-class IRModule:
+class _Modules(type):
+    """The metaclass of ``IRModule``, which what ``tvm.lower`` gives is too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        lowered = sys.modules.get("tvmlite.tvm.driver.lowered")
+        if lowered is not None and cls is IRModule and isinstance(instance, lowered.LoweredModule):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class IRModule(metaclass=_Modules):
     """Functions by ``GlobalVar``; ``mod["main"]``, ``mod[gv] = f``. A module may
     change, its functions do not.
 

@@ -8,6 +8,7 @@ from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
 from tvmlite.tvm.runtime.module import (
@@ -43,3 +44,6 @@ __all__ = [
     "system_lib",
     "vulkan",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -24,11 +24,16 @@ def convert(value: Any, span: Any = None) -> Any:
     return value
 
 
+def long_dtype(dtype: Any) -> Any:
+    """``dtype`` by the name it has here: ``"float32"`` for ``"float"``, ``"bool"`` for ``"uint1"``."""
+    return SHORT_DTYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype
+
+
 def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     """``value`` as a constant; by default of its own dtype, of Python's numbers int32, float32 or bool."""
     if isinstance(value, (np.number, np.bool_)):
         dtype, value = dtype or value.dtype.name, value.item()
     if dtype is None:
         return e.const(value)
-    element, lanes = e.lanes_of(SHORT_DTYPES.get(dtype, dtype))
+    element, lanes = e.lanes_of(long_dtype(dtype))
     return e.const(value, element, lanes)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from tvmlite.core import arguments
-from tvmlite.core.errors import TargetError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.errors import TargetError
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.target import codegen as codegen
+from tvmlite.tvm.target.generic_func import GenericFunc as GenericFunc
+from tvmlite.tvm.target.generic_func import generic_func as generic_func
+from tvmlite.tvm.target.generic_func import get_native_generic_func as get_native_generic_func
+from tvmlite.tvm.target.generic_func import override_native_generic_func as override_native_generic_func
 from tvmlite.tvm.target.target import Kind as Kind
 from tvmlite.tvm.target.target import Target as Target
 from tvmlite.tvm.target.target import plain as plain
@@ -18,20 +22,34 @@ def create(target: Any) -> Target:
     return Target(target)
 
 
+def _words(name: str, options: Any) -> list[str]:
+    given = options if isinstance(options, list) else [options or ""]
+    return [arguments.text(f"{name}: options", one, TargetError) for one in given]
+
+
 def arm_cpu(model: str = "unknown", options: Any = None) -> Target:
     """The target of TVM's ``arm_cpu``: ``options`` give its triple and processor."""
-    words = options if isinstance(options, list) else [options or ""]
-    given = [arguments.text("arm_cpu: options", one, TargetError) for one in words]
-    return Target(" ".join(["llvm", *given]))
+    words = ["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words("arm_cpu", options)]
+    return Target(" ".join(words))
 
 
-def _other(kind: str) -> Any:
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(f"tvm.target.{kind}: there is code for CPUs only", Span.of_caller())
+def _other(name: str, kind: str, *more: str) -> Any:
+    """A function that describes a target of ``kind``: there is no code for it."""
 
-    refuse.__name__ = kind
-    return refuse
+    def describe(model: str = "unknown", options: Any = None, **_: Any) -> Target:
+        return Target(" ".join([kind, *more, f"-model={model}", *_words(name, options)]))
+
+    describe.__name__ = name
+    describe.__doc__ = "A target that may be looked at: building for it is a TargetError."
+    return describe
 
 
-cuda, rocm, mali, intel_graphics = (_other(k) for k in ("cuda", "rocm", "mali", "intel_graphics"))
-hexagon, adreno, bifrost, vta = (_other(k) for k in ("hexagon", "adreno", "bifrost", "vta"))
+cuda, rocm, hexagon = (_other(kind, kind) for kind in ("cuda", "rocm", "hexagon"))
+mali, intel_graphics, adreno, bifrost = (
+    _other(device, "opencl", f"-device={device}")
+    for device in ("mali", "intel_graphics", "adreno", "bifrost")
+)
+vta = _other("vta", "ext_dev", "-device=vta")
+
+
+__getattr__ = refusing(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 from tvmlite.machine import target as machine
+from tvmlite.tvm.target import described
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
 _NOTES = ("keys", "device", "model", "tag")
@@ -35,19 +37,31 @@ class Target(machine.Target):
     ``-mtriple``, ``-mcpu``, ``-mattr``, ``-num-cores`` and ``-vector-bits`` are understood; ``-keys``,
     ``-device``, ``-model`` and ``-tag`` are kept (they name schedules of TVM's) and change nothing. Any other
     is a TargetError. ``with Target(...):`` makes it the one that ``build`` takes by default.
+
+    A target of another kind of TVM's, such as ``"cuda"``, may be named and looked at: building for it is a
+    TargetError.
     """
 
     _scopes: ClassVar[list[Target]] = []
-    notes: Mapping[str, str]
+    notes: Mapping[str, Any]
+    own_host: Target | None = None
 
     def __init__(self, target: Any = None, host: Any = None, **fields: Any) -> None:
         if fields:  # ``dataclasses.replace`` makes the changed copy so
             super().__init__(**fields)
             object.__setattr__(self, "notes", MappingProxyType({}))
             return
-        made, notes = parsed(target)
-        if host is not None:
-            parsed(host)
+        host = None if host is None else Target(host)
+        other = _description(target)
+        if other is not None:
+            made, notes = machine.Target(other[0], num_cores=1), dict(described.attributes(*other))
+            inner = getattr(target, "own_host", other[1].get("host"))
+            host = Target(inner) if host is None and inner is not None else host
+            if "devices" in notes:
+                notes["devices"] = [Target(one) for one in notes["devices"]]
+        else:
+            made, notes = parsed(target)
+        object.__setattr__(self, "own_host", host)
         for name in made.__dataclass_fields__:
             object.__setattr__(self, name, getattr(made, name))
         object.__setattr__(self, "kind", Kind(made.kind))
@@ -56,6 +70,9 @@ class Target(machine.Target):
     @property
     def keys(self) -> list[str]:
         """The names of schedules that TVM would look for."""
+        if self.kind in described.KEYS:
+            own = [*self.notes.get("keys", ()), self.notes.get("device", ""), *described.KEYS[self.kind]]
+            return list(dict.fromkeys(one for one in own if one))
         given = self.notes.get("keys", "")
         return [*(one for one in given.split(",") if one and one != "cpu"), "cpu"]
 
@@ -82,26 +99,58 @@ class Target(machine.Target):
     @property
     def attrs(self) -> dict[str, Any]:
         """The options, by name."""
+        if self.kind in described.KEYS:
+            return dict(self.notes)
         options = {"mcpu": self.cpu, "mtriple": self.triple, "num-cores": self.num_cores}
         return {**{key: value for key, value in options.items() if value}, **self.notes}
 
     @property
     def libs(self) -> list[str]:
-        """The libraries that schedules may call: none."""
-        return []
+        """The libraries that schedules may call: of a CPU none."""
+        return list(self.notes.get("libs", []))
 
     @property
-    def host(self) -> Target:
-        """What runs the code around kernels: the same."""
-        return self
+    def host(self) -> Target | None:
+        """What runs the code around kernels: of a CPU itself."""
+        return self.own_host if self.kind in described.KEYS else self
 
     def with_host(self, host: Any) -> Target:
-        """The target itself; ``host`` must be a CPU."""
+        """The target with this host; a CPU is its own, and ``host`` must be a CPU."""
+        if self.kind in described.KEYS:
+            return Target(self, host)
         parsed(host)
         return self
 
+    @staticmethod
+    def canon_target_and_host(target: Any, target_host: Any = None) -> tuple[Target | None, Target | None]:
+        """Both as targets, the first with the second as its host; None for None."""
+        if target is None:
+            if target_host is not None:
+                raise TargetError(f"target host {target_host} given without a target", Span.of_caller())
+            return None, None
+        made = Target(target, target_host)
+        return made, made.host
+
+    check_and_update_host_consist = canon_target_and_host
+
+    def __str__(self) -> str:
+        if self.kind not in described.KEYS:
+            return super().__str__()
+        words = [f"-{key}={_written(value)}" for key, value in self.notes.items() if key != "keys"]
+        return " ".join([str(self.kind), f"-keys={','.join(self.keys)}", *words])
+
+    def __deepcopy__(self, memo: object) -> Target:
+        """The target itself, which never changes."""
+        return self
+
+    def __reduce__(self) -> tuple[type[Target], tuple[str]]:
+        return Target, (str(self),)
+
     def export(self) -> dict[str, Any]:
         """The parts, as a dict that ``Target`` takes."""
+        if self.kind in described.KEYS:
+            host = {} if self.own_host is None else {"host": self.own_host.export()}
+            return {"kind": str(self.kind), "keys": self.keys, **self.attrs, **host}
         return {"kind": str(self.kind), **self.attrs}
 
     @classmethod
@@ -136,21 +185,16 @@ def plain(target: Any, host: Any = None) -> machine.Target:
 def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
     """The target of the core's that ``given`` describes, and the options that are only kept."""
     if isinstance(given, Target):
+        if given.kind in described.KEYS:
+            described.refuse(str(given))
         fields = {name: getattr(given, name) for name in given.__dataclass_fields__}
         return machine.Target(**{**fields, "kind": str(given.kind)}), dict(given.notes)
     if isinstance(given, machine.Target):
         return given, {}
-    if isinstance(given, str) and given.lstrip().startswith("{"):
-        try:
-            given = json.loads(given)
-        except ValueError:
-            raise TargetError(f"target {given[:80]!r} is not JSON") from None
-    if isinstance(given, Mapping):
-        kind, options = _of_dict(given)
-    elif isinstance(given, str):
-        kind, options = _of_text(given)
-    else:
-        raise arguments.refused("Target: target", given, "a string, a dict or a target", TargetError)
+    kind, options = _read(given)
+    if kind in described.KEYS:
+        described.refuse(kind)
+    options.pop("host", None)
     notes = {key: value for key, value in options.items() if key in _NOTES}
     words = [kind if kind != "cpu" else "llvm"]
     for key, value in options.items():
@@ -162,16 +206,47 @@ def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
     return machine.Target.parse(" ".join(words)), notes
 
 
+def _read(given: Any) -> tuple[str, dict[str, Any]]:
+    """The kind and the options of a string, of JSON or of a dict."""
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            raise TargetError(f"target {given[:80]!r} is not JSON") from None
+    if isinstance(given, Mapping):
+        return _of_dict(given)
+    if isinstance(given, str):
+        return _of_text(given)
+    raise arguments.refused("Target: target", given, "a string, a dict or a target", TargetError)
+
+
+def _description(given: Any) -> tuple[str, dict[str, Any]] | None:
+    """Kind and options of a target that there is no code for; None of all others."""
+    if isinstance(given, Target):
+        return (str(given.kind), dict(given.notes)) if given.kind in described.KEYS else None
+    if isinstance(given, machine.Target):
+        return None
+    kind, options = _read(given)
+    return (kind, options) if kind in described.KEYS else None
+
+
+def _written(value: Any) -> str:
+    text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return shlex.quote(text) if " " in text else text
+
+
 def _of_dict(given: Mapping[Any, Any]) -> tuple[str, dict[str, str]]:
     if "kind" not in given:
         keys = ", ".join(arguments.shown(key) for key in given)
         raise TargetError(
             f"a target of {keys or 'nothing'} has no kind", Span.of_caller(), hint='such as {"kind": "llvm"}'
         )
-    options = {}
+    options: dict[str, Any] = {}
     for key, value in given.items():
         if key == "host":
-            parsed(value)
+            options[key] = value
+        elif isinstance(value, Mapping):
+            raise arguments.refused(f"Target: {key}", value, "a string, a number or a list", TargetError)
         elif key != "kind":
             options[str(key)] = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     return str(given["kind"]), options
@@ -179,7 +254,10 @@ def _of_dict(given: Mapping[Any, Any]) -> tuple[str, dict[str, str]]:
 
 def _of_text(text: str) -> tuple[str, dict[str, str]]:
     """Kind and options of ``llvm -mcpu=x -num-cores 4``: a value follows an equals sign or a blank."""
-    words = text.split()
+    try:
+        words = shlex.split(text) if "'" in text or '"' in text else text.split()
+    except ValueError as error:
+        raise TargetError(f"target {text!r}: {error}", Span.of_caller()) from None
     if not words:
         raise TargetError("the target is an empty string", Span.of_caller(), hint='such as "llvm"')
     options: dict[str, str] = {}

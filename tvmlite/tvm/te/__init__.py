@@ -9,6 +9,7 @@ from tvmlite import te
 from tvmlite.te.extensions import load_primitives
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.tvm import attributes
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.te import intrinsic_call, operators
 from tvmlite.tvm.te import threads as threads
 
@@ -20,13 +21,13 @@ TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
 _OF_TE = """
     abs acos acosh all any asin asinh atan atan2 atanh ceil clz cos cosh decl_buffer
     decl_tensor_intrin div erf exp floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-    isnan log log10 log2 max max_value min min_value nearbyint placeholder popcount power round rsqrt sigmoid
+    isnan log log10 log2 max max_value min min_value nearbyint popcount power round rsqrt sigmoid
     sin sinh sqrt sum tan tanh trunc truncdiv truncmod Schedule Stage Tensor TensorIntrin
 """.split()
 """What ``tvmlite.te`` has under the same name."""
 
 _DECLARED = """
-    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient
+    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient placeholder
     reduce_axis scan size_var var
 """.split()
 
@@ -55,7 +56,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"tvmlite.tvm.te.{name}")
     else:
-        raise AttributeError(f"module 'tvmlite.tvm.te' has no attribute {name!r}")
+        raise no_name("tvmlite.tvm.te", name)
     globals()[name] = value
     return value
 

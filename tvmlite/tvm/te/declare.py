@@ -13,8 +13,12 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.runtime.convert import const as constant
+from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
+from tvmlite.tvm.te.op_attributes import with_attributes
+from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
+from tvmlite.tvm.tir.types import PointerType, pointer_var
 
 
 def compute(
@@ -26,7 +30,8 @@ def compute(
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
     """As ``tvmlite.te.compute``. Where ``fcompute`` takes fewer arguments than there are axes and gives a
-    call of a tensor intrinsic on windows of tensors, the intrinsic computes the axes that are left."""
+    call of a tensor intrinsic on windows of tensors, the intrinsic computes the axes that are left.
+    A read that is certainly outside its tensor is an error when the compute is lowered, not before."""
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     label = tag_of("compute", tag)
     if varargs_names is not None:
@@ -35,7 +40,7 @@ def compute(
         made = intrinsic_call.compute(extents, fcompute, name, label, attrs)
         if made is not None:
             return made
-    return te.compute(extents, fcompute, name, label, attrs)
+    return with_attributes(computed(extents, fcompute, name, label, attrs))
 
 
 def _takes(fcompute: Any) -> float:
@@ -75,7 +80,9 @@ def extern(
     elif isinstance(shape, (int, e.Expr)):
         shape = (shape,)
     label = tag_of("extern", tag)
-    return te.extern(shape, inputs, fcompute, name, dtype, in_buffers, out_buffers, label, attrs)
+    return with_attributes(
+        te.extern(shape, inputs, fcompute, name, dtype, in_buffers, out_buffers, label, attrs)
+    )
 
 
 def scan(
@@ -90,7 +97,7 @@ def scan(
     """As ``tvmlite.te.scan``."""
     label = tag_of("scan", tag)
     given = () if inputs is None else (inputs,) if isinstance(inputs, t.Tensor) else tuple(inputs)
-    return te.scan(init, update, state_placeholder, given, name, label, attrs)
+    return with_attributes(te.scan(init, update, state_placeholder, given, name, label, attrs))
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> t.IterVar:
@@ -122,13 +129,18 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
 
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
-    """A variable of ``dtype``."""
-    return te.var(name, dtype)
+    """A variable of ``dtype``, which may be a ``tvm.ir.PointerType``."""
+    return pointer_var(name, dtype) if isinstance(dtype, PointerType) else te.var(name, long_dtype(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.SizeVar:
     """A variable that is at least 0."""
-    return te.size_var(name, dtype)
+    return te.size_var(name, long_dtype(dtype))
+
+
+def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> t.Tensor:
+    """A tensor given from outside, of ``dtype`` float32 unless another is given."""
+    return te.placeholder(shape, None if dtype is None else long_dtype(dtype), name)
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:

@@ -1,11 +1,12 @@
 """``tvm.te.operation``: what declares tensors, under the names of that module."""
 
-from tvmlite.te import placeholder as placeholder
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.te.declare import (
     compute,
     create_prim_func,
     extern,
     extern_primfunc,
+    placeholder,
     reduce_axis,
     scan,
     size_var,
@@ -25,3 +26,6 @@ __all__ = [
     "thread_axis",
     "var",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -1,6 +1,7 @@
 """Arithmetic of whole tensors: ``A + B`` is ``topi.add(A, B)``, ``A * 2`` and ``-A`` as well.
 
-A tensor without axes is a number: with a scalar expression on the other side its element is meant."""
+A tensor without axes is a number in the function of a ``te.compute``: with a scalar expression on the other
+side its element is meant there."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.te import folding
+from tvmlite.tvm.te.reads import is_declaring
 
 _NAMES = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "floordiv": "//"}
 _TOPI = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide"}
@@ -23,7 +26,7 @@ def _topi() -> Any:
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     def apply(tensor: Tensor, other: Any) -> Any:
         scalar = isinstance(other, e.Operators) and not isinstance(other, e.Const)
-        if tensor.ndim == 0 and scalar:
+        if tensor.ndim == 0 and scalar and is_declaring():
             pair = (other, tensor.as_expr()) if swapped else (tensor.as_expr(), other)
             return CONSTRUCTORS[_NAMES[name]](*pair)
         make = getattr(_topi(), _TOPI.get(name, name))
@@ -46,13 +49,15 @@ def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
     ours = getattr(e.Operators, f"__{name}__")
 
     def apply(value: Any, other: Any) -> Any:
-        return NotImplemented if isinstance(other, Tensor) and other.ndim else ours(value, other)
+        whole = isinstance(other, Tensor) and (other.ndim or not is_declaring())
+        return NotImplemented if whole else ours(value, other)
 
     return apply
 
 
 def enter() -> None:
-    """Give tensors these operators."""
+    """Give tensors these operators, and scalars those of ``folding``."""
+    folding.enter()
     for name in _NAMES:
         setattr(e.Operators, f"__{name}__", _of_scalars(name))
         setattr(Tensor, f"__{name}__", _operator(name, False))

@@ -21,9 +21,11 @@ from tvmlite.te.schedule.stage import Stage as Stage
 from tvmlite.te.schedule.stage_base import Fuse as Fuse
 from tvmlite.te.schedule.stage_base import Singleton as Singleton
 from tvmlite.te.schedule.stage_base import Split as Split
+from tvmlite.te.schedule.stage_base import loops_around
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin as TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar as IterVar
+from tvmlite.tvm.missing import refusing
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.tag import is_broadcast, is_injective
@@ -103,6 +105,11 @@ def PostDFSOrder(roots: Any, graph: Mapping[t.Operation, Any]) -> list[t.Operati
     return list(order)
 
 
+def CreateAttachPath(sch: Schedule) -> dict[t.Operation, list[IterVar]]:
+    """The loops that the stage of each operation stands in, innermost first."""
+    return {stage.op: [axis for _, axis in loops_around(stage)] for stage in sch.normalize().stages}
+
+
 def ScanGetBody(scan_op: Any) -> list[t.Operation]:
     """The operations that each iteration of a scan carries out, and the scan."""
     return [*scan_op.body(), scan_op]
@@ -155,3 +162,6 @@ def _elementwise(op: t.ComputeOp) -> bool:
         if len(read.indices) != len(own) or any(i is not v for i, v in zip(read.indices, own, strict=True)):
             return False
     return True
+
+
+__getattr__ = refusing(__name__)

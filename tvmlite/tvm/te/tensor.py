@@ -9,6 +9,7 @@ from tvmlite.te.tensor.tensor import Operation as Operation
 from tvmlite.te.tensor.tensor import PlaceholderOp as PlaceholderOp
 from tvmlite.te.tensor.tensor import Tensor as Tensor
 from tvmlite.te.tensor.tensor import TensorSlice as TensorSlice
+from tvmlite.tvm.missing import refusing
 
 __all__ = [
     "ComputeOp",
@@ -21,3 +22,6 @@ __all__ = [
     "TensorComputeOp",
     "TensorSlice",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -14,7 +14,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.stage_base import StageBase, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Range
 
 BIND = "bind"
@@ -72,6 +72,26 @@ class ThreadPrimitives(StageBase):
         arguments.all_instances("env_threads: threads", given, ThreadAxis, "a te.thread_axis", ScheduleError)
         for one in given:
             self.pragma(self.leaf_iter_vars[0], BIND, one.thread_tag)
+
+
+def without_predicates_of_threads(schedule: Any) -> Any:
+    """``schedule``, in which stages that only some threads are to store have a note of that instead: a copy,
+    if there are any. There is no code for such stages, but their loops can be looked at."""
+    stages = [one for one in schedule.stages if one.predicate is not None and _is_bound(one)]
+    if not stages:
+        return schedule
+    made = schedule.copy()
+    for one in stages:
+        stage = made[one.op]
+        stage.pragma(stage.leaf_iter_vars[0], "store_predicate", str(one.predicate))
+        stage.change(predicate=None)
+    return made
+
+
+def _is_bound(stage: Any) -> bool:
+    """Whether a loop of ``stage``, or one that it stands in, is bound to threads."""
+    around = [(stage, leaf) for leaf in stage.leaf_iter_vars] + list(loops_around(stage))
+    return any(key == BIND for owner, leaf in around for key, _ in owner.pragmas.get(leaf, ()))
 
 
 def refuse_threads(function: ir.Function) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
 from tvmlite.tvm.arith import Analyzer
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
 
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> Any:
         return _unless(name.removeprefix("requires_"), False)
     if name.startswith("uses_"):
         return lambda *functions: functions[0] if functions else (lambda function: function)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_name(__name__, name)
 
 
 def requires_package(*packages: str) -> Any:

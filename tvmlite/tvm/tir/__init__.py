@@ -11,16 +11,17 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.expr import SizeVar as SizeVar
 from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.te.tensor.tensor import CommReducer as CommReducer
-from tvmlite.te.tensor.tensor import Reduce as Reduce
 from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
 from tvmlite.tvm.attributes import Text as StringImm
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
 from tvmlite.tvm.tir.axis import IterVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
 from tvmlite.tvm.tir.function import PrimFunc
-from tvmlite.tvm.tir.nodes import ForKind
+from tvmlite.tvm.tir.nodes import ForKind, Reduce
+from tvmlite.tvm.tir.returned import ret
 
 PrimExpr = Expr
 attributes.enter()
@@ -75,6 +76,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "const",
     "decl_buffer",
     "pow",
+    "ret",
     *_OF_TE,
     *_OF_FUNCTIONS,
     *_OF_NODES,
@@ -89,13 +91,15 @@ def __getattr__(name: str) -> Any:
         return getattr(functions, name)
     if name in _OF_NODES:
         return getattr(nodes, name)
+    if name == "Any":
+        return importlib.import_module("tvmlite.tvm.relay").Any
     if name in nodes.absent:
         return nodes.absent[name]
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
     if name in _ABSENT_MODULES:
         return absent_modules.module(f"tir.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -9,13 +9,19 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.attributes import ITER_TYPES
+from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te.threads import ThreadAxis, range_of
 from tvmlite.tvm.tir.nodes import Named
+from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
 
 _KINDS = {0: "data", 2: "reduce", 3: "ordered"}
 
 
-def _var(name: str, dtype: Any = "int32") -> e.Var:
+def _var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
+    if isinstance(dtype, PointerType):
+        return pointer_var(name, dtype)
+    if isinstance(dtype, PrimType):
+        dtype = long_dtype(dtype.dtype)
     if not isinstance(dtype, str):
         raise UnsupportedError(f"Var {name!r}: variables of type {dtype} are not supported", Span.of_caller())
     return e.Var(name, dtype)

@@ -10,6 +10,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop.ir import Buffer as Buffer
+from tvmlite.tvm.missing import refusing
 
 
 def decl_buffer(
@@ -38,3 +39,6 @@ def decl_buffer(
     return te.decl_buffer(
         shape, kind, name, strides or None, offset, max(1, offset_factor), max(0, data_alignment), scope
     )
+
+
+__getattr__ = refusing(__name__)

@@ -10,8 +10,13 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.intrin.ir_builder import BufferVar
 from tvmlite.te.loop import ir
+from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.te.op_attributes import OpAttributes
 from tvmlite.tvm.tir.nodes import Named
+from tvmlite.tvm.tir.returned import with_output
+from tvmlite.tvm.tir.widened import widened
 
 
 def _make(
@@ -24,12 +29,15 @@ def _make(
     """The function of ``params``, buffers or variables, named ``main``. Buffers that are stored to are its
     outputs."""
     given: tuple[Any, ...] = tuple((buffer_map or {}).get(one, one) for one in params)
+    given = tuple(one.buffer if isinstance(one, BufferVar) else one for one in given)
     for one in given:
         if not isinstance(one, (ir.Buffer, e.Var)):
             raise UnsupportedError(
                 f"PrimFunc: a parameter is a {type(one).__name__}, expected a buffer or a var",
                 Span.of_caller(),
             )
+    body, returned = with_output(body)
+    given, body = widened(given if returned is None else (*given, returned), body)
     stored = {node.buffer for node in postorder(body) if isinstance(node, ir.Store)}
     outputs = tuple(one for one in given if isinstance(one, ir.Buffer) and one in stored)
     extents = {
@@ -54,8 +62,11 @@ def with_attr(function: ir.Function, attr_key_or_dict: Any, attr_value: Any = No
         if key == "global_symbol":
             function = replace(function, name=str(value))
         else:
-            function = replace(function, attrs=(*function.attrs, (key, value)))
+            function = replace(function, attrs=OpAttributes((*function.attrs, (key, value))))
     return function
 
 
 ir.Function.with_attr = with_attr  # type: ignore[attr-defined]
+
+
+__getattr__ = refusing(__name__)

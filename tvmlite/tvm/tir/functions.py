@@ -81,12 +81,16 @@ def clz(x: Any) -> e.Expr:
 
 def all(*args: Any, span: Any = None) -> e.Expr:
     """Whether all conditions hold; of none an error."""
-    return te.all(*_some("all", args))
+    given = _some("all", args)
+    known = [one for one in given if e.is_const(one, 0)]
+    return e.convert(known[0]) if known else te.all(*given)
 
 
 def any(*args: Any, span: Any = None) -> e.Expr:
     """Whether one of the conditions holds; of none an error."""
-    return te.any(*_some("any", args))
+    given = _some("any", args)
+    known = [one for one in given if e.is_const(one, 1)]
+    return e.convert(known[0]) if known else te.any(*given)
 
 
 def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:

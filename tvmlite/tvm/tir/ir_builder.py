@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
+from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -11,6 +12,7 @@ from tvmlite.te.intrin import ir_builder
 from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
+from tvmlite.tvm.missing import refusing
 
 
 class IRBuilder(ir_builder.IRBuilder):
@@ -42,13 +44,10 @@ class IRBuilder(ir_builder.IRBuilder):
         """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
         return super().buffer_ptr(buffer)
 
-    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> NoReturn:
-        """An error: functions of bare pointers are not compiled."""
-        raise UnsupportedError(
-            "ir_builder.pointer: functions of bare pointers are not supported",
-            Span.of_caller(),
-            hint="te.extern gives buffers: ib.buffer_ptr(ins[0])",
-        )
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
+        """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
+        given for it."""
+        return super().buffer_ptr(te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name))
 
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
         """An error but for notes that change nothing: ``"storage_scope"`` and pragmas."""
@@ -63,3 +62,6 @@ class IRBuilder(ir_builder.IRBuilder):
 def create() -> IRBuilder:
     """A builder with nothing in it."""
     return IRBuilder()
+
+
+__getattr__ = refusing(__name__)

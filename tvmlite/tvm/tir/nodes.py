@@ -225,6 +225,22 @@ Store = BufferStore
 AssertStmt = _named("AssertStmt", ir.Assert, _assert)
 
 
+def _reduce(
+    combiner: Any, src: Any, rdom: Any, condition: Any, value_index: int, init: Any = None
+) -> t.Reduce:
+    arguments.instance("tir.Reduce: combiner", combiner, t.CommReducer, "a reducer, as te.comm_reducer makes")
+    values = arguments.listed("tir.Reduce: src", src, "expressions")
+    axes = arguments.all_instances(
+        "tir.Reduce: rdom", arguments.listed("tir.Reduce: rdom", rdom, "axes"), t.IterVar, "an axis"
+    )
+    when = _expr(True if condition is None else condition)
+    starts = tuple(map(_expr, init or ()))
+    return t.Reduce(combiner, tuple(map(_expr, values)), tuple(axes), when, value_index, starts)
+
+
+Reduce = _named("Reduce", t.Reduce, _reduce, checks=False)
+
+
 def _absent(name: str, ours: Any = ()) -> Any:
     def make(*_: Any, **__: Any) -> Any:
         raise UnsupportedError(f"tvm.tir.{name}: our loop IR has no such node", Span.of_caller())

@@ -8,8 +8,8 @@ from tvmlite.te import (
     call_packed,
     call_pure_extern,
 )
-from tvmlite.te.tensor.registry import register_intrin_lowering
-from tvmlite.tvm.ir import register_op_attr
+from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
+from tvmlite.tvm.missing import refusing
 
 __all__ = [
     "call_extern",
@@ -21,3 +21,6 @@ __all__ = [
     "register_intrin_lowering",
     "register_op_attr",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tvmlite.tvm.missing import no_name
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_name(__name__, name)
     return getattr(importlib.import_module("tvmlite.tvm.tir"), name)

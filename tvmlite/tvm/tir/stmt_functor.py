@@ -8,6 +8,7 @@ from typing import Any
 from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
+from tvmlite.tvm.missing import refusing
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
@@ -21,7 +22,12 @@ def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
     """``node`` with variables replaced by the values of ``vmap``."""
     if isinstance(node, (int, float)):
         return node
-    return replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
+    made = replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
+    return rewrite(made, _cast_at_once)
+
+
+def _cast_at_once(node: Any) -> Any:
+    return e.cast(node.dtype, node.value) if isinstance(node, e.Cast) else node
 
 
 def ir_transform(
@@ -56,3 +62,6 @@ _TVM_NAMES = {
 def _tvm_name(node: Any) -> str:
     name = type(node).__name__
     return _TVM_NAMES.get(name, name)
+
+
+__getattr__ = refusing(__name__)

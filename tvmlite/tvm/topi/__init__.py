@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm import te as te
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.te import tag as tag
 from tvmlite.tvm.topi import math, schedules, transform
 
@@ -59,7 +60,7 @@ def __getattr__(name: str) -> Any:
         return getattr(transform, name)
     if name in _ABSENT:
         return _absent(name)
-    raise AttributeError(f"module 'tvmlite.tvm.topi' has no attribute {name!r}")
+    raise no_name("tvmlite.tvm.topi", name)
 
 
 def __dir__() -> list[str]:

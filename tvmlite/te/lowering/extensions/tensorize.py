@@ -314,7 +314,7 @@ def _bound(matching: _Matching) -> Statements:
     variables: dict[e.Var, Expr] = {}
     places: dict[ir.Buffer, _Place] = {}
     tensors = (*intrin.op.inputs, *intrin.op.outputs)
-    for tensor, declared in zip(tensors, (*intrin.inputs, *intrin.outputs), strict=True):
+    for tensor, declared in zip(tensors, (*intrin.input_buffers, *intrin.output_buffers), strict=True):
         places[declared] = _place(matching, matching.windows[tensor], declared, variables)
     mapping: dict[Any, Any] = {var: e.cast(var.dtype, value) for var, value in variables.items()}
 

@@ -1,0 +1,76 @@
+"""The arguments of a lowered schedule as TVM takes them: any of its tensors, outputs or not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.node import substitute
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import ROOT
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.inline import replace_reads
+from tvmlite.te.tensor.tensor import Operation, Tensor
+
+
+def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, list[Any]]:
+    """``schedule`` and its arguments: outputs that are not among ``args`` are computed for what reads them
+    alone, or follow ``args`` if nothing does. Tensors among them that are inlined, or computed in another's
+    loops, are computed whole apart, which leaves the loops as they were scheduled."""
+    known = schedule.stage_map
+    given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
+    inner = [op for op in schedule.outputs if op not in given and any(s.reads(op) for s in schedule.stages)]
+    further = [x for op in schedule.outputs if op not in given and op not in inner for x in op.outputs]
+    apart = [
+        stage.origin_op
+        for stage in schedule.stages
+        if stage.op in given and stage.attach_type != ROOT and isinstance(stage.origin_op, t.ComputeOp)
+    ]
+    params = [*args, *further]
+    if not inner and not apart:
+        return schedule, params
+    made = schedule.copy()
+    for op in inner:
+        made[op].change(is_output=False)
+    outputs = [op for op in made.outputs if op not in inner]
+    copies: dict[Tensor, Tensor] = {}
+    for op in apart:
+        _copy(op, copies, made)
+        outputs.append(copies[op.output(0)].op)
+        made[outputs[-1]].change(is_output=True)
+    made.state = dataclasses.replace(made.state, outputs=tuple(outputs))
+    found = {schedule[op].op.output(k): copies[op.output(k)] for op in apart for k in range(op.num_outputs)}
+    current = [schedule.current(x) if isinstance(x, Tensor) and x.op in known else x for x in params]
+    return made, [found.get(now, x) for now, x in zip(current, params, strict=True)]
+
+
+def _copy(op: Operation, copies: dict[Tensor, Tensor], schedule: Schedule) -> None:
+    """Enter stages of ``op``, and of the computes that it reads, that stand apart from its own."""
+    for tensor in op.inputs:
+        if tensor not in copies and isinstance(tensor.op, t.ComputeOp):
+            _copy(tensor.op, copies, schedule)
+    assert isinstance(op, t.ComputeOp)
+    fresh = _with_own_axes(op)
+    fresh = replace_reads(fresh, {one: copies[one] for one in op.inputs if one in copies})
+    copies.update(zip(op.outputs, fresh.outputs, strict=True))
+    schedule.insert(len(schedule.stages), fresh, "global")
+
+
+def _with_own_axes(op: t.ComputeOp) -> Operation:
+    """Another operation that computes the same: its axes are its own."""
+    fresh = {
+        axis: t.IterVar(axis.dom, e.Var(axis.var.name, axis.var.dtype), axis.kind)
+        for axis in (*op.axis, *op.reduce_axis)
+    }
+    values: dict[Any, Any] = {axis.var: own.var for axis, own in fresh.items()}
+    body = [substitute(root, values) for root in op.body]
+    made = [
+        dataclasses.replace(root, axis=tuple(fresh[axis] for axis in root.axis))
+        if isinstance(root, t.Reduce)
+        else root
+        for root in body
+    ]
+    axes, reduced = (tuple(fresh[axis] for axis in one) for one in (op.axis, op.reduce_axis))
+    return dataclasses.replace(op, axis=axes, reduce_axis=reduced, body=tuple(made))

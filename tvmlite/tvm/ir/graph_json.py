@@ -1,0 +1,135 @@
+"""Tensor expressions and schedules as JSON: each object once, by the class it is of and its fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tvmlite.core.errors import InputError
+from tvmlite.te.schedule.schedule import Schedule, Trace
+from tvmlite.te.tensor.tensor import Operation, Tensor
+from tvmlite.tvm.te.op_attributes import OpAttributes
+
+_MODULES = (
+    "core.span",
+    "te.expr.nodes",
+    "te.loop.ir",
+    "te.schedule.layout",
+    "te.schedule.stage_base",
+    "te.schedule.tensor_intrin",
+    "te.tensor.extern",
+    "te.tensor.scan",
+    "te.tensor.tensor",
+    "tvm.te.threads",
+    "tvm.tir.types",
+)
+_SEQUENCES: dict[str, type] = {"tuple": tuple, "list": list, "attributes": OpAttributes}
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def _classes() -> dict[str, type]:
+    """The classes of objects that are written, by name: no others are ever made of JSON."""
+    made: dict[str, type] = {"Tensor": Tensor}
+    for module in (importlib.import_module(f"tvmlite.{name}") for name in _MODULES):
+        made.update({k: v for k, v in vars(module).items() if isinstance(v, type) and v.__name__ == k})
+    return {k: v for k, v in made.items() if dataclasses.is_dataclass(v) or v is Tensor}
+
+
+def encode(root: Any) -> dict[str, Any]:
+    """``root``, a tensor, an operation, an expression or a schedule, as data that JSON holds; an InputError
+    for what holds anything else."""
+    known = set(_classes().values())
+    places: dict[int, int] = {}
+    rows: list[Any] = []
+    value = (root._start, root.state) if isinstance(root, Schedule) else root
+    stack = [(one, False) for one in _objects(value)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in places:
+            continue
+        if type(node) not in known:
+            raise InputError(f"save_json: a {type(node).__name__} cannot be written")
+        fields = _fields(node)
+        if not ready:
+            stack.append((node, True))
+            stack += [(one, False) for field in fields.values() for one in _objects(field)]
+            continue
+        rows.append([type(node).__name__, {key: _written(one, places) for key, one in fields.items()}])
+        places[id(node)] = len(rows) - 1
+    return {"schedule": isinstance(root, Schedule), "root": _written(value, places), "nodes": rows}
+
+
+def decode(table: Mapping[str, Any]) -> Any:
+    """What ``encode`` was given, as new objects; an InputError for data that it did not make."""
+    classes = _classes()
+    nodes: list[Any] = []
+    try:
+        for name, fields in table["nodes"]:
+            made = object.__new__(classes[name])
+            for key, value in fields.items():
+                if not key.isidentifier() or key.startswith("_"):
+                    raise KeyError(key)
+                made.__dict__[key] = _read(value, nodes)
+            nodes.append(made)
+        root = _read(table["root"], nodes)
+        _join(nodes)
+        return _schedule(*root) if table["schedule"] else root
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(f"load_json: this is not what save_json wrote: {error}") from None
+
+
+def _schedule(start: Any, state: Any) -> Schedule:
+    """A schedule that is in ``state``; the primitives that led there are not kept."""
+    made = Schedule.__new__(Schedule)
+    made._begin(start, Trace(), {})
+    made._show(state)
+    return made
+
+
+def _join(nodes: list[Any]) -> None:
+    """The tensors that were read are those that their operations give."""
+    tensors = {(one.op, one.value_index): one for one in nodes if isinstance(one, Tensor)}
+    for op in (one for one in nodes if isinstance(one, Operation)):
+        found = tuple(tensors.get((op, k)) or Tensor(op, k) for k in range(op.num_outputs))
+        object.__setattr__(op, "_outputs", found)
+
+
+def _fields(node: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(node).items() if not key.startswith("_")}
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """The objects in ``value`` that are rows of their own."""
+    if isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _objects(one)
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _objects(pair)
+    elif not isinstance(value, _PLAIN):
+        yield value
+
+
+def _written(value: Any, places: Mapping[int, int]) -> Any:
+    if isinstance(value, (tuple, list)):
+        kind = {list: "list", OpAttributes: "attributes"}.get(type(value), "tuple")
+        return [kind, [_written(one, places) for one in value]]
+    if isinstance(value, Mapping):
+        pairs = [[_written(key, places), _written(one, places)] for key, one in value.items()]
+        return ["dict" if isinstance(value, dict) else "proxy", pairs]
+    return value if isinstance(value, _PLAIN) else ["node", places[id(value)]]
+
+
+def _read(value: Any, nodes: list[Any]) -> Any:
+    if not isinstance(value, list):
+        return value
+    kind, inner = value
+    if kind == "node":
+        return nodes[range(len(nodes))[inner]]
+    if kind in _SEQUENCES:
+        return _SEQUENCES[kind](_read(one, nodes) for one in inner)
+    pairs = {_read(key, nodes): _read(one, nodes) for key, one in inner}
+    return {"dict": pairs, "proxy": MappingProxyType(pairs)}[kind]

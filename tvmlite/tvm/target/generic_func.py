@@ -1,0 +1,75 @@
+"""Functions with an implementation for each of several targets: ``tvm.target.generic_func``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError, TargetError
+from tvmlite.core.span import Span
+from tvmlite.tvm.target.target import Target
+
+_known: dict[str, GenericFunc] = {}
+
+
+class GenericFunc:
+    """A function that does what was registered for a key of the target of ``with tvm.target.Target(...)``,
+    the first there is; for other targets, and without one, what it was made of."""
+
+    def __init__(self, default: Callable[..., Any], name: str = "") -> None:
+        self.default, self.name = default, name or default.__name__
+        self.dispatch: dict[str, Callable[..., Any]] = {}
+        functools.update_wrapper(self, default)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The result of the target's own function."""
+        target = Target.current()
+        keys = [] if target is None else [str(target.kind), *target.keys]
+        chosen = next((self.dispatch[key] for key in keys if key in self.dispatch), self.default)
+        return chosen(*args, **named)
+
+    def set_default(self, func: Callable[..., Any], allow_override: bool = False) -> None:
+        """``func`` is what is done for other targets."""
+        self.default = arguments.function("generic_func: func", func)
+
+    def register(
+        self,
+        func_or_keys: Any,
+        key_list: Sequence[str] | None = None,
+        allow_override: bool = False,
+    ) -> Any:
+        """``register(keys)`` as a decorator, or ``register(function, keys)``: what is done for these keys."""
+        if not callable(func_or_keys):
+            return lambda func: self.register(func, func_or_keys, allow_override)
+        keys = [key_list] if isinstance(key_list, str) else list(key_list or ())
+        for key in keys:
+            if key in self.dispatch and not allow_override:
+                raise TargetError(f"{self.name}: {key!r} has a function already", Span.of_caller())
+            self.dispatch[key] = func_or_keys
+        return func_or_keys
+
+    get_packed_func = __call__
+
+
+def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
+    """A decorator: the function for targets that register none of their own."""
+    return GenericFunc(arguments.function("generic_func: fdefault", fdefault))
+
+
+def get_native_generic_func(name: str) -> GenericFunc:
+    """The function of ``override_native_generic_func(name)``."""
+    if name not in _known:
+        raise InputError(f"get_native_generic_func: there is no function {name!r}", Span.of_caller())
+    return _known[name]
+
+
+def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]], GenericFunc]:
+    """A decorator: the function ``func_name`` for targets that register none of their own."""
+
+    def decorate(fdefault: Callable[..., Any]) -> GenericFunc:
+        _known[func_name] = GenericFunc(fdefault, func_name)
+        return _known[func_name]
+
+    return decorate

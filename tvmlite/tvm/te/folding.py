@@ -1,0 +1,77 @@
+"""Operators of scalars as TVM has them: those of constants are constants, and some are refused at once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.expr.operators import CONSTRUCTORS
+
+_OF_CONSTANTS: dict[str, Callable[[Any, Any], Any]] = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+def _folded(symbol: str) -> Callable[[Any, Any], e.Expr]:
+    ours, compute = CONSTRUCTORS[symbol], _OF_CONSTANTS[symbol]
+
+    def make(a: Any, b: Any) -> e.Expr:
+        made = ours(a, b)
+        x, y = made.children()
+        if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or made.lanes != 1:
+            return made
+        whole = not dtypes.is_float(x.dtype)
+        values = (int(x.value), int(y.value)) if whole else (x.value, y.value)
+        return e.const(compute(*values), made.dtype)
+
+    return make
+
+
+def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
+    ours = CONSTRUCTORS[symbol]
+
+    def make(a: Any, b: Any) -> e.Expr:
+        made: Any = ours(a, b)
+        by, width = made.args[1], dtypes.width(made.dtype)
+        if isinstance(by, e.Const) and not 0 <= by.value < width:
+            raise TensorExpressionError(
+                f"{made.name} of {made.dtype} by {by.value}, expected 0 to {width - 1}", Span.of_caller()
+            )
+        return made
+
+    return make
+
+
+def _inverted(value: Any) -> e.Expr:
+    made: Any = _plain_not(value)
+    if dtypes.is_float(made.dtype):
+        raise TensorExpressionError(f"bitwise_not of {made.dtype} values, expected ints", Span.of_caller())
+    return made
+
+
+_plain_not = CONSTRUCTORS["not"]
+
+
+def _reflected(symbol: str) -> Callable[[Any, Any], e.Expr]:
+    return lambda value, other: CONSTRUCTORS[symbol](other, value)
+
+
+def enter() -> None:
+    """Enter these, and the bit operators of a number and an expression to its right."""
+    if CONSTRUCTORS["not"] is _inverted:
+        return
+    CONSTRUCTORS["not"] = _inverted
+    CONSTRUCTORS.update({symbol: _folded(symbol) for symbol in _OF_CONSTANTS})
+    CONSTRUCTORS.update({symbol: _shift(symbol) for symbol in ("<<", ">>")})
+    names = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}
+    for name, symbol in names.items():
+        setattr(e.Operators, f"__r{name}__", _reflected(symbol))

@@ -1,0 +1,48 @@
+"""``tensor.op.attrs`` as TVM has them: a mapping whose numbers have a ``value``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.runtime.convert import convert
+
+
+class OpAttributes(tuple[tuple[str, Any], ...]):
+    """The pairs that an operation of ours has as its ``attrs``, which are also looked up by name."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        pairs = dict(iter(self))
+        if key not in pairs:
+            known = ", ".join(pairs) or "none"
+            raise KeyError(f"the operation has no attribute {key!r}; it has: {known}")
+        return convert(pairs[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in dict(iter(self)) if isinstance(key, str) else super().__contains__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The attribute ``key``, or ``default``."""
+        return convert(dict(iter(self)).get(key, default))
+
+    def keys(self) -> list[str]:
+        """The names, in order."""
+        return [name for name, _ in self]
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Names and values."""
+        return ((name, self[name]) for name in self.keys())
+
+    def __str__(self) -> str:
+        return json.dumps(dict(iter(self)), default=str)
+
+
+def with_attributes(made: Any) -> Any:
+    """``made``, a tensor or a list of those of one operation, whose ``attrs`` are looked up by name."""
+    first = made if isinstance(made, Tensor) else made[0]
+    object.__setattr__(first.op, "attrs", OpAttributes(vars(first.op)["attrs"]))
+    return made

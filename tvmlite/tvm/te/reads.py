@@ -1,0 +1,38 @@
+"""Reads that are certainly outside their tensors: an error when TVM's programs lower a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import te
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
+from tvmlite.te.tensor.scan import ScanOp
+
+_UNCHECKED = "reads_unchecked"
+
+
+def computed(*args: Any) -> Any:
+    """As ``te.compute``, whose reads are left to ``check_reads_of``."""
+    with later():
+        made = te.compute(*args)
+    op = (made if isinstance(made, t.Tensor) else made[0]).op
+    object.__setattr__(op, _UNCHECKED, True)
+    return made
+
+
+def is_declaring() -> bool:
+    """Whether the function of a compute is being called."""
+    return is_later()
+
+
+def check_reads_of(schedule: Schedule) -> None:
+    """A TensorExpressionError if a compute of ``schedule`` reads outside a tensor for some element. What the
+    update of a scan reads of its state's earlier rows is there."""
+    ops = [stage.origin_op for stage in schedule.stages]
+    states = {tensor for op in ops if isinstance(op, ScanOp) for tensor in op.state}
+    for op in ops:
+        if vars(op).get(_UNCHECKED):
+            assert isinstance(op, t.ComputeOp)
+            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
