@@ -18,6 +18,9 @@ from tvmlite.te import expr as te
 from tvmlite.tvm.later import later
 from tvmlite.tvm.missing import missing
 
+_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+"""TVM's other names of dtypes."""
+
 _numbers = itertools.count(1)
 
 
@@ -52,7 +55,7 @@ class TensorType(Type, types.TensorType):
 
     def __init__(self, shape: Anything, dtype: Anything = "float32") -> None:
         object.__setattr__(self, "shape", extents(shape))
-        object.__setattr__(self, "dtype", str(dtype))
+        object.__setattr__(self, "dtype", _DTYPES.get(str(dtype), str(dtype)))
         types.TensorType.__post_init__(self)
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError
+from tvmlite.core.errors import TvmliteError, TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
@@ -181,6 +182,47 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) ->
     return adopt(LetDims((count,), function("add")(highest, const(1, "int64")), summed(count)))
 
 
+def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Any:
+    """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed."""
+    if not isinstance(pad_value, nodes.Expr) or isinstance(pad_value, nodes.Constant) or pad_mode != "constant":
+        return function("nn.pad")(data, pad_width, pad_value, pad_mode)
+    inside = function("nn.pad")(function("ones_like")(function("cast")(data, "bool")), pad_width)
+    return function("where")(inside, function("nn.pad")(data, pad_width), pad_value)
+
+
+def reverse_reshape(data: Any, newshape: Any) -> Any:
+    """``reshape`` with the codes of ``newshape`` read from the last axis to the first."""
+    if -3 not in newshape:
+        return function("contrib_reverse_reshape")(data, newshape=newshape)
+    rest, shape = list(_argument_type(data).concrete_shape), []
+    for code in reversed(newshape):
+        taken = [rest.pop() for _ in range({0: 1, -3: 2}.get(code, 0))]
+        shape.append(int(np.prod(taken)) if taken else code)
+    return function("reshape")(data, tuple(reversed(shape)))
+
+
+def _resize(name: str) -> Callable[..., Any]:
+    build = function(name)
+
+    def resize(data: Any, *args: Any, **options: Any) -> Any:
+        dtype = getattr(_known_type(data), "dtype", "float32")
+        made = build(data, *args, **options)
+        if not dtype.startswith(("int", "uint")) or made["method"] == "nearest_neighbor":
+            return made
+        out_dtype = made["out_dtype"] or dtype
+        return function("cast")(build(function("cast")(data, "float32"), *args, **options), out_dtype)
+
+    return functools.update_wrapper(resize, build)
+
+
+def _known_type(expr: Any) -> Any:
+    """The type of ``expr``; None where it is not known yet."""
+    try:
+        return expr.checked_type
+    except TypeInferError:
+        return None
+
+
 def _argument_type(expr: Any) -> Any:
     return getattr(expr, "tuple_value", expr).checked_type
 
@@ -192,6 +234,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     for one in (
         dft,
         matrix_set_diag,
+        reverse_reshape,
         segment_sum,
         sparse_to_dense,
         stft,
@@ -200,4 +243,6 @@ ADAPTED: dict[str, Callable[..., Any]] = {
         topk,
     )
 }
+ADAPTED["nn.pad"] = pad
+ADAPTED |= {name: _resize(name) for name in ("image.resize1d", "image.resize2d", "image.resize3d")}
 """By TVM's name."""

@@ -17,7 +17,7 @@ _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 _OTHERS = {
     "contrib.ndarray_size": "ndarray_size",
     "copy_": "copy",
-    "reverse_reshape": "contrib_reverse_reshape",
+    "contrib_reverse_reshape": "reverse_reshape",
     "image.resize": "image.resize2d",
     "nn.multiply": "multiply",
 }
