@@ -29,7 +29,7 @@ def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
 def _nodes(root: Any) -> list[Any]:
     """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
     found: dict[Any, None] = {}
-    stack: list[tuple[Any, bool]] = [(adopt(root), False)]
+    stack: list[tuple[Any, bool]] = [(adopt(getattr(root, "tuple_value", root)), False)]
     while stack:
         node, ready = stack.pop()
         if node in found:

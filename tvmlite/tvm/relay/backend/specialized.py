@@ -1,4 +1,4 @@
-"""Functions with extents that are not known before the program runs, made for the arrays they are called with."""
+"""Functions with extents of ``Any()``, made for the shapes of the arrays they are called with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def has_unknown_extents(function: Any) -> bool:
 
 
 def specialized(function: Any, arrays: Sequence[Any]) -> Any:
-    """``function`` with the shapes of ``arrays`` in place of the extents of its parameters that are ``Any()``.
+    """``function`` with extents of ``arrays`` in place of those of its parameters that are ``Any()``.
 
     An InputError if an array has another rank than its parameter.
     """

@@ -17,6 +17,7 @@ from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
 from tvmlite.tvm.relay.op.builders import function
+from tvmlite.tvm.relay.op.requantize import requantize
 
 _FAR = 2**31 - 1
 """A bound that means as far as the axis goes."""
@@ -135,9 +136,9 @@ def stft(
     starts = np.arange(0, length - n_fft + 1, hop_length)
     places = (starts[:, None] + np.arange(n_fft)).astype("int32")
     frames = function("multiply")(function("take")(data, const(places), axis=1), window)
-    turns = _turns(n_fft, n_fft // 2 + 1 if onesided else n_fft)
+    angles = _angles(n_fft, n_fft // 2 + 1 if onesided else n_fft)
     scale = 1 / np.sqrt(n_fft) if normalized else 1.0
-    parts = [_by(frames, matrix * scale, dtype) for matrix in (np.cos(turns), -np.sin(turns))]
+    parts = [_by(frames, matrix * scale, dtype) for matrix in (np.cos(angles), -np.sin(angles))]
     return function("stack")([function("transpose")(part, (0, 2, 1)) for part in parts], axis=-1)
 
 
@@ -145,15 +146,15 @@ def dft(re_data: Any, im_data: Any, inverse: bool = False) -> Any:
     """The real and the imaginary part of the Fourier transform along the last axis."""
     type_ = _argument_type(re_data)
     count, dtype = type_.concrete_shape[-1], type_.dtype
-    turns = _turns(count, count) * (-1 if inverse else 1)
+    angles = _angles(count, count) * (-1 if inverse else 1)
     scale = 1 / count if inverse else 1.0
-    cosine, sine = np.cos(turns) * scale, np.sin(turns) * scale
+    cosine, sine = np.cos(angles) * scale, np.sin(angles) * scale
     real = function("add")(_by(re_data, cosine, dtype), _by(im_data, sine, dtype))
     imaginary = function("subtract")(_by(im_data, cosine, dtype), _by(re_data, sine, dtype))
     return TupleWrapper(Tuple((real, imaginary)), 2)
 
 
-def _turns(count: int, frequencies: int) -> np.ndarray:
+def _angles(count: int, frequencies: int) -> np.ndarray:
     """The angle of element ``n`` at frequency ``k``, exact for large products, too."""
     products = np.outer(np.arange(frequencies), np.arange(count)) % count
     return 2 * np.pi * products / count
@@ -184,7 +185,11 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) ->
 
 def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Any:
     """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed."""
-    if not isinstance(pad_value, nodes.Expr) or isinstance(pad_value, nodes.Constant) or pad_mode != "constant":
+    if (
+        not isinstance(pad_value, nodes.Expr)
+        or isinstance(pad_value, nodes.Constant)
+        or pad_mode != "constant"
+    ):
         return function("nn.pad")(data, pad_width, pad_value, pad_mode)
     inside = function("nn.pad")(function("ones_like")(function("cast")(data, "bool")), pad_width)
     return function("where")(inside, function("nn.pad")(data, pad_width), pad_value)
@@ -213,6 +218,30 @@ def _resize(name: str) -> Callable[..., Any]:
         return function("cast")(build(function("cast")(data, "float32"), *args, **options), out_dtype)
 
     return functools.update_wrapper(resize, build)
+
+
+def non_max_suppression(
+    data: Any,
+    valid_count: Any,
+    indices: Any,
+    max_output_size: Any = -1,
+    iou_threshold: Any = 0.5,
+    *args: Any,
+    **options: Any,
+) -> Any:
+    """The boxes of ``data`` that overlap none of a higher score by more than ``iou_threshold``.
+
+    ``indices`` may be anything where boxes are wanted and no indices.
+    """
+    known = _known_type(indices)
+    if options.get("return_indices") is False and getattr(known, "ndim", 2) != 2:
+        indices = function("zeros")(_argument_type(data).shape[:2], "int32")
+    if not isinstance(max_output_size, nodes.Expr):
+        max_output_size = const(max_output_size, "int32")
+    if not isinstance(iou_threshold, nodes.Expr):
+        iou_threshold = const(iou_threshold, "float32")
+    given = (data, valid_count, indices, max_output_size, iou_threshold)
+    return function("vision.non_max_suppression")(*given, *args, **options)
 
 
 def _known_type(expr: Any) -> Any:
@@ -244,5 +273,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     )
 }
 ADAPTED["nn.pad"] = pad
+ADAPTED["qnn.requantize"] = requantize
+ADAPTED["vision.non_max_suppression"] = non_max_suppression
 ADAPTED |= {name: _resize(name) for name in ("image.resize1d", "image.resize2d", "image.resize3d")}
 """By TVM's name."""

@@ -60,16 +60,23 @@ class _TvmLayout(Layout):
 _WITHOUT_DEFAULT = {
     "transpose": ("axes",),
     "nn.lrn": ("alpha",),
-    **dict.fromkeys([f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)], ("pool_size",)),
+    **dict.fromkeys(
+        [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)], ("pool_size",)
+    ),
 }
 """Attributes that TVM's text has whatever they are."""
+
+
+_ARGUMENTS = {"vision.get_valid_counts": ("score_threshold",)}
+"""Attributes of TVM's that are None where an argument has their name."""
 
 
 def _written(call: Any) -> list[tuple[str, Any]]:
     """The attributes of ``call`` that its text has."""
     always = _WITHOUT_DEFAULT.get(str(call.op), ())
     differing = dict(not_default(call))
-    return [(key, value) for key, value in call.attrs if key in differing or key in always]
+    own = [(key, value) for key, value in call.attrs if key in differing or key in always]
+    return [*own, *((key, None) for key in _ARGUMENTS.get(str(call.op), ()))]
 
 
 class _TvmPrinter(Printer):
