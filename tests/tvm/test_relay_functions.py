@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -202,3 +203,27 @@ def test_a_kernel_in_blocks_needs_no_type() -> None:
     from tvmlite.tvm.relay.graph.untyped import solved
 
     assert solved(call, [x.checked_type, None])[1].shape == (2, 2, 3, 3, 4, 8)
+
+
+def test_several_results_are_one_container() -> None:
+    x = var("x", (2,))
+    for kind in ("graph", "debug", "vm"):
+        made = value(relay.Function([x], relay.Tuple([x, x + x])), np.ones(2, "float32"), kind=kind)
+        assert isinstance(made, tvm.runtime.container.ADT)
+        assert [one.tolist() for one in made] == [[1, 1], [2, 2]]
+
+
+def test_modules_of_operators_can_be_imported() -> None:
+    for name in ("nn", "tensor", "annotation"):
+        importlib.import_module(f"tvmlite.tvm.relay.op.{name}")
+    module = importlib.import_module("tvmlite.tvm.relay.op.nn")
+    assert module.dense is relay.nn.dense
+    with pytest.raises(AttributeError, match=r"nn\.no_such_operator"):
+        _ = module.no_such_operator
+
+
+def test_a_module_below_one_that_is_absent_is_absent() -> None:
+    module = importlib.import_module("tvmlite.tvm.topi.cuda.conv3d_winograd")
+    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.cuda\.conv3d_winograd\.tile_size") as raised:
+        module.tile_size()
+    assert "there is code for CPUs only" in str(raised.value)

@@ -29,6 +29,7 @@ from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specializ
 from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
+from tvmlite.tvm.runtime.container import ADT
 
 _LEVEL = 3
 """The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
@@ -341,9 +342,9 @@ def _shape(value: Any) -> Any:
 
 
 def results(value: Any) -> Any:
-    """Arrays as TVM gives them; those of a tuple in a list."""
+    """Arrays as TVM gives them; those of a tuple in one list."""
     if isinstance(value, (tuple, list)):
-        return [results(one) for one in value]
+        return ADT(map(results, value))
     return np.asarray(value).view(NDArray)
 
 

@@ -78,6 +78,10 @@ def __getattr__(name: str) -> Any:
         return _unless(name.removeprefix("requires_"), False)
     if name.startswith("uses_"):
         return lambda *functions: functions[0] if functions else (lambda function: function)
+    if name == "slow":
+        return lambda function: function
+    if name == "skip_if_32bit":
+        return lambda reason="": _pytest().mark.skipif(sys.maxsize < 2**32, reason=reason)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
