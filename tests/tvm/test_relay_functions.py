@@ -227,3 +227,30 @@ def test_a_module_below_one_that_is_absent_is_absent() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm\.topi\.cuda\.conv3d_winograd\.tile_size") as raised:
         module.tile_size()
     assert "there is code for CPUs only" in str(raised.value)
+
+
+def test_an_extent_computed_of_any_is_any() -> None:
+    x = var("x", (relay.Any(), 3))
+    made = run_infer_type(relay.concatenate([x, x], 0)).checked_type
+    assert made == relay.TensorType((relay.Any(), 3))
+    assert made != relay.TensorType((4, 3))
+
+
+def test_boxes_are_wanted_without_indices() -> None:
+    data = np.array([[[0, 0.9, 0, 0, 4, 4], [0, 0.8, 0, 0, 4, 5], [0, 0.7, 8, 8, 9, 9]]], "float32")
+    pair = relay.split(var("x", (2, 3, 6)), 2)
+    boxes, count = pair[0], var("n", (1,), "int32")
+    made = relay.vision.non_max_suppression(boxes, count, boxes, return_indices=False)
+    assert [one.name_hint for one in relay.analysis.free_vars(made)] == ["x", "n"]
+
+    x = relay.analysis.free_vars(made)[0]
+    both = np.concatenate([data, data])
+    found = value(relay.Function([x, count], made), both, np.array([3], "int32"))
+    np.testing.assert_array_equal(found[0, :, 1], np.array([0.9, -1, 0.7], "float32"))
+
+
+def test_every_node_of_one_of_several_results_is_visited() -> None:
+    seen: list[Any] = []
+    first = relay.split(var("x", (2, 3)), 2)[0]
+    relay.analysis.post_order_visit(first, seen.append)
+    assert seen[-1] is first

@@ -9,7 +9,7 @@ from typing import Any as Anything
 import numpy as np
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import Node, rewrite
+from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
@@ -202,9 +202,14 @@ def same_type(a: Anything, b: Anything) -> bool:
 
 
 def _same_extent(a: Anything, b: Anything) -> bool:
-    if isinstance(a, Any) or isinstance(b, Any):
-        return isinstance(a, Any) and isinstance(b, Any)
+    if is_unknown(a) or is_unknown(b):
+        return is_unknown(a) and is_unknown(b)
     return types.same_dim(a, b)
+
+
+def is_unknown(extent: Anything) -> bool:
+    """Whether ``extent`` is, or is computed of, one that is known when the program runs only."""
+    return isinstance(extent, te.Expr) and any(isinstance(node, Any) for node in postorder(extent))
 
 
 def scalar_type(dtype: Anything) -> TensorType:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import postorder, substitute
+from tvmlite.core.node import substitute
 from tvmlite.relay.ir import types
-from tvmlite.te import expr as te
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Function, Var, adopt
 
@@ -37,11 +36,7 @@ def specialized(function: Any, arrays: Sequence[Any]) -> Any:
 def _is_open(type_: Any) -> bool:
     if isinstance(type_, types.TupleType):
         return any(map(_is_open, type_.fields))
-    return isinstance(type_, types.TensorType) and any(map(_is_unknown, type_.shape))
-
-
-def _is_unknown(extent: Any) -> bool:
-    return isinstance(extent, te.Expr) and any(isinstance(node, ty.Any) for node in postorder(extent))
+    return isinstance(type_, types.TensorType) and any(map(ty.is_unknown, type_.shape))
 
 
 def _closed(type_: Any, array: Any, name: str) -> Any:
@@ -52,4 +47,4 @@ def _closed(type_: Any, array: Any, name: str) -> Any:
     if len(shape) != len(type_.shape):
         raise InputError(f"{name}: shape is {shape}, expected {types.show_shape(type_.shape)}")
     pairs = zip(type_.shape, shape, strict=True)
-    return ty.TensorType([own if _is_unknown(extent) else extent for extent, own in pairs], type_.dtype)
+    return ty.TensorType([own if ty.is_unknown(extent) else extent for extent, own in pairs], type_.dtype)

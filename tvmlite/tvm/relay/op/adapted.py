@@ -253,7 +253,7 @@ def _known_type(expr: Any) -> Any:
 
 
 def _argument_type(expr: Any) -> Any:
-    return getattr(expr, "tuple_value", expr).checked_type
+    return (expr.tuple_value if isinstance(expr, TupleWrapper) else expr).checked_type
 
 
 _counts = itertools.count(1)
