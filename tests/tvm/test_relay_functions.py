@@ -254,3 +254,16 @@ def test_every_node_of_one_of_several_results_is_visited() -> None:
     first = relay.split(var("x", (2, 3)), 2)[0]
     relay.analysis.post_order_visit(first, seen.append)
     assert seen[-1] is first
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_matrices_with_axes_before_are_multiplied(transpose_a: bool) -> None:
+    data, weight = drawn(2, 3, 4), drawn(5, 3 if transpose_a else 4)
+    x, w = var("x", data.shape), var("w", weight.shape)
+    made = relay.nn.matmul(x, w, units=5, transpose_a=transpose_a, transpose_b=True)
+    expected = (data.swapaxes(1, 2) if transpose_a else data) @ weight.T
+    np.testing.assert_allclose(value(relay.Function([x, w], made), data, weight), expected, rtol=1e-5)
+
+    n = tvm.te.size_var("n")
+    made = relay.nn.matmul(var("x", (n, 3, 4)), relay.var("w"), units=5)
+    assert run_infer_type(made).checked_type == relay.TensorType((n, 3, 5))

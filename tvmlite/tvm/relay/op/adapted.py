@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -206,6 +207,29 @@ def reverse_reshape(data: Any, newshape: Any) -> Any:
     return function("reshape")(data, tuple(reversed(shape)))
 
 
+def matmul(
+    tensor_a: Any,
+    tensor_b: Any,
+    units: Any = None,
+    out_dtype: str = "",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Any:
+    """The product of the matrices of ``tensor_a``, which may have axes before, and a matrix."""
+    build, known = function("nn.matmul"), _known_type(tensor_a)
+    if getattr(known, "ndim", 2) <= 2:
+        return build(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
+    if transpose_a:
+        *lead, rows, columns = range(known.ndim)
+        tensor_a = function("transpose")(tensor_a, (*lead, columns, rows))
+    shape = _argument_type(tensor_a).shape
+    flat = function("reshape")(tensor_a, (math.prod(shape[:-1]), shape[-1]))
+    made = build(flat, tensor_b, units, out_dtype, False, transpose_b)
+    if units is None:
+        units = _argument_type(tensor_b).shape[0 if transpose_b else 1]
+    return function("reshape")(made, (*shape[:-1], units))
+
+
 def _resize(name: str) -> Callable[..., Any]:
     build = function(name)
 
@@ -272,6 +296,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
         topk,
     )
 }
+ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize
 ADAPTED["vision.non_max_suppression"] = non_max_suppression
