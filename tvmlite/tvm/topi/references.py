@@ -1,4 +1,4 @@
-"""References of ``tvm.topi.testing`` for windows, norms, slices and rearrangements, in plain numpy."""
+"""References of ``tvm.topi.testing`` for convolutions and pooling, in plain numpy."""
 
 from __future__ import annotations
 

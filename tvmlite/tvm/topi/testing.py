@@ -155,7 +155,7 @@ def dispatch(target: Any, dispatch_map: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    for module in ("references", "more_references"):
+    for module in ("references", "more_references", "image_references"):
         found = getattr(importlib.import_module(f"tvmlite.tvm.topi.{module}"), name, None)
         if found is not None and not name.startswith("_"):
             return found
