@@ -25,6 +25,17 @@ def test_parameters_take_each_value(width: int, low: int, high: int) -> None:
     assert high == low + 1
 
 
+class TestOfClass:
+    """Fixtures that stand in the class of the tests that take them."""
+
+    depth = tvm.testing.parameter(5, 6)
+    first, second = tvm.testing.parameters((1, 2), (3, 4), ids=["small", "large"])
+
+    def test_parameters_of_a_class_take_each_value(self, depth: int, first: int, second: int) -> None:
+        assert depth in (5, 6)
+        assert second == first + 1
+
+
 @tvm.testing.requires_llvm
 @tvm.testing.uses_gpu
 def test_what_is_there_runs() -> None:

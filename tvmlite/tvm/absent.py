@@ -16,6 +16,7 @@ _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
 MODULES = {
     "auto_scheduler": _SEARCH,
     "contrib.cublas": _CPUS,
+    "contrib.cuda_graph": _CPUS,
     "contrib.cudnn": _CPUS,
     "contrib.hexagon": _CPUS,
     "contrib.miopen": _CPUS,
@@ -27,9 +28,13 @@ MODULES = {
     "ethosu": _CPUS,
     "meta_schedule": _SEARCH,
     "micro": 'the target "c -system=none" compiles to C for microcontrollers',
+    "relay.loops": "loops of ONNX models, Loop and Scan, are read and compiled",
+    "relay.op.strategy": "an operator's schedules are templates: see tvmlite.te.templates",
+    "relay.prelude": "there are tensors, tuples and functions, and no algebraic data types",
     "rpc": "measurements run on this machine; an exported library can be copied to another",
     "tir.transform": "tvm.lower applies the passes there are",
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
+    "topi.cuda": _CPUS,
     "vta": _CPUS,
 }
 """Modules of TVM that are not here, with what to use. Using a name of one is an error."""
@@ -41,7 +46,7 @@ class Absent(ModuleType):
     """A module of TVM that is not here: using a name of it is an UnsupportedError."""
 
     def __init__(self, name: str) -> None:
-        hint = MODULES.get(name) or MODULES[name.split(".")[0]]
+        hint = MODULES[_root(name)]
         super().__init__(f"tvmlite.tvm.{name}", f"Not supported: {hint}.")
         self.__path__: list[str] = []
         self._absent, self._hint = name, hint
@@ -111,7 +116,14 @@ class Unread:
 
 def is_absent(name: str) -> bool:
     """Whether ``tvm.<name>`` is a module of TVM that is not here."""
-    return name in MODULES or name.split(".")[0] in (*MODULES, SCRIPT)
+    return bool(_root(name)) or name.split(".")[0] == SCRIPT
+
+
+def _root(name: str) -> str:
+    """The module of the table that ``name`` is or is part of; "" if there is none."""
+    parts = name.split(".")
+    whole = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return next((one for one in whole if one in MODULES), "")
 
 
 def module(name: str) -> ModuleType:

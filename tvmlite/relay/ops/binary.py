@@ -91,6 +91,19 @@ def _by_kind(ints: Formula, floats: Formula) -> Formula:
     return choose
 
 
+def _float_floor_divide(a: e.Expr, b: e.Expr) -> e.Expr:
+    """Of float16 in float32, where the quotient of numbers of 11 bits is never rounded up to an integer."""
+    if a.dtype != "float16":
+        return intrinsic("floor", e.Div(a, b))
+    wide = intrinsic("floor", e.Div(e.cast("float32", a), e.cast("float32", b)))
+    return e.cast("float16", wide)
+
+
+def _float_floor_divide_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    wide = np.float32 if a.dtype == np.float16 else a.dtype
+    return np.floor(np.divide(a, b, dtype=wide)).astype(a.dtype)
+
+
 def _float_floor_mod(a: e.Expr, b: e.Expr) -> e.Expr:
     remainder, zero = e.TruncMod(a, b), e.const(0, a.dtype)
     opposite = e.NotEqual(e.Less(remainder, zero), e.Less(b, zero))
@@ -124,8 +137,8 @@ for _name, _row in {
     ),
     "floor_divide": (
         "``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
-        _by_kind(e.FloorDiv, lambda a, b: intrinsic("floor", e.Div(a, b))),
-        _by_kind(common.floor_divide, lambda a, b: np.floor(np.divide(a, b))),
+        _by_kind(e.FloorDiv, _float_floor_divide),
+        _by_kind(common.floor_divide, _float_floor_divide_numpy),
     ),
     "mod": (
         "The remainder of ``divide``, with the sign of ``lhs``; of integers by 0 it is 0.",

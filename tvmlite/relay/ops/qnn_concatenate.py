@@ -12,10 +12,11 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import expect, fault
-from tvmlite.relay.ops.qnn_parameters import BYTES, argument_of, check_scale, check_zero_point
+from tvmlite.relay.ops.qnn_parameters import argument_of, check_scale, check_zero_point
 from tvmlite.relay.ops.qnn_requantize import requantized_numpy
 from tvmlite.relay.ops.written_out import fields_of, requantized, written_out
 
+_DTYPES = "int8, uint8 or int32", lambda dtype: dtype in ("int8", "uint8", "int32")
 Types = Sequence[TensorType]
 Arrays = Sequence[np.ndarray]
 
@@ -34,7 +35,7 @@ def _type(
             "as many of each",
         )
     for one in data:
-        expect(call, "data is", one.dtype, BYTES)
+        expect(call, "data is", one.dtype, _DTYPES)
     made = op.get("concatenate").infer(_plain(call), *data)
     for place in range(len(data)):
         check_scale(call, f"input_scale {place}", scales[place], argument=_field(call, "input_scales", place))

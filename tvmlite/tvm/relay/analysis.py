@@ -11,7 +11,7 @@ from tvmlite.relay.ir.infer import walk
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.missing import missing
-from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var, adopt
+from tvmlite.tvm.relay.expr import Constant, GlobalVar, TupleWrapper, Var, adopt
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
@@ -29,7 +29,9 @@ def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
 def _nodes(root: Any) -> list[Any]:
     """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
     found: dict[Any, None] = {}
-    stack: list[tuple[Any, bool]] = [(adopt(root), False)]
+    stack: list[tuple[Any, bool]] = [
+        (adopt(root.tuple_value if isinstance(root, TupleWrapper) else root), False)
+    ]
     while stack:
         node, ready = stack.pop()
         if node in found:

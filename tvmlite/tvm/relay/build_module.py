@@ -25,9 +25,11 @@ from tvmlite.tvm.relay import transform as passes
 from tvmlite.tvm.relay.backend.graph_json import graph_json
 from tvmlite.tvm.relay.backend.graph_module import GraphModule
 from tvmlite.tvm.relay.backend.interpreter import Interpreter
+from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
 from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
+from tvmlite.tvm.runtime.container import ADT
 
 _LEVEL = 3
 """The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
@@ -250,7 +252,11 @@ class Executor:
         return made
 
     def _function(self, module: IRModule) -> Callable[..., Any]:
-        params, run = self._interpreted(module) if self.kind == "debug" else self._compiled(module)
+        known = bound(module, self._params)
+        if "main" in known and has_unknown_extents(known["main"]):
+            params, run = known["main"].params, self._for_each_shape(known)
+        else:
+            params, run = self._ready(module)
         names = [param.name for param in params]
 
         adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
@@ -268,6 +274,24 @@ class Executor:
             )
 
         return call
+
+    def _ready(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
+        """The parameters of ``main``, and what runs it."""
+        return self._interpreted(module) if self.kind == "debug" else self._compiled(module)
+
+    def _for_each_shape(self, module: IRModule) -> Callable[[Sequence[Any]], Any]:
+        """What runs ``main``, which is made ready for each combination of shapes when it first comes."""
+        made: dict[Any, Callable[[Sequence[Any]], Any]] = {}
+
+        def run(args: Sequence[Any]) -> Any:
+            shapes = tuple(map(_shape, args))
+            if shapes not in made:
+                own = module.copy()
+                own["main"] = specialized(module["main"], args)
+                made[shapes] = self._ready(own)[1]
+            return made[shapes](args)
+
+        return run
 
     def _interpreted(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
         """The parameters of ``main``, and what interprets it."""
@@ -313,10 +337,14 @@ def _array(given: Any, type_: Any, adapts: bool) -> Any:
     return np.asarray(given, dtype=dtype if adapts or np.isscalar(given) else None)
 
 
+def _shape(value: Any) -> Any:
+    return tuple(map(_shape, value)) if isinstance(value, tuple) else np.shape(value)
+
+
 def results(value: Any) -> Any:
-    """Arrays as TVM gives them; those of a tuple in a list."""
+    """Arrays as TVM gives them; those of a tuple in one list."""
     if isinstance(value, (tuple, list)):
-        return [results(one) for one in value]
+        return ADT(map(results, value))
     return np.asarray(value).view(NDArray)
 
 

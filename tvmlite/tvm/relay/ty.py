@@ -9,7 +9,7 @@ from typing import Any as Anything
 import numpy as np
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import Node, rewrite
+from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
@@ -17,6 +17,9 @@ from tvmlite.relay.ir.dims import dim, normal_dim
 from tvmlite.te import expr as te
 from tvmlite.tvm.later import later
 from tvmlite.tvm.missing import missing
+
+_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+"""TVM's other names of dtypes."""
 
 _numbers = itertools.count(1)
 
@@ -52,7 +55,7 @@ class TensorType(Type, types.TensorType):
 
     def __init__(self, shape: Anything, dtype: Anything = "float32") -> None:
         object.__setattr__(self, "shape", extents(shape))
-        object.__setattr__(self, "dtype", str(dtype))
+        object.__setattr__(self, "dtype", _DTYPES.get(str(dtype), str(dtype)))
         types.TensorType.__post_init__(self)
 
     @property
@@ -199,9 +202,14 @@ def same_type(a: Anything, b: Anything) -> bool:
 
 
 def _same_extent(a: Anything, b: Anything) -> bool:
-    if isinstance(a, Any) or isinstance(b, Any):
-        return isinstance(a, Any) and isinstance(b, Any)
+    if is_unknown(a) or is_unknown(b):
+        return is_unknown(a) and is_unknown(b)
     return types.same_dim(a, b)
+
+
+def is_unknown(extent: Anything) -> bool:
+    """Whether ``extent`` is, or is computed of, one that is known when the program runs only."""
+    return isinstance(extent, te.Expr) and any(isinstance(node, Any) for node in postorder(extent))
 
 
 def scalar_type(dtype: Anything) -> TensorType:

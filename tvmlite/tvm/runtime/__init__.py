@@ -9,6 +9,7 @@ from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
 from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
 from tvmlite.tvm.runtime.module import (
@@ -28,6 +29,7 @@ __all__ = [
     "PackedFunc",
     "TVMError",
     "const",
+    "container",
     "convert",
     "cpu",
     "cuda",

@@ -79,6 +79,10 @@ def __getattr__(name: str) -> Any:
         return _unless(name.removeprefix("requires_"), False)
     if name.startswith("uses_"):
         return lambda *functions: functions[0] if functions else (lambda function: function)
+    if name == "slow":
+        return lambda function: function
+    if name == "skip_if_32bit":
+        return lambda reason="": _pytest().mark.skipif(sys.maxsize < 2**32, reason=reason)
     raise no_name(__name__, name)
 
 
@@ -131,11 +135,28 @@ def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = No
     if by_dict:
         ids, values = list(by_dict), tuple(by_dict.values())
 
-    @_pytest().fixture(params=values, ids=ids)
-    def fixture_of_values(request: Any) -> Any:
+    def value(request: Any) -> Any:
         return request.param
 
-    return fixture_of_values
+    return _pytest().fixture(_as_method(value) if _in_class() else value, params=values, ids=ids)
+
+
+def _in_class() -> bool:
+    """Whether the caller's caller is the body of a class, whose functions take ``self`` first."""
+    return "__qualname__" in sys._getframe(2).f_locals
+
+
+def _as_method(function: Any) -> Any:
+    """``function`` as one of a class, which pytest hands what its signature names."""
+
+    def method(self: Any, **given: Any) -> Any:
+        return function(**given)
+
+    names = list(inspect.signature(function).parameters)
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    others = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    method.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
+    return method
 
 
 def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
@@ -143,6 +164,7 @@ def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
     module = sys._getframe(1).f_globals
     number = next(_numbers)
     shared = f"_tvm_testing_row_{number}"
+    in_class = _in_class()
 
     @_pytest().fixture(params=range(len(rows)), ids=ids, name=shared)
     def row(request: Any) -> Any:
@@ -156,7 +178,7 @@ def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
 
         only = inspect.Parameter(shared, inspect.Parameter.KEYWORD_ONLY)
         value.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
-        return _pytest().fixture(value)
+        return _pytest().fixture(_as_method(value) if in_class else value)
 
     return [column(position) for position in range(len(rows[0]))]
 

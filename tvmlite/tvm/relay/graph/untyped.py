@@ -6,6 +6,7 @@ and the size of its kernel, a normalization that its scale has one element a cha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -33,12 +34,7 @@ def _convolution(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]
     """The kernel, by ``channels`` and ``kernel_size``."""
     if call["channels"] is None or call["kernel_size"] is None:
         return {}
-    inputs, channels = _channels(call, data), call["channels"]
-    if call["groups"] == inputs and isinstance(inputs, int):
-        extents: dict[str, Any] = {"O": inputs, "I": channels // inputs}
-    else:
-        extents = {"O": channels, "I": inputs // call["groups"]}
-    return _kernel(call, data, extents)
+    return _kernel(call, data, {"O": call["channels"], "I": _channels(call, data) // call["groups"]})
 
 
 def _transposed(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
@@ -51,29 +47,41 @@ def _transposed(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
 def _kernel(call: nodes.Call, data: TensorType, extents: dict[str, Any]) -> Mapping[int, TensorType]:
     size = call["kernel_size"]
     extents |= dict(zip("DHW"[3 - len(size) :], size, strict=True))
-    layout = call["kernel_layout"]
-    if not set(layout) <= set(extents):
+    axes = _axes_of(call["kernel_layout"])
+    if not {axis for axis, _ in axes} <= {*extents, *map(str.lower, extents)}:
         return {}
-    return {1: TensorType(tuple(extents[letter] for letter in layout), data.dtype)}
+    blocks = {axis.upper(): block for axis, block in axes if block}
+    shape = [block or extents[axis] // blocks.get(axis, 1) for axis, block in axes]
+    return {1: TensorType(tuple(shape), data.dtype)}
+
+
+def _axes_of(layout: str) -> list[tuple[str, int]]:
+    """The axes of ``layout`` with the size of those that are blocks: of ``"OI4o"`` it is 4 of ``"o"``."""
+    return [(axis, int(block or 0)) for block, axis in re.findall(r"(\d*)([A-Za-z])", layout)]
 
 
 def _channels(call: nodes.Call, data: TensorType) -> Any:
-    return data.shape[call["data_layout"].index("C")]
+    axes = _axes_of(call["data_layout"])
+    whole = next(at for at, (axis, _) in enumerate(axes) if axis == "C")
+    return data.shape[whole] * dict(axes).get("c", 1)
 
 
 def _deformable(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
     """The offsets, two for each element of the kernel at each place of the result; and the kernel."""
-    if call["channels"] is None or call["kernel_size"] is None or call["data_layout"] != "NCHW":
+    if call["channels"] is None or call["kernel_size"] is None:
         return {}
+    layout = call["data_layout"]
+    inside, first = layout.index("C"), layout.index("H")
     padding = call["padding"] if len(call["padding"]) == 4 else call["padding"] * 2
     out = []
     for axis in range(2):
         span = (call["kernel_size"][axis] - 1) * call["dilation"][axis] + 1
-        extent = data.shape[2 + axis] + padding[axis] + padding[2 + axis] - span
+        extent = data.shape[first + axis] + padding[axis] + padding[2 + axis] - span
         out.append(extent // call["strides"][axis] + 1)
     offsets = 2 * call["kernel_size"][0] * call["kernel_size"][1] * call["deformable_groups"]
-    found = {1: TensorType((data.shape[0], offsets, *out), data.dtype)}
-    kernel = _kernel(call, data, {"O": call["channels"], "I": data.shape[1] // call["groups"]})
+    own = (data.shape[0], offsets, *out) if inside == 1 else (data.shape[0], *out, offsets)
+    found = {1: TensorType(own, data.dtype)}
+    kernel = _kernel(call, data, {"O": call["channels"], "I": data.shape[inside] // call["groups"]})
     return found | dict(zip((2,), kernel.values(), strict=False))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from tvmlite.tvm.later import later
@@ -36,6 +38,23 @@ register_pattern = missing("relay.op.register_pattern", _IN_THE_TABLE)
 register_schedule = register_injective_schedule = missing("relay.op.register_schedule", _IN_THE_TABLE)
 register_gradient = missing("relay.op.register_gradient", "models are run here, not trained")
 register_alter_op_layout = missing("relay.op.register_alter_op_layout", "relay.op.register_legalize")
+
+
+class _Group(ModuleType):
+    """A module of TVM's operators: ``relay.op.nn``, or ``relay.op.tensor``, whose names have no prefix."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_find(self.__name__.rpartition(".")[2]), name)
+
+
+for _name in (
+    "algorithm", "annotation", "contrib", "image", "nn", "random", "reduce", "tensor", "transform", "vision",
+):  # fmt: skip
+    _module = _Group(f"{__name__}.{_name}", f"TVM's operators of relay.op.{_name}.")
+    _module.__path__ = []
+    sys.modules[_module.__name__] = _module
 
 
 def __getattr__(name: str) -> Any:

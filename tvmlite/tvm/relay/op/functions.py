@@ -6,8 +6,10 @@ from typing import Any
 
 from tvmlite.relay.ir import op as table
 from tvmlite.tvm.missing import missing
+from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
+from tvmlite.tvm.relay_operators_absent import ABSENT
 
 _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 """Files of TVM's operators, which are modules there."""
@@ -15,7 +17,7 @@ _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 _OTHERS = {
     "contrib.ndarray_size": "ndarray_size",
     "copy_": "copy",
-    "reverse_reshape": "contrib_reverse_reshape",
+    "contrib_reverse_reshape": "reverse_reshape",
     "image.resize": "image.resize2d",
     "nn.multiply": "multiply",
 }
@@ -52,6 +54,8 @@ def find(name: str) -> Any:
     if name in _PACKAGES:
         return _PACKAGES[name]
     name = _OTHERS.get(name, name)
+    if name in ADAPTED:
+        return ADAPTED[name]
     if name in FIRST:
         return COMPOSITE[name]
     if table.is_known(name):
@@ -60,6 +64,8 @@ def find(name: str) -> Any:
         return COMPOSITE[name]
     if name in _ABSENT:
         return missing(f"relay.{name}", _ABSENT[name])
+    if name in ABSENT:
+        return missing(f"relay.{name}", ABSENT[name])
     raise AttributeError(
         f"module 'tvmlite.tvm.relay' has no {name!r}: there is no such operator in the table"
     )

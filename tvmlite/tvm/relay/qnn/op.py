@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.tvm.relay.op.functions import find
+from tvmlite.tvm.relay.op.requantize import requantize_config
+
+__all__ = ["requantize_config"]
 
 
 def __getattr__(name: str) -> Any:

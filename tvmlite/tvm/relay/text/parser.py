@@ -192,6 +192,8 @@ class TvmParser(Parser):
             if attrs:
                 self.lexer.fail("a call of a function has no attributes", token)
             return Call(value, args, span=self.lexer.span(token))
+        names = table.get(value).argument_names
+        attrs = {key: one for key, one in dict(attrs).items() if one is not None or key not in names}
         unknown = sorted(set(attrs) - set(table.get(value).attrs))
         if unknown:
             self.lexer.fail(f"{value}: no attribute {unknown[0]!r}", token)

@@ -57,6 +57,28 @@ class _TvmLayout(Layout):
         return isinstance(node, nodes.Let) and index == 0
 
 
+_WITHOUT_DEFAULT = {
+    "transpose": ("axes",),
+    "nn.lrn": ("alpha",),
+    **dict.fromkeys(
+        [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)], ("pool_size",)
+    ),
+}
+"""Attributes that TVM's text has whatever they are."""
+
+
+_ARGUMENTS = {"vision.get_valid_counts": ("score_threshold",)}
+"""Attributes of TVM's that are None where an argument has their name."""
+
+
+def _written(call: Any) -> list[tuple[str, Any]]:
+    """The attributes of ``call`` that its text has."""
+    always = _WITHOUT_DEFAULT.get(str(call.op), ())
+    differing = dict(not_default(call))
+    own = [(key, value) for key, value in call.attrs if key in differing or key in always]
+    return [*own, *((key, None) for key in _ARGUMENTS.get(str(call.op), ()))]
+
+
 class _TvmPrinter(Printer):
     """Writes one function or expression."""
 
@@ -113,7 +135,7 @@ class _TvmPrinter(Printer):
             return self._tuple(node) + comment
         name = node.op if isinstance(node.op, str) else self._text(node.op)
         items = [self._text(arg) for arg in node.args]
-        items += [f"{key}={show_attribute(value)}" for key, value in not_default(node)]
+        items += [f"{key}={show_attribute(value)}" for key, value in _written(node)]
         return f"{name}({', '.join(items)}){comment}"
 
     def _comment(self, node: Any) -> str:

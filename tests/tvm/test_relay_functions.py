@@ -1,0 +1,269 @@
+"""TVM's functions whose arguments are others than our operators' attributes, and extents of ``Any()``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, TvmliteError, TypeInferError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.relay.testing import run_infer_type
+
+
+def var(name: str, shape: Sequence[Any], dtype: str = "float32") -> Any:
+    return relay.var(name, shape=tuple(shape), dtype=dtype)
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return np.random.default_rng(7).uniform(-1, 1, shape).astype("float32")
+
+
+def value(function: Any, *arrays: Any, kind: str = "graph") -> Any:
+    return relay.create_executor(kind).evaluate(function)(*arrays)
+
+
+@pytest.mark.parametrize("align", ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"])
+def test_diagonals_stand_where_align_says(align: str) -> None:
+    data, diagonal = drawn(3, 4), drawn(3, 3)
+    x, d = var("x", (3, 4)), var("d", (3, 3))
+    made = value(relay.Function([x, d], relay.matrix_set_diag(x, d, (-1, 1), align)), data, diagonal)
+
+    expected = data.copy()
+    above, below = align.split("_")
+    for k, count in ((1, 3), (0, 3), (-1, 2)):
+        start = 3 - count if (above if k >= 0 else below) == "RIGHT" else 0
+        for at in range(count):
+            expected[at + max(-k, 0), at + max(k, 0)] = diagonal[1 - k, start + at]
+    np.testing.assert_array_equal(made, expected)
+
+
+def test_an_alignment_that_is_none_is_refused() -> None:
+    with pytest.raises(TvmliteError, match="align is 'MIDDLE', expected 'LEFT_LEFT', 'LEFT_RIGHT'"):
+        relay.matrix_set_diag(var("x", (3, 3)), var("d", (3,)), 0, "MIDDLE")
+
+
+def test_bounds_of_a_slice_may_be_left_away() -> None:
+    data, x = drawn(3, 4, 3), var("x", (3, 4, 3))
+
+    def cut(*bounds: Any, **options: Any) -> Any:
+        return value(relay.Function([x], relay.strided_slice(x, *bounds, **options)), data)
+
+    np.testing.assert_array_equal(cut([1, 1], [4, 4, 2]), data[1:, 1:, :2])
+    np.testing.assert_array_equal(cut([1, None, 0], [4, 2]), data[1:, :2])
+    np.testing.assert_array_equal(cut([None], [None], [-1]), data[::-1])
+    np.testing.assert_array_equal(cut([1, 1], [1], slice_mode="size"), data[1:2, 1:])
+    np.testing.assert_array_equal(cut(relay.const([0, 1]), relay.const([2, 2])), data[:2, 1:2])
+
+
+def test_a_part_is_set_with_bounds_left_away() -> None:
+    data, part = drawn(3, 4), drawn(2, 4)
+    x, v = var("x", (3, 4)), var("v", (2, 4))
+    made = value(
+        relay.Function([x, v], relay.strided_set(x, v, relay.const([1]), relay.const([3, 4]))), data, part
+    )
+
+    expected = data.copy()
+    expected[1:3] = part
+    np.testing.assert_array_equal(made, expected)
+
+
+def test_topk_of_less_than_one_gives_all() -> None:
+    data, x = drawn(2, 5), var("x", (2, 5))
+    made = value(relay.Function([x], relay.topk(x, 0, ret_type="values")), data)
+    np.testing.assert_array_equal(made, -np.sort(-data, 1))
+
+
+def test_a_sparse_tensor_is_zero_elsewhere_by_default() -> None:
+    places, x = np.array([[0, 1], [2, 0]], "int32"), var("x", (2,))
+    made = value(
+        relay.Function([x], relay.sparse_to_dense(relay.const(places), (3, 2), x)),
+        np.array([4, 5], "float32"),
+    )
+    np.testing.assert_array_equal(made, [[0, 4], [0, 0], [5, 0]])
+
+
+@pytest.mark.parametrize("count", [None, 6])
+def test_segments_are_summed(count: int | None) -> None:
+    data, ids = drawn(5, 3), np.array([0, 0, 2, 4, 2], "int32")
+    x, s = var("x", (5, 3)), var("s", (5,), "int32")
+    made = value(relay.Function([x, s], relay.segment_sum(x, s, count)), data, ids)
+
+    expected = np.zeros((count or 5, 3), "float32")
+    np.add.at(expected, ids, data)
+    np.testing.assert_allclose(made, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_the_fourier_transform_has_two_parts(inverse: bool) -> None:
+    real, imaginary = drawn(2, 8), drawn(2, 8)[::-1]
+    a, b = var("a", (2, 8)), var("b", (2, 8))
+    made = value(relay.Function([a, b], relay.dft(a, b, inverse).astuple()), real, imaginary.copy())
+
+    expected = (np.fft.ifft if inverse else np.fft.fft)(real + 1j * imaginary)
+    np.testing.assert_allclose(made[0], expected.real, atol=1e-5)
+    np.testing.assert_allclose(made[1], expected.imag, atol=1e-5)
+
+
+def test_windows_are_transformed_one_by_one() -> None:
+    data, window = drawn(2, 20), np.hanning(8).astype("float32")
+    x, w = var("x", (2, 20)), var("w", (8,))
+    made = value(relay.Function([x, w], relay.stft(x, 8, 4, 8, w, False, True)), data, window)
+
+    frames = np.stack([data[:, at : at + 8] * window for at in range(0, 13, 4)], -1)
+    expected = np.fft.rfft(frames, axis=1)
+    np.testing.assert_allclose(made, np.stack([expected.real, expected.imag], -1), atol=1e-5)
+
+
+def test_windows_that_do_not_fit_are_refused() -> None:
+    x, w = var("x", (1, 6)), var("w", (8,))
+    with pytest.raises(TvmliteError, match="rows have 6 elements, n_fft is 8"):
+        relay.stft(x, 8, 4, 8, w, False, True)
+    with pytest.raises(TvmliteError, match="win_length is 4, n_fft is 8, expected one number"):
+        relay.stft(x, 8, 4, 4, w, False, True)
+
+
+def test_padding_may_be_of_a_computed_value() -> None:
+    x, v = var("x", (2, 3)), var("v", ())
+    made = value(relay.Function([x, v], relay.nn.pad(x, ((1, 0), (0, 2)), v)), drawn(2, 3), np.float32(9))
+    np.testing.assert_array_equal(made, np.pad(drawn(2, 3), ((1, 0), (0, 2)), constant_values=9))
+
+
+def test_images_of_integers_are_resized_linearly() -> None:
+    x = var("x", (1, 1, 2, 2), "uint8")
+    y = relay.image.resize2d(x, (2, 3), None, "NCHW", "linear", "align_corners")
+    assert run_infer_type(y).checked_type == relay.TensorType((1, 1, 2, 3), "uint8")
+    made = value(relay.Function([x], y), np.array([[[[0, 10], [20, 41]]]], "uint8"))
+    np.testing.assert_array_equal(made, [[[[0, 5, 10], [20, 30, 41]]]])
+
+
+def test_a_configuration_decides_how_requantize_rounds() -> None:
+    def rounded(**options: str) -> list[int]:
+        x, one, zero = var("x", (2,), "int32"), relay.const(1.0), relay.const(0)
+        y = relay.qnn.op.requantize(x, one, zero, relay.const(2.0), zero, **options)
+        return value(relay.Function([x], y), np.array([-1, 1], "int32")).tolist()
+
+    with relay.qnn.op.requantize_config(rounding="TONEAREST"):
+        assert rounded() == [-1, 1]
+        assert rounded(rounding="UPWARD") == [0, 1]
+    assert rounded() == [0, 1]
+    with pytest.raises(TvmliteError, match="no option 'round', expected rounding or compute_dtype"):
+        relay.qnn.op.requantize_config(round="UPWARD").__enter__()
+
+
+@pytest.mark.parametrize("kind", ["vm", "debug"])
+def test_extents_of_any_are_those_of_the_arrays(kind: str) -> None:
+    x, y = var("x", (relay.Any(), relay.Any())), var("y", (relay.Any(), 3))
+    run = relay.create_executor(kind).evaluate(
+        relay.Function([x, y], relay.concatenate([x, y], 0) * relay.const(2.0))
+    )
+    for rows in (1, 2, 1):
+        a, b = drawn(rows, 3), drawn(4, 3)
+        np.testing.assert_array_equal(run(a, b), np.concatenate([a, b]) * 2)
+
+
+def test_arrays_that_do_not_fit_extents_of_any_are_refused() -> None:
+    x, y = var("x", (relay.Any(), relay.Any())), var("y", (relay.Any(), 3))
+    run = relay.create_executor("vm").evaluate(relay.Function([x, y], x + y))
+    with pytest.raises(InputError, match=r"x: shape is \(2,\), expected \(any_"):
+        run(drawn(2), drawn(2, 3))
+    with pytest.raises(TypeInferError, match="do not broadcast"):
+        run(drawn(5, 3), drawn(2, 3))
+
+
+def test_an_operator_that_is_absent_says_why() -> None:
+    with pytest.raises(UnsupportedError, match=r"relay\.nn\.bitserial_dense is not in tvmlite") as raised:
+        relay.nn.bitserial_dense(var("x", (2, 2)), var("w", (2, 2)))
+    assert "nn.dense of int8" in str(raised.value)
+    assert isinstance(raised.value, tvm.error.TVMError)
+
+
+def test_text_has_the_attributes_that_tvm_gives_no_default() -> None:
+    x = var("x", (1, 2, 8, 8))
+    for call, wanted in (
+        (relay.nn.max_pool2d(x), "pool_size=[1, 1]"),
+        (relay.transpose(x), "axes=None"),
+        (relay.vision.get_valid_counts(var("b", (1, 4, 6)), 0.5), "score_threshold=None"),
+    ):
+        text = call.astext()
+        assert wanted in text
+        assert relay.fromtext(
+            relay.Function(relay.analysis.free_vars(call), getattr(call, "tuple_value", call)).astext()
+        )
+
+
+def test_a_kernel_in_blocks_needs_no_type() -> None:
+    x, w = var("x", (1, 2, 6, 6, 4)), relay.var("w")
+    layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i8o"}
+    call = relay.nn.conv2d(x, w, kernel_size=(3, 3), channels=16, **layouts)
+    from tvmlite.tvm.relay.graph.untyped import solved
+
+    assert solved(call, [x.checked_type, None])[1].shape == (2, 2, 3, 3, 4, 8)
+
+
+def test_several_results_are_one_container() -> None:
+    x = var("x", (2,))
+    for kind in ("graph", "debug", "vm"):
+        made = value(relay.Function([x], relay.Tuple([x, x + x])), np.ones(2, "float32"), kind=kind)
+        assert isinstance(made, tvm.runtime.container.ADT)
+        assert [one.tolist() for one in made] == [[1, 1], [2, 2]]
+
+
+def test_modules_of_operators_can_be_imported() -> None:
+    for name in ("nn", "tensor", "annotation"):
+        importlib.import_module(f"tvmlite.tvm.relay.op.{name}")
+    module = importlib.import_module("tvmlite.tvm.relay.op.nn")
+    assert module.dense is relay.nn.dense
+    with pytest.raises(AttributeError, match=r"nn\.no_such_operator"):
+        _ = module.no_such_operator
+
+
+def test_a_module_below_one_that_is_absent_is_absent() -> None:
+    module = importlib.import_module("tvmlite.tvm.topi.cuda.conv3d_winograd")
+    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.cuda\.conv3d_winograd\.tile_size") as raised:
+        module.tile_size()
+    assert "there is code for CPUs only" in str(raised.value)
+
+
+def test_an_extent_computed_of_any_is_any() -> None:
+    x = var("x", (relay.Any(), 3))
+    made = run_infer_type(relay.concatenate([x, x], 0)).checked_type
+    assert made == relay.TensorType((relay.Any(), 3))
+    assert made != relay.TensorType((4, 3))
+
+
+def test_boxes_are_wanted_without_indices() -> None:
+    data = np.array([[[0, 0.9, 0, 0, 4, 4], [0, 0.8, 0, 0, 4, 5], [0, 0.7, 8, 8, 9, 9]]], "float32")
+    pair = relay.split(var("x", (2, 3, 6)), 2)
+    boxes, count = pair[0], var("n", (1,), "int32")
+    made = relay.vision.non_max_suppression(boxes, count, boxes, return_indices=False)
+    assert [one.name_hint for one in relay.analysis.free_vars(made)] == ["x", "n"]
+
+    x = relay.analysis.free_vars(made)[0]
+    both = np.concatenate([data, data])
+    found = value(relay.Function([x, count], made), both, np.array([3], "int32"))
+    np.testing.assert_array_equal(found[0, :, 1], np.array([0.9, -1, 0.7], "float32"))
+
+
+def test_every_node_of_one_of_several_results_is_visited() -> None:
+    seen: list[Any] = []
+    first = relay.split(var("x", (2, 3)), 2)[0]
+    relay.analysis.post_order_visit(first, seen.append)
+    assert seen[-1] is first
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_matrices_with_axes_before_are_multiplied(transpose_a: bool) -> None:
+    data, weight = drawn(2, 3, 4), drawn(5, 3 if transpose_a else 4)
+    x, w = var("x", data.shape), var("w", weight.shape)
+    made = relay.nn.matmul(x, w, units=5, transpose_a=transpose_a, transpose_b=True)
+    expected = (data.swapaxes(1, 2) if transpose_a else data) @ weight.T
+    np.testing.assert_allclose(value(relay.Function([x, w], made), data, weight), expected, rtol=1e-5)
+
+    n = tvm.te.size_var("n")
+    made = relay.nn.matmul(var("x", (n, 3, 4)), relay.var("w"), units=5)
+    assert run_infer_type(made).checked_type == relay.TensorType((n, 3, 5))

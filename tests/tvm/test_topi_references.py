@@ -1,0 +1,97 @@
+"""References of ``tvm.topi.testing``: against loops and cases worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite.tvm.topi import testing
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).uniform(-1, 1, shape)
+
+
+def test_a_convolution_of_rows_has_groups_and_dilation() -> None:
+    data, kernel = drawn(1, 4, 9), drawn(6, 2, 3)
+    made = testing.group_conv1d_ncw_python(data, kernel, 2, 1, 2, 2)
+
+    padded = np.pad(data, ((0, 0), (0, 0), (1, 1)))
+    expected = np.zeros((1, 6, 4))
+    for channel in range(6):
+        for place in range(4):
+            for tap in range(3):
+                for inside in range(2):
+                    source = padded[0, (channel // 3) * 2 + inside, place * 2 + tap * 2]
+                    expected[0, channel, place] += source * kernel[channel, inside, tap]
+    np.testing.assert_allclose(made, expected)
+
+
+def test_a_convolution_of_volumes_is_the_same_in_both_layouts() -> None:
+    data, kernel = drawn(1, 3, 4, 5, 6), drawn(2, 3, 3, 3, 3)
+    first = testing.conv3d_ncdhw_python(data, kernel, (1, 2, 1), 1)
+    last = testing.conv3d_ndhwc_python(
+        np.moveaxis(data, 1, -1), kernel.transpose(2, 3, 4, 1, 0), (1, 2, 1), 1
+    )
+    np.testing.assert_allclose(np.moveaxis(last, -1, 1), first)
+
+
+def test_a_transposed_convolution_is_the_transpose_of_a_convolution() -> None:
+    data, kernel, result = drawn(1, 2, 7, 7), drawn(3, 2, 3, 3), drawn(1, 3, 4, 4)
+    forth = testing.conv2d_nchw_python(data, kernel, 2, 1)
+    back = testing.conv2d_transpose_nchw_python(result, kernel, 2, 1, 0)
+    assert np.sum(forth * result) == pytest.approx(np.sum(data * back))
+    nhwc = testing.conv2d_transpose_nhwc_python(
+        np.moveaxis(result, 1, -1), kernel.transpose(2, 3, 0, 1), "HWIO", 2, 1
+    )
+    np.testing.assert_allclose(np.moveaxis(nhwc, -1, 1), back)
+
+
+def test_averages_count_the_padding_or_not() -> None:
+    data = np.arange(1.0, 6.0).reshape(1, 1, 5)
+    options = ([3], [2], [1], [1], [1], "avg")
+    counted = testing.poolnd_python(data, *options, dtype="float64")
+    np.testing.assert_allclose(counted, [[[1.0, 3.0, 3.0]]])
+    own = testing.poolnd_python(data, *options, count_include_pad=False, dtype="float64")
+    np.testing.assert_allclose(own, [[[1.5, 3.0, 4.5]]])
+
+
+def test_windows_beyond_the_end_count_in_ceil_mode() -> None:
+    data = np.arange(6.0).reshape(1, 6, 1)
+    made = testing.poolnd_python(data, [3], [2], [1], [0], [0], "max", ceil_mode=True, layout="NWC")
+    np.testing.assert_array_equal(made, [[[2], [4], [5]]])
+
+
+def test_adaptive_parts_overlap_where_sizes_do_not_divide() -> None:
+    made = testing.adaptive_pool(np.arange(5.0).reshape(1, 1, 5), (3,), "avg", "NCW")
+    np.testing.assert_allclose(made, [[[0.5, 2.0, 3.5]]])
+
+
+def test_blocks_go_to_the_batch_and_back() -> None:
+    data = drawn(2, 4, 6, 3)
+    there = testing.space_to_batch_nd_python(data, [2, 3], [0, 0], [0, 0])
+    np.testing.assert_array_equal(there[1], data[1, ::2, ::3])
+    np.testing.assert_array_equal(testing.batch_to_space_nd_python(there, [2, 3], [0, 0], [0, 0]), data)
+
+
+def test_depth_goes_to_space_and_back() -> None:
+    data = drawn(1, 3, 4, 6)
+    there = testing.space_to_depth_python(data, 2)
+    assert there.shape == (1, 12, 2, 3)
+    np.testing.assert_array_equal(testing.depth_to_space_python(there, 2), data)
+
+
+def test_a_mask_counts_along_its_axis() -> None:
+    made = testing.sequence_mask(np.ones((3, 2)), np.array([1, 3]), -1, 0)
+    np.testing.assert_array_equal(made, [[1, 1], [-1, 1], [-1, 1]])
+
+
+def test_images_are_resized_by_the_operator_s_reference() -> None:
+    data = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
+    made = testing.resize2d_python(data, (2, 2), "NCHW", "nearest_neighbor", "asymmetric")
+    np.testing.assert_array_equal(made, data.repeat(2, 2).repeat(2, 3))
+
+
+def test_a_reference_that_is_not_there_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"tvm\.topi\.testing has no 'lstm_python' in tvmlite"):
+        _ = testing.lstm_python
