@@ -1,8 +1,9 @@
-"""Parts of TVM that are not here: each an error that names it and says what to use."""
+"""Names and modules of TVM that are not here: using one is an error that names it and says what to use."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -37,6 +38,17 @@ MODULES = {
 SCRIPT = "script"
 
 
+def missing(name: str, instead: str | None = None) -> Callable[..., Any]:
+    """What stands for ``name`` of TVM: calling it is an UnsupportedError with ``instead`` as its hint."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(f"{name} is not in tvmlite", Span.of_caller(), instead)
+
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    refuse.__doc__ = f"Not in tvmlite{': ' + instead if instead else ''}."
+    return refuse
+
+
 class Absent(ModuleType):
     """A module of TVM that is not here: using a name of it is an UnsupportedError."""
 
@@ -49,12 +61,7 @@ class Absent(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-
-        def refuse(*_: Any, **__: Any) -> NoReturn:
-            raise _refused(f"tvm.{self._absent}.{name}", self._hint)
-
-        refuse.__name__ = name
-        return refuse
+        return missing(f"tvm.{self._absent}.{name}", self._hint)
 
 
 class Script(ModuleType):
@@ -97,14 +104,14 @@ class Unread:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise _refused(f"{self._name}: TVMScript", _LOOPS)
+        return self()
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, *_: Any, **__: Any) -> Any:
         """An error."""
-        raise _refused(f"{self._name}: TVMScript", _LOOPS)
+        return missing(f"{self._name}: TVMScript", _LOOPS)()
 
     __getitem__ = __call__
 
@@ -120,7 +127,3 @@ def module(name: str) -> ModuleType:
     if full not in sys.modules:
         sys.modules[full] = Script(name) if name.startswith(SCRIPT) else Absent(name)
     return sys.modules[full]
-
-
-def _refused(what: str, hint: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported", Span.of_caller(), hint=hint)

@@ -1,4 +1,6 @@
-"""Packages under TVM's names whose attributes are loaded when they are first used."""
+"""Names whose modules are loaded when they are first used: attributes of packages, so that importing one is
+quick, and functions of modules that need the caller's own (what prints a node knows the node).
+"""
 
 from __future__ import annotations
 
@@ -22,3 +24,13 @@ def attributes(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return attribute
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """The function ``name`` of ``tvmlite.tvm.<module>``."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"tvmlite.tvm.{module}"), name)(*args, **options)
+
+    call.__name__ = call.__qualname__ = name
+    return call

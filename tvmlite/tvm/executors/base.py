@@ -53,7 +53,8 @@ class Executor:
     get_function = __getitem__
 
     def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Set the input ``key``, a name or a number, and others by name, to copies of arrays."""
+        """Set the input ``key``, a name or a number, and others by name, to copies of arrays; numpy's are
+        converted to the input's dtype."""
         given = dict(params)
         if key is not None:
             given[key if isinstance(key, str) else self._tensor(key).name] = value
@@ -61,7 +62,9 @@ class Executor:
             if name in self._constants and name not in self._names():
                 self._require_equal(name, np.asarray(one))
             else:
-                self._set[name] = self._checked(self._tensor(name), one)
+                tensor = self._tensor(name)
+                converts = not isinstance(one, NDArray)
+                self._set[name] = self._checked(tensor, np.asarray(one, tensor.dtype) if converts else one)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
         """Set an input; the array is read when the model runs, so that it may be written to before."""
@@ -155,8 +158,6 @@ class Executor:
     def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
         """``value`` as what ``tensor`` is; an InputError for another shape or dtype."""
         found = np.asarray(value)
-        if not hasattr(value, "dtype"):
-            found = found.astype(tensor.dtype)
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)
         )

@@ -10,8 +10,8 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs
 

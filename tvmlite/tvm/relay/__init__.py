@@ -13,7 +13,7 @@ _HERE = "tvmlite.tvm.relay"
 
 _MODULES = (
     "adt", "analysis", "backend", "build_module", "expr", "expr_functor", "frontend", "function", "op",
-    "qnn", "scope_builder", "testing", "transform", "ty", "vm",
+    "qnn", "quantize", "scope_builder", "testing", "transform", "ty", "vm",
 )  # fmt: skip
 """The modules that are names here."""
 
@@ -57,8 +57,6 @@ _PLACES: dict[str, tuple[str, str]] = {
 def __getattr__(name: str) -> typing.Any:
     if name in _MODULES:
         return importlib.import_module(f"{_HERE}.{name}")
-    if name == "quantize":
-        return importlib.import_module("tvmlite.tvm.relay_quantize")
     if name in _PLACES:
         module, own = _PLACES[name]
         return getattr(importlib.import_module(module), own)

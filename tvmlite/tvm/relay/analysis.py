@@ -8,9 +8,9 @@ from typing import Any
 
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import walk
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
-from tvmlite.tvm.missing import missing
 from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.op.op import Op

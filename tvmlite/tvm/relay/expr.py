@@ -20,8 +20,8 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import canonical
 from tvmlite.runtime.ndarray import NDArray
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.graph.adopt import ADOPTED, NAMED, SURFACE, adopt
 from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs

@@ -15,8 +15,8 @@ from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim, normal_dim
 from tvmlite.te import expr as te
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 
 _numbers = itertools.count(1)
 

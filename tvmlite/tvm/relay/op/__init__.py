@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.op.op import Op, get
 
 __all__ = ["Op", "get", "nn", "image", "vision", "register_op_attr"]  # pyright: ignore[reportUnsupportedDunderAll]

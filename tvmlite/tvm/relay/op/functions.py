@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import op as table
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
 

@@ -8,8 +8,8 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 
 _OWN: dict[tuple[str, str], Any] = {}
 """Attributes that programs gave to operators (``register_op_attr``)."""

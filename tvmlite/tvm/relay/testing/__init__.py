@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass
-from tvmlite.tvm.missing import missing
 from tvmlite.tvm.relay import transform
 from tvmlite.tvm.relay.expr import Function
 from tvmlite.tvm.relay.testing.init import create_workload

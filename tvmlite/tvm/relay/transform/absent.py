@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 
 _GRADIENTS = "models are run here, not trained: there are no gradients"
 _BYOC = "there is one code generator for all of a model; other compilers are not called"
