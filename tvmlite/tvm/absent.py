@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -13,6 +12,7 @@ from tvmlite.core.span import Span
 _LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops by hand"
 _CPUS = "there is code for CPUs only"
 _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
+_ONE = "there is one code generator for all of a model; other compilers are not called"
 
 MODULES = {
     "auto_scheduler": _SEARCH,
@@ -28,6 +28,13 @@ MODULES = {
     "ethosu": _CPUS,
     "meta_schedule": _SEARCH,
     "micro": 'the target "c -mcpu=cortex-m4" compiles to C for microcontrollers',
+    "relay.collage": _ONE,
+    "relay.data_dep_optimization": "weights are dense",
+    "relay.debug": "print(mod) shows a graph, relay.create_executor('debug') interprets it",
+    "relay.loops": "tvmlite.relay.Loop is a loop",
+    "relay.op.contrib": _ONE,
+    "relay.prelude": "there are tensors and tuples, and no algebraic data types",
+    "relay.type_functor": "relay.TensorType and the like have fields to look at",
     "rpc": "measurements run on this machine; an exported library can be copied to another",
     "tir.transform": "tvm.lower applies the passes there are",
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
@@ -38,22 +45,40 @@ MODULES = {
 SCRIPT = "script"
 
 
-def missing(name: str, instead: str | None = None) -> Callable[..., Any]:
-    """What stands for ``name`` of TVM: calling it is an UnsupportedError with ``instead`` as its hint."""
+class Missing:
+    """What stands for a function or class of TVM that is not here: to call it, to derive from it or to ask
+    for its attributes is an UnsupportedError; nothing is an instance of it."""
 
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(f"{name} is not in tvmlite", Span.of_caller(), instead)
+    def __init__(self, name: str, instead: str | None) -> None:
+        self.__name__ = self.__qualname__ = name.rpartition(".")[2]
+        self.__doc__ = f"Not in tvmlite{': ' + instead if instead else ''}."
+        self._name, self._instead = name, instead
 
-    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"Not in tvmlite{': ' + instead if instead else ''}."
-    return refuse
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._instead)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self()
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+        self()
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+
+def missing(name: str, instead: str | None = None) -> Any:
+    """What stands for ``name`` of TVM; the error's hint is ``instead``."""
+    return Missing(name, instead)
 
 
 class Absent(ModuleType):
     """A module of TVM that is not here: using a name of it is an UnsupportedError."""
 
     def __init__(self, name: str) -> None:
-        hint = MODULES.get(name) or MODULES[name.split(".")[0]]
+        hint = MODULES[_part(name)]
         super().__init__(f"tvmlite.tvm.{name}", f"Not supported: {hint}.")
         self.__path__: list[str] = []
         self._absent, self._hint = name, hint
@@ -118,7 +143,12 @@ class Unread:
 
 def is_absent(name: str) -> bool:
     """Whether ``tvm.<name>`` is a module of TVM that is not here."""
-    return name in MODULES or name.split(".")[0] in (*MODULES, SCRIPT)
+    return bool(_part(name)) or name.split(".")[0] == SCRIPT
+
+
+def _part(name: str) -> str:
+    """The module of ``MODULES`` that has ``tvm.<name>`` in it, empty if there is none."""
+    return next((one for one in MODULES if f"{name}.".startswith(f"{one}.")), "")
 
 
 def module(name: str) -> ModuleType:

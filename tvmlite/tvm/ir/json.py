@@ -11,6 +11,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm import parser
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.parser import TvmParser
 from tvmlite.tvm.relay.text.printer import astext, show_type
 
@@ -21,6 +22,8 @@ def save_json(node: Any) -> str:
     """``node`` as JSON. Other programs than this one do not read it."""
     if isinstance(node, IRModule):
         kind, text = "module", astext(node)
+    elif isinstance(node, Op):
+        kind, text = "expression", str(node)
     elif isinstance(node, nodes.Expr):
         kind, text = "expression", astext(node)
     elif isinstance(node, ty.Type):

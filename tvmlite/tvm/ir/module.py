@@ -122,6 +122,14 @@ class IRModule:
     def __deepcopy__(self, memo: object) -> IRModule:
         return self.copy()
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very module."""
+        return self is other
+
+    def _add(self, var: Any, function: Any, update: bool = False) -> None:
+        """As ``update_func``, by the name that old programs call."""
+        self.update_func(var, function)
+
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """The text of TVM's format."""
         return _astext(self, show_meta_data, annotate)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import typing
 
+from tvmlite.tvm import absent
+
 _HERE = "tvmlite.tvm.relay"
 
 _MODULES = (
@@ -24,7 +26,8 @@ _NAMES = {
     ),
     "ty": (
         "Any", "FuncType", "GlobalTypeVar", "IncompleteType", "RefType", "TensorType", "TupleType", "Type",
-        "TypeCall", "TypeConstraint", "TypeRelation", "TypeVar", "scalar_type",
+        "TypeCall", "TypeConstraint", "TypeFunctor", "TypeKind", "TypeMutator", "TypeRelation", "TypeVar",
+        "TypeVisitor", "scalar_type",
     ),
     "adt": (
         "Clause", "Constructor", "Match", "PatternConstructor", "PatternTuple", "PatternVar",
@@ -62,6 +65,8 @@ def __getattr__(name: str) -> typing.Any:
         return getattr(importlib.import_module(module), own)
     if name.startswith("__"):
         raise AttributeError(name)
+    if absent.is_absent(f"relay.{name}"):
+        return absent.module(f"relay.{name}")
     return importlib.import_module(f"{_HERE}.op.functions").find(name)
 
 

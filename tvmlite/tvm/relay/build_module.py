@@ -151,6 +151,10 @@ def bound(module: IRModule, params: Mapping[str, Any]) -> IRModule:
 def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
     """``func`` with the parameters that ``params`` names as constants."""
     main = func
+    names = [param.name for param in main.params]
+    for name in params:
+        if names.count(name) > 1:
+            raise InputError(f"bind_params_by_name: there are {names.count(name)} parameters {name!r}")
     by_name = {param.name: param for param in main.params}
     values = {by_name[name]: const(np.asarray(value)) for name, value in params.items() if name in by_name}
     kept = [param for param in main.params if param not in values]

@@ -44,6 +44,10 @@ class RelayExpr(Operators, nodes.Expr):
     def _checked_type_(self) -> Any:
         return self.checked_type
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very node."""
+        return self is other
+
     def struct_info(self) -> Any:
         """Of Relax, which is another level of TVM."""
         return missing("struct_info", "checked_type is the type of a relay expression")()

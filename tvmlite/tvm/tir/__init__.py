@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import typing
 from enum import Enum
-from typing import Any
+
 
 from tvmlite import te
 from tvmlite.te.expr import Expr
@@ -82,7 +83,9 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
+    if name == "Any":
+        return importlib.import_module("tvmlite.tvm.relay.ty").Any
     if name in _OF_TE:
         return getattr(te, name)
     if name in _OF_FUNCTIONS:
