@@ -13,6 +13,7 @@ _LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops
 _CPUS = "there is code for CPUs only"
 _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
 _ONE = "there is one code generator for all of a model; other compilers are not called"
+_KERNELS = "relay.build makes kernels of fused groups: lib.lib.kernels lists them"
 
 MODULES = {
     "auto_scheduler": _SEARCH,
@@ -28,14 +29,21 @@ MODULES = {
     "ethosu": _CPUS,
     "meta_schedule": _SEARCH,
     "micro": 'the target "c -mcpu=cortex-m4" compiles to C for microcontrollers',
+    "relay.backend.compile_engine": _KERNELS,
+    "relay.backend.graph_executor_codegen": _KERNELS,
+    "relay.backend.te_compiler": _KERNELS,
+    "relay.backend.vm": "relay.vm.compile",
     "relay.collage": _ONE,
     "relay.data_dep_optimization": "weights are dense",
     "relay.debug": "print(mod) shows a graph, relay.create_executor('debug') interprets it",
     "relay.loops": "tvmlite.relay.Loop is a loop",
     "relay.op.contrib": _ONE,
     "relay.prelude": "there are tensors and tuples, and no algebraic data types",
+    "relay.transform.fake_quantization_to_integer": "operators compile to integers as they are",
+    "relay.transform.infer_layout_utils": "an operator's row of the table says its layouts",
     "relay.type_functor": "relay.TensorType and the like have fields to look at",
     "rpc": "measurements run on this machine; an exported library can be copied to another",
+    "runtime.profiler_vm": "lib.profile(x) times a model kernel by kernel",
     "tir.transform": "tvm.lower applies the passes there are",
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
     "vta": _CPUS,
@@ -52,10 +60,11 @@ class Missing:
     def __init__(self, name: str, instead: str | None) -> None:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.__doc__ = f"Not in tvmlite{': ' + instead if instead else ''}."
-        self._name, self._instead = name, instead
+        self._name, self._hint = name, instead
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._instead)
+        """An error."""
+        raise UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._hint)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):

@@ -81,7 +81,9 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
 
 def _is_plain(node: Any) -> bool:
     """Whether it does not matter how often ``node`` is used: a name, a constant, an empty tuple."""
-    return isinstance(node, (GlobalVar, nodes.Constant)) or (isinstance(node, nodes.Tuple) and not node.fields)
+    return isinstance(node, (GlobalVar, nodes.Constant)) or (
+        isinstance(node, nodes.Tuple) and not node.fields
+    )
 
 
 def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:

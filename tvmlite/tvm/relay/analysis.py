@@ -174,7 +174,8 @@ AnnotatedRegionSet = missing(
 CallGraph = missing("relay.analysis.CallGraph", "mod.functions has the functions by name")
 Feature = missing("relay.analysis.Feature", "relay.analysis.list_op_freqs says what a graph calls")
 extract_fused_functions = missing(
-    "relay.analysis.extract_fused_functions", "relay.transform.FuseOps makes them: post_order_visit finds them"
+    "relay.analysis.extract_fused_functions",
+    "relay.transform.FuseOps makes them: post_order_visit finds them",
 )
 
 __all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]

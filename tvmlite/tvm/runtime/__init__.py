@@ -17,6 +17,12 @@ from tvmlite.tvm.runtime.module import (
     load_static_library,
     system_lib,
 )
+from tvmlite.tvm.runtime_params import (
+    load_param_dict,
+    load_param_dict_from_file,
+    save_param_dict,
+    save_param_dict_to_file,
+)
 
 PackedFunc = Any
 
@@ -34,11 +40,15 @@ __all__ = [
     "enabled",
     "get_global_func",
     "load_module",
+    "load_param_dict",
+    "load_param_dict_from_file",
     "load_static_library",
     "metal",
     "num_threads",
     "opencl",
     "rocm",
+    "save_param_dict",
+    "save_param_dict_to_file",
     "set_num_threads",
     "system_lib",
     "vulkan",

@@ -6,7 +6,6 @@ import importlib
 import typing
 from enum import Enum
 
-
 from tvmlite import te
 from tvmlite.te.expr import Expr
 from tvmlite.te.expr import SizeVar as SizeVar

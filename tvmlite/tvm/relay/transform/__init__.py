@@ -16,11 +16,12 @@ from tvmlite.tvm.ir.transform import (
     module_pass,
 )
 from tvmlite.tvm.relay.transform.absent import ABSENT
-from tvmlite.tvm.relay.transform.combine import (
+from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelBatchMatmul,
     CombineParallelConv2D,
     CombineParallelDense,
 )
+from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
@@ -41,7 +42,6 @@ from tvmlite.tvm.relay.transform.ours import (
     ToMixedPrecision,
 )
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
-from tvmlite.tvm.relay.transform.simplify import SimplifyExpr
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     DefuseOps,

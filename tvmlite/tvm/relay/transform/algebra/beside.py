@@ -54,7 +54,9 @@ class Beside(ABC):
         if len(a) != len(b) or place < 0:
             return False
         whole = [shape[self.axis - self.rank] for shape in (_shape(first), _shape(call))]
-        return [a[place], b[place]] == whole and all(x == y for axis, (x, y) in enumerate(zip(a, b, strict=True)) if axis != place)
+        return [a[place], b[place]] == whole and all(
+            x == y for axis, (x, y) in enumerate(zip(a, b, strict=True)) if axis != place
+        )
 
     def place(self, rank: int) -> int:
         """The axis in an operand of ``rank`` axes; negative if it has none."""

@@ -15,8 +15,8 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.transform.algebra.transposes import without_transposes
 from tvmlite.tvm.relay.transform.functions import over_functions
-from tvmlite.tvm.relay.transform.transposes import without_transposes
 
 _RESHAPES = ("reshape", "contrib_reverse_reshape")
 _FULL = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like")
@@ -84,7 +84,9 @@ def _concrete(call: nodes.Call) -> Any:
 def _reshaped(call: nodes.Call) -> Any:
     """One reshape of two."""
     match call:
-        case nodes.Call(op=op, args=(nodes.Call(op=inner) as data,)) if op in _RESHAPES and inner in _RESHAPES:
+        case nodes.Call(op=op, args=(nodes.Call(op=inner) as data,)) if (
+            op in _RESHAPES and inner in _RESHAPES
+        ):
             type_ = _tensor(call)
             if type_ is not None:
                 shape = tuple(map(int, type_.shape))  # type: ignore[arg-type]
@@ -131,7 +133,9 @@ def _value(node: Any) -> np.ndarray | None:
         return None
     if node.op.startswith("full"):
         fill = node.args[-1]
-        return np.asarray(fill.data, dtype) if isinstance(fill, nodes.Constant) and not fill.data.ndim else None
+        return (
+            np.asarray(fill.data, dtype) if isinstance(fill, nodes.Constant) and not fill.data.ndim else None
+        )
     return np.asarray(node.op.startswith("ones"), dtype)
 
 

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
-from tvmlite.tvm.relay.transform.beside import BatchMatmuls, Beside, Conv2Ds, Denses, StackedDenses
+from tvmlite.tvm.relay.transform.algebra.beside import BatchMatmuls, Beside, Conv2Ds, Denses, StackedDenses
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 Branch = list[Any]
