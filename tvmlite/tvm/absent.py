@@ -64,15 +64,18 @@ class Missing:
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         """An error."""
-        raise UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._hint)
+        raise self._refused()
+
+    def _refused(self) -> UnsupportedError:
+        return UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._hint)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        self()
+        raise self._refused()
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
-        self()
+        raise self._refused()
 
     def __instancecheck__(self, instance: object) -> bool:
         return False

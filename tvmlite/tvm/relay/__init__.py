@@ -14,8 +14,8 @@ from tvmlite.tvm import absent
 _HERE = "tvmlite.tvm.relay"
 
 _MODULES = (
-    "adt", "analysis", "backend", "build_module", "expr", "expr_functor", "frontend", "function", "op",
-    "qnn", "quantize", "scope_builder", "testing", "transform", "ty", "vm",
+    "adt", "analysis", "backend", "build_module", "dataflow_pattern", "expr", "expr_functor", "frontend",
+    "function", "op", "param_dict", "qnn", "quantize", "scope_builder", "testing", "transform", "ty", "vm",
 )  # fmt: skip
 """The modules that are names here."""
 

@@ -74,7 +74,8 @@ def FoldExplicitPadding() -> Pass:
 def _with_padding(conv: nodes.Call, pad: nodes.Call) -> tuple[Any, ...] | None:
     """The padding of ``conv`` and ``pad`` together; None if it would not be the same."""
     attrs = dict(conv.attrs)
-    layout, widths = attrs.get("data_layout") or attrs.get("layout"), pad["pad_width"]
+    layout: str = attrs["data_layout"] if "data_layout" in attrs else attrs["layout"]
+    widths = pad["pad_width"]
     plain = layout.isupper() and len(layout) == len(widths)
     if not plain or pad["pad_mode"] != "constant":
         return None

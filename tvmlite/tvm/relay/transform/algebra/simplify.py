@@ -63,13 +63,13 @@ def _concrete(call: nodes.Call) -> Any:
     """What takes the shape or dtype of another value, with that shape or dtype."""
     if call.op == "cast_like":
         return make("cast", call.args[0], dtype=type_of(call).dtype, span=call.span)  # type: ignore[union-attr]
-    type_ = _tensor(call) if call.op.endswith("_like") else None
+    type_ = _tensor(call) if str(call.op).endswith("_like") else None
     if type_ is None:
         return None
     shape, dtype = tuple(map(int, type_.shape)), type_.dtype  # type: ignore[arg-type]
     match call.op:
         case "zeros_like" | "ones_like":
-            return make(call.op.removesuffix("_like"), shape=shape, dtype=dtype, span=call.span)
+            return make(str(call.op).removesuffix("_like"), shape=shape, dtype=dtype, span=call.span)
         case "full_like":
             return make("full", call.args[1], shape=shape, dtype=dtype, span=call.span)
         case "reshape_like":
@@ -119,7 +119,7 @@ def _full(call: nodes.Call) -> Any:
         if value is None or result is None or other is None or other.shape != result.shape:
             continue
         args = list(call.args)
-        args[place] = nodes.Constant(value, one.span)
+        args[place] = nodes.Constant(value, call.span)
         return make(str(call.op), *args, span=call.span)
     return None
 
@@ -131,12 +131,12 @@ def _value(node: Any) -> np.ndarray | None:
     dtype = type_of(node).dtype  # type: ignore[union-attr]
     if dtype == "bfloat16":
         return None
-    if node.op.startswith("full"):
+    if str(node.op).startswith("full"):
         fill = node.args[-1]
         return (
             np.asarray(fill.data, dtype) if isinstance(fill, nodes.Constant) and not fill.data.ndim else None
         )
-    return np.asarray(node.op.startswith("ones"), dtype)
+    return np.asarray(str(node.op).startswith("ones"), dtype)
 
 
 def _identity(call: nodes.Call) -> Any:
