@@ -18,15 +18,15 @@ from tvmlite.tvm.relay.dataflow_pattern.patterns import DFPattern
 from tvmlite.tvm.relay.expr import Function, adopt, expr_of
 from tvmlite.tvm.relay.transform import InferType
 
-_MOST_SWEEPS = 100
+_MOST_ROUNDS = 100
 _LARGEST = 100
-"""How often as large as it was the expression may grow: callbacks without an end can double it in each sweep."""
+"""How many times as large the expression may become: callbacks without an end can double it in each round."""
 
 
 class DFPatternCallback:
     """What those derive from that rewrite: ``pattern`` is what ``callback`` is called with a match of.
 
-    With ``require_type`` types are inferred before each sweep, with ``rewrite_once`` there is only one.
+    With ``require_type`` types are inferred before each round, with ``rewrite_once`` there is only one.
     """
 
     pattern: DFPattern
@@ -52,18 +52,18 @@ def rewrite(callbacks: Any, expr: Any, mod: Any = None) -> Any:
         if not isinstance(one, DFPatternCallback) or not isinstance(getattr(one, "pattern", None), DFPattern):
             raise InputError(f"rewrite: {show(one)} given, expected a DFPatternCallback with a pattern")
     largest = _LARGEST * (1 + len(list(postorder(made))))
-    sweeps = 0
-    while sweeps < _MOST_SWEEPS and len(list(postorder(made))) < largest:
-        before, sweeps = made, sweeps + 1
+    rounds = 0
+    while rounds < _MOST_ROUNDS and len(list(postorder(made))) < largest:
+        before, rounds = made, rounds + 1
         for one in every:
-            made = _sweep(one, made)
+            made = _applied(one, made)
         once = all(getattr(one, "rewrite_once", False) for one in every)
         if once or made is before or structural_equal(made, before, map_free_vars=True):
             return made
-    raise InputError(f"rewrite: the callbacks still change the expression after {sweeps} sweeps")
+    raise InputError(f"rewrite: the callbacks still change the expression after {rounds} rounds")
 
 
-def _sweep(callback: DFPatternCallback, expr: Any) -> Any:
+def _applied(callback: DFPatternCallback, expr: Any) -> Any:
     """``expr`` with matches replaced once, from the inside out."""
     if getattr(callback, "require_type", False):
         main = InferType()(IRModule.from_expr(expr))["main"]
