@@ -179,3 +179,13 @@ def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
     found = relay.create_executor("graph").evaluate(relay.Function([x], body))(np.ones(2, np.float32))
 
     assert found.numpy().tolist() == [4, 4]
+
+
+def test_inputs_of_numpy_are_converted_as_by_tvm() -> None:
+    mod, params = perceptron()
+    module = relay.build(mod, "llvm", params=params)["default"](tvmlite.cpu(0))
+
+    module.set_input("x", X.astype(np.float64))
+    module.run()
+
+    np.testing.assert_allclose(module.get_output(0).numpy(), expected(X, params), rtol=1e-5)

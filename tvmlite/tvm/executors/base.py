@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError
 from tvmlite.runtime.ndarray import NDArray, array
 from tvmlite.tvm.runtime_params import load_param_dict
@@ -63,8 +64,8 @@ class Executor:
                 self._require_equal(name, np.asarray(one))
             else:
                 tensor = self._tensor(name)
-                converts = not isinstance(one, NDArray)
-                self._set[name] = self._checked(tensor, np.asarray(one, tensor.dtype) if converts else one)
+                given_here = one if isinstance(one, NDArray) else np.asarray(one, numpy_of(tensor.dtype))
+                self._set[name] = self._checked(tensor, given_here)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
         """Set an input; the array is read when the model runs, so that it may be written to before."""
