@@ -111,7 +111,10 @@ def test_an_input_without_a_copy_is_read_at_the_run(lib: Any) -> None:
         (lambda m: m.set_input("z", X), "there is no input 'z'; there are x, y"),
         (lambda m: m.set_input(7, X), "there is no input 7"),
         (lambda m: m.set_input("x", X[:2]), r"'x' is float32\[2, 4\], expected float32\[3, 4\]"),
-        (lambda m: m.set_input("x", X.astype(np.float64)), r"'x' is float64\[3, 4\], expected float32"),
+        (
+            lambda m: m.set_input("x", nd.array(X.astype(np.float64))),
+            r"'x' is float64\[3, 4\], expected float32",
+        ),
         (lambda m: m.run(x=X), "inputs y have not been set"),
         (lambda m: m.get_output(0), "there was no run yet"),
         (lambda m: m.get_output(2), "there is no output 2; there are 2"),

@@ -12,7 +12,7 @@ from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.tvm import relay_quantize
+from tvmlite.tvm.relay import quantize as relay_quantize
 
 
 def network() -> tuple[Any, dict[str, np.ndarray]]:

@@ -18,7 +18,7 @@ import importlib
 from typing import Any
 
 from tvmlite.tvm.alias import install
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 
 install()
 

@@ -9,7 +9,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Analyzer
 from tvmlite.te.tensor.tensor import Range
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 
 
 class Analyzer:

@@ -1,10 +1,14 @@
-"""Packages under TVM's names whose attributes are loaded when they are first used."""
+"""Names whose modules are loaded when they are first used: attributes of packages, so that importing one is
+quick, and functions of modules that need the caller's own (what prints a node knows the node).
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from tvmlite.tvm import absent
 
 
 def attributes(
@@ -19,6 +23,19 @@ def attributes(
         if name in places:
             module = importlib.import_module(f"{package}.{places[name]}")
             return getattr(module, (renamed or {}).get(name, name))
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        below = f"{package}.{name}".removeprefix("tvmlite.tvm.")
+        if absent.is_absent(below):
+            return absent.module(below)
+        raise absent.no_name(package, name)
 
     return attribute
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """The function ``name`` of ``tvmlite.tvm.<module>``."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"tvmlite.tvm.{module}"), name)(*args, **options)
+
+    call.__name__ = call.__qualname__ = name
+    return call

@@ -10,7 +10,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.runtime import ndarray
 from tvmlite.runtime.ndarray import Device, NDArray
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.runtime.devices import (
     context,
     cpu,

@@ -14,7 +14,7 @@ from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ops.random import threefry_key
-from tvmlite.tvm.relay_operators_absent import ABSENT
+from tvmlite.tvm.relay.op.absent import ABSENT
 
 F, I, KEY = "float32", "int32", ((10,), "uint64")  # noqa: E741
 BOXES = ((2, 9, 6), F)

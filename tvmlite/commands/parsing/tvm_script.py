@@ -70,6 +70,9 @@ def why_missing(name: str) -> str:
         except (AttributeError, ImportError):
             before = ".".join([TVM, *parts[:place]])
             return _instead(name) or f"{before} has no {part!r}"
+        hint = getattr(found, "_hint", "")  # of what stands for a name that is not here
+        if hint:
+            return _instead(name) or hint
     return ""
 
 

@@ -90,7 +90,7 @@ DEEPEST = 16
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """``value`` as a Call holds it: lists as tuples, numpy's and te's numbers as Python's.
+    """``value`` as a Call holds it: lists as tuples, numpy's and te's numbers, and kinds of int, as Python's.
 
     A TypeInferError if it nests too deeply, as what contains itself does.
     """
@@ -102,6 +102,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value.item()
     if isinstance(value, te.Const):
         return bool(value.value) if value.dtype == "bool" else value.value
+    if isinstance(value, int) and type(value) is not bool:
+        return int(value)
     return value
 
 

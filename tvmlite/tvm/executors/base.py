@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError
 from tvmlite.runtime.ndarray import NDArray, array
 from tvmlite.tvm.runtime_params import load_param_dict
@@ -53,7 +54,8 @@ class Executor:
     get_function = __getitem__
 
     def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Set the input ``key``, a name or a number, and others by name, to copies of arrays."""
+        """Set the input ``key``, a name or a number, and others by name, to copies of arrays; numpy's are
+        converted to the input's dtype."""
         given = dict(params)
         if key is not None:
             given[key if isinstance(key, str) else self._tensor(key).name] = value
@@ -61,7 +63,9 @@ class Executor:
             if name in self._constants and name not in self._names():
                 self._require_equal(name, np.asarray(one))
             else:
-                self._set[name] = self._checked(self._tensor(name), one)
+                tensor = self._tensor(name)
+                given_here = one if isinstance(one, NDArray) else np.asarray(one, numpy_of(tensor.dtype))
+                self._set[name] = self._checked(tensor, given_here)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
         """Set an input; the array is read when the model runs, so that it may be written to before."""
@@ -155,8 +159,6 @@ class Executor:
     def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
         """``value`` as what ``tensor`` is; an InputError for another shape or dtype."""
         found = np.asarray(value)
-        if not hasattr(value, "dtype"):
-            found = found.astype(tensor.dtype)
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 
 _PLACES: dict[str, tuple[str, str]] = {
     "FuncType": ("tvmlite.tvm.relay.ty", "FuncType"),

@@ -62,6 +62,22 @@ class PassTimingInstrument(PassInstrument):
         )
 
 
+class PrintBeforeAll(PassInstrument):
+    """Prints the module before each pass."""
+
+    def run_before_pass(self, mod: Any, info: Any) -> None:
+        """Print the module."""
+        print(f"Before Running Pass: {info}\n{mod}")
+
+
+class PrintAfterAll(PassInstrument):
+    """Prints the module after each pass."""
+
+    def run_after_pass(self, mod: Any, info: Any) -> None:
+        """Print the module."""
+        print(f"After Running Pass: {info}\n{mod}")
+
+
 class PassPrintingInstrument(PassInstrument):
     """Prints the module before or after passes of given names."""
 

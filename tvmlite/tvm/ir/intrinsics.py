@@ -8,12 +8,15 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
+from tvmlite.relay.ir import op as table
 from tvmlite.te.tensor import registry
 from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.target import described
 
 __all__ = ["register_intrin_lowering", "register_op_attr"]
 
+_of_relay = later("relay.op", "register_op_attr")
 
 def register_intrin_lowering(
     op_name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
@@ -28,11 +31,15 @@ def register_intrin_lowering(
     return registry.register_intrin_lowering(op_name, target, f, level)
 
 
-def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> None:
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
     """That the intrinsic ``op_name`` has no effect but its value (``"TCallEffectKind"``), as all have here;
-    any other attribute that TVM knows is an error."""
+    any other attribute that TVM knows is an error. An operator of relay takes any: see
+    ``relay.op.register_op_attr``."""
     arguments.text("register_op_attr: op_name", op_name)
     arguments.text("register_op_attr: attr_key", attr_key)
+    if attr_key != "TCallEffectKind" and table.is_known(op_name):
+        return _of_relay(op_name, attr_key, value, level)
     given = getattr(value, "name", value)
     if attr_key != "TCallEffectKind" or not isinstance(given, str) or given != "Pure":
         raise TensorExpressionError(
@@ -40,3 +47,4 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
             "are pure, and nothing else is known of them",
             Span.of_caller(),
         )
+    return None

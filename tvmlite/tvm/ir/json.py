@@ -16,6 +16,7 @@ from tvmlite.tvm import parser
 from tvmlite.tvm.ir import graph_json
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.parser import TvmParser
 from tvmlite.tvm.relay.text.printer import astext, show_type
 from tvmlite.tvm.target import Target
@@ -32,6 +33,8 @@ def save_json(node: Any) -> str:
         return json.dumps({"format": _FORMAT, "kind": "target", "text": str(node)})
     if isinstance(node, IRModule):
         kind, text = "module", astext(node)
+    elif isinstance(node, Op):
+        kind, text = "expression", str(node)
     elif isinstance(node, nodes.Expr):
         kind, text = "expression", astext(node)
     elif isinstance(node, ty.Type):

@@ -11,8 +11,8 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs
 
@@ -132,6 +132,14 @@ class IRModule(metaclass=_Modules):
 
     def __deepcopy__(self, memo: object) -> IRModule:
         return self.copy()
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very module."""
+        return self is other
+
+    def _add(self, var: Any, function: Any, update: bool = False) -> None:
+        """As ``update_func``, by the name that old programs call."""
+        self.update_func(var, function)
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """The text of TVM's format."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tvmlite.core import span
 
 
@@ -14,10 +16,22 @@ class SourceName(str):
         return str(self)
 
 
+@dataclass(frozen=True)
 class Written(span.Span):
     """A place that a program gave a node itself; it is printed."""
+
+    end_line: int = 0
+    column: int = 0
+    end_column: int = 0
+
+    @property
+    def source_name(self) -> SourceName:
+        """The source."""
+        return SourceName(self.source)
 
 
 def Span(source: str, line: int = 0, end_line: int = 0, column: int = 0, end_column: int = 0) -> Written:
     """A place in ``source``."""
-    return Written(str(source), int(line))
+    return Written(
+        str(source), int(line), end_line=int(end_line), column=int(column), end_column=int(end_column)
+    )

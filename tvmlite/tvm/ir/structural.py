@@ -20,7 +20,8 @@ class StructuralMismatch(TvmliteError, ValueError):
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Whether two modules, expressions or types are equal; ``map_free_vars``: but for free variables."""
+    """Whether two modules, expressions or types are equal; ``map_free_vars``: but for free variables. A value
+    that is used twice is another than two equal values."""
     return difference(lhs, rhs, map_free_vars) is None
 
 
@@ -63,6 +64,10 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
                     if found is not None:
                         return found
                 continue
+            if not _is_plain(a):
+                if bound.get(a, b) is not b or back.get(b, a) is not a:
+                    return f"{_brief(a)} is one value here and several there"
+                bound[a], back[b] = b, a
             found = _binders(a, b, bound, back)
             if found is not None:
                 return found
@@ -72,6 +77,13 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
         if found is not None:
             return found
     return None
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether it does not matter how often ``node`` is used: a name, a constant, an empty tuple."""
+    return isinstance(node, (GlobalVar, nodes.Constant)) or (
+        isinstance(node, nodes.Tuple) and not node.fields
+    )
 
 
 def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
@@ -173,7 +185,8 @@ def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
             stack.extend(reversed(node))
         elif isinstance(node, nodes.Expr) and not isinstance(node, GlobalVar):
             first = node not in places
-            found += (type(node).__name__, places.setdefault(node, len(places)))
+            place = 0 if _is_plain(node) else places.setdefault(node, len(places))
+            found += (type(node).__name__, place)
             if first:
                 stack.extend(part for pair in reversed(_fields(node, node)) for part in pair[:1])
                 stack.extend(getattr(node, name) for name in node.binders)

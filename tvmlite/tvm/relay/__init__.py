@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib
 import typing
 
+from tvmlite.tvm import absent
+
 _HERE = "tvmlite.tvm.relay"
 
 _MODULES = (
-    "adt", "analysis", "backend", "build_module", "expr", "expr_functor", "frontend", "function", "op",
-    "qnn", "scope_builder", "testing", "transform", "ty", "vm",
+    "adt", "analysis", "backend", "build_module", "dataflow_pattern", "expr", "expr_functor", "frontend",
+    "function", "op", "param_dict", "qnn", "quantize", "scope_builder", "testing", "transform", "ty", "vm",
 )  # fmt: skip
 """The modules that are names here."""
 
@@ -24,7 +26,8 @@ _NAMES = {
     ),
     "ty": (
         "Any", "FuncType", "GlobalTypeVar", "IncompleteType", "RefType", "TensorType", "TupleType", "Type",
-        "TypeCall", "TypeConstraint", "TypeRelation", "TypeVar", "scalar_type",
+        "TypeCall", "TypeConstraint", "TypeFunctor", "TypeKind", "TypeMutator", "TypeRelation", "TypeVar",
+        "TypeVisitor", "scalar_type",
     ),
     "adt": (
         "Clause", "Constructor", "Match", "PatternConstructor", "PatternTuple", "PatternVar",
@@ -57,13 +60,13 @@ _PLACES: dict[str, tuple[str, str]] = {
 def __getattr__(name: str) -> typing.Any:
     if name in _MODULES:
         return importlib.import_module(f"{_HERE}.{name}")
-    if name == "quantize":
-        return importlib.import_module("tvmlite.tvm.relay_quantize")
     if name in _PLACES:
         module, own = _PLACES[name]
         return getattr(importlib.import_module(module), own)
     if name.startswith("__"):
         raise AttributeError(name)
+    if absent.is_absent(f"relay.{name}"):
+        return absent.module(f"relay.{name}")
     return importlib.import_module(f"{_HERE}.op.functions").find(name)
 
 

@@ -1,6 +1,6 @@
 """TVM's algebraic data types and pattern matching, which are not here."""
 
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 
 _TUPLES = "there are tensors and tuples: relay.Tuple and relay.If"
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir.infer import walk
+from tvmlite.relay.ir.infer import type_of, walk
+from tvmlite.relay.ir.types import FuncType, TensorType, TupleType
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
-from tvmlite.tvm.missing import missing
 from tvmlite.tvm.relay.expr import Constant, GlobalVar, TupleWrapper, Var, adopt
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.op.op import Op
@@ -111,6 +112,33 @@ def list_op_freqs(mod: Any) -> dict[str, int]:
     return dict(Counter(str(call.op) for call in calls if isinstance(call.op, str)))
 
 
+def count_layers(expr: Any, valid_ops: Any) -> int:
+    """How many calls of ``valid_ops``, operators or names, are on the path that has most of them."""
+    names = {str(one) for one in valid_ops}
+    depth: dict[Any, int] = {}
+    for node in _nodes(expr):
+        parts = _parts(node) if isinstance(node, nodes.Expr) else ()
+        deepest = max((depth[part] for part in parts), default=0)
+        counts = isinstance(node, nodes.Call) and isinstance(node.op, str) and str(node.op) in names
+        depth[node] = deepest + counts
+    return max(depth.values(), default=0)
+
+
+def all_dtypes(expr: Any) -> set[str]:
+    """The dtypes of all values."""
+    found: set[str] = set()
+    stack = [type_of(node) for node in _nodes(expr) if isinstance(node, nodes.Expr)]
+    while stack:
+        type_ = stack.pop()
+        if isinstance(type_, TensorType):
+            found.add(type_.dtype)
+        elif isinstance(type_, TupleType):
+            stack.extend(type_.fields)
+        elif isinstance(type_, FuncType):
+            stack.extend((*type_.params, type_.result))
+    return found
+
+
 def list_fake_quantized_op_freqs(mod: Any) -> dict[str, int]:
     """Of operators between dequantize and quantize, which are compiled to integers as they are."""
     return missing("relay.analysis.list_fake_quantized_op_freqs", "relay.analysis.list_op_freqs")()
@@ -146,6 +174,10 @@ AnnotatedRegionSet = missing(
     "relay.analysis.AnnotatedRegionSet", "there is one code generator for all of a model"
 )
 CallGraph = missing("relay.analysis.CallGraph", "mod.functions has the functions by name")
-count_layers = missing("relay.analysis.count_layers", "relay.analysis.list_op_freqs counts operators")
+Feature = missing("relay.analysis.Feature", "relay.analysis.list_op_freqs says what a graph calls")
+extract_fused_functions = missing(
+    "relay.analysis.extract_fused_functions",
+    "relay.transform.FuseOps makes them: post_order_visit finds them",
+)
 
 __all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]

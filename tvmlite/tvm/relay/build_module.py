@@ -19,11 +19,11 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
 from tvmlite.tvm.relay import transform as passes
 from tvmlite.tvm.relay.backend.graph_json import graph_json
-from tvmlite.tvm.relay.backend.graph_module import GraphModule
 from tvmlite.tvm.relay.backend.interpreter import Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
 from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
@@ -56,7 +56,7 @@ class ExecutorFactoryModule:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """The function ``name``: that of the model's name takes a device and gives a module to run."""
         if name == self.libmod_name:
-            return lambda *devices: GraphModule(self.lib, self.params)
+            return lambda *devices: ModelExecutor(self.lib, self.params)
         if name == "get_graph_json":
             return self.get_graph_json
         raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
@@ -153,6 +153,10 @@ def bound(module: IRModule, params: Mapping[str, Any]) -> IRModule:
 def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
     """``func`` with the parameters that ``params`` names as constants."""
     main = func
+    names = [param.name for param in main.params]
+    for name in params:
+        if names.count(name) > 1:
+            raise InputError(f"bind_params_by_name: there are {names.count(name)} parameters {name!r}")
     by_name = {param.name: param for param in main.params}
     values = {by_name[name]: const(np.asarray(value)) for name, value in params.items() if name in by_name}
     kept = [param for param in main.params if param not in values]

@@ -20,8 +20,8 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import canonical
 from tvmlite.runtime.ndarray import NDArray
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.graph.adopt import ADOPTED, NAMED, SURFACE, adopt
 from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs
@@ -43,6 +43,10 @@ class RelayExpr(Operators, nodes.Expr):
     @property
     def _checked_type_(self) -> Any:
         return self.checked_type
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very node."""
+        return self is other
 
     def struct_info(self) -> Any:
         """Of Relax, which is another level of TVM."""

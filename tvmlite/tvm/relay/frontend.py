@@ -10,8 +10,8 @@ from tvmlite.core.span import Span
 from tvmlite.relay import frontend as ours
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.missing import missing
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.inferred import mark
 

@@ -15,8 +15,8 @@ from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim, normal_dim
 from tvmlite.te import expr as te
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 
 _DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
 """TVM's other names of dtypes."""
@@ -33,6 +33,10 @@ class Type(Node):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and same_type(self, other)
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very type."""
+        return self is other
+
     def __str__(self) -> str:
         return _show(self)
 
@@ -41,6 +45,28 @@ class Type(Node):
 
     def __hash__(self) -> int:
         return hash((isinstance(self, types.TensorType), getattr(self, "dtype", None)))
+
+
+class Extent(int):
+    """An extent that is a number, which TVM's programs ask for as ``value``."""
+
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return int(self) == (other.value if isinstance(other, te.Const) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of extents."""
+        return "int32"
 
 
 class Any(te.SizeVar):
@@ -57,6 +83,8 @@ class TensorType(Type, types.TensorType):
         object.__setattr__(self, "shape", extents(shape))
         object.__setattr__(self, "dtype", _DTYPES.get(str(dtype), str(dtype)))
         types.TensorType.__post_init__(self)
+        shape = (Extent(one) if isinstance(one, int) else one for one in self.shape)
+        object.__setattr__(self, "shape", tuple(shape))
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
@@ -222,6 +250,10 @@ _NO_ADT = "there are tensors, tuples and functions, and no algebraic data types"
 TypeVar = missing("relay.TypeVar", _NO_POLYMORPHISM)
 GlobalTypeVar = missing("relay.GlobalTypeVar", _NO_ADT)
 TypeCall = missing("relay.TypeCall", _NO_ADT)
+TypeKind = missing("relay.TypeKind", "a type's kind is its class: isinstance(t, relay.TensorType)")
+TypeFunctor = missing("relay.TypeFunctor", "relay.TensorType and the like have fields to look at")
+TypeMutator = missing("relay.TypeMutator", "relay.TensorType and the like have fields to look at")
+TypeVisitor = missing("relay.TypeVisitor", "relay.TensorType and the like have fields to look at")
 RefType = missing("relay.RefType", "expressions have no side effects: return new values")
 TypeRelation = missing(
     "relay.TypeRelation", "an operator's type relation is a function: relay.ir.op.operator"

@@ -30,6 +30,7 @@ class VirtualMachine:
     def __init__(self, exe: Executable, device: Any = None, memory_cfg: Any = None) -> None:
         self._lib = exe.lib
         self._inputs: tuple[Any, ...] = ()
+        self._results: Any = None
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """The arguments of the next ``run``."""
@@ -42,7 +43,14 @@ class VirtualMachine:
             raise InputError(f"invoke: there is no function {func_name!r}, there is 'main'")
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        return results(self._lib(*self._inputs))
+        self._results = results(self._lib(*self._inputs))
+        return self._results
+
+    def get_outputs(self) -> list[Any]:
+        """The outputs of the last run."""
+        if self._results is None:
+            raise InputError("get_outputs: there was no run yet")
+        return self._results if isinstance(self._results, list) else [self._results]
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """What ``main`` gives."""

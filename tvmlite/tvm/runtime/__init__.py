@@ -8,7 +8,7 @@ from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
@@ -18,6 +18,12 @@ from tvmlite.tvm.runtime.module import (
     load_module,
     load_static_library,
     system_lib,
+)
+from tvmlite.tvm.runtime_params import (
+    load_param_dict,
+    load_param_dict_from_file,
+    save_param_dict,
+    save_param_dict_to_file,
 )
 
 PackedFunc = Any
@@ -37,11 +43,15 @@ __all__ = [
     "enabled",
     "get_global_func",
     "load_module",
+    "load_param_dict",
+    "load_param_dict_from_file",
     "load_static_library",
     "metal",
     "num_threads",
     "opencl",
     "rocm",
+    "save_param_dict",
+    "save_param_dict_to_file",
     "set_num_threads",
     "system_lib",
     "vulkan",

@@ -1,4 +1,4 @@
-"""Python values as TVM's: numbers become constants, lists stay lists, strings strings."""
+"""Python values as TVM's: numbers become constants, lists tuples, strings strings with a value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def convert(value: Any, span: Any = None) -> Any:
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, (list, tuple)):
-        return [convert(one) for one in value]
+        return tuple(convert(one) for one in value)
     if isinstance(value, dict):
         return {key: convert(one) for key, one in value.items()}
     if isinstance(value, (bool, int, float, np.number, np.bool_)):

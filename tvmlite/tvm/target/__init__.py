@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.target import codegen as codegen
 from tvmlite.tvm.target.generic_func import GenericFunc as GenericFunc
 from tvmlite.tvm.target.generic_func import generic_func as generic_func

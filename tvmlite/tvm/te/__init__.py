@@ -9,7 +9,7 @@ from tvmlite import te
 from tvmlite.te.extensions import load_primitives
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.tvm import attributes
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.te import intrinsic_call, operators
 from tvmlite.tvm.te import threads as threads
 

@@ -1,6 +1,6 @@
 """``tvm.te.operation``: what declares tensors, under the names of that module."""
 
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.declare import (
     compute,
     create_prim_func,

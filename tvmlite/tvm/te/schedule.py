@@ -25,7 +25,7 @@ from tvmlite.te.schedule.stage_base import loops_around
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin as TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar as IterVar
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.tag import is_broadcast, is_injective

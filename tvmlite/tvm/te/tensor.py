@@ -9,7 +9,7 @@ from tvmlite.te.tensor.tensor import Operation as Operation
 from tvmlite.te.tensor.tensor import PlaceholderOp as PlaceholderOp
 from tvmlite.te.tensor.tensor import Tensor as Tensor
 from tvmlite.te.tensor.tensor import TensorSlice as TensorSlice
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 
 __all__ = [
     "ComputeOp",

@@ -14,7 +14,7 @@ import numpy as np
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
 from tvmlite.tvm.arith import Analyzer
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import typing
 from enum import Enum
-from typing import Any
 
 from tvmlite import te
 from tvmlite.te.expr import Expr
@@ -14,7 +14,7 @@ from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
 from tvmlite.tvm.attributes import Text as StringImm
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
 from tvmlite.tvm.tir.axis import IterVar, Var
@@ -84,7 +84,9 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
+    if name == "Any":
+        return importlib.import_module("tvmlite.tvm.relay.ty").Any
     if name in _OF_TE:
         return getattr(te, name)
     if name in _OF_FUNCTIONS:

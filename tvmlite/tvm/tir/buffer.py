@@ -10,7 +10,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop.ir import Buffer as Buffer
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 
 
 def decl_buffer(

@@ -12,7 +12,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import BufferVar
 from tvmlite.te.loop import ir
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.op_attributes import OpAttributes
 from tvmlite.tvm.tir.nodes import Named
 from tvmlite.tvm.tir.returned import with_output

@@ -12,7 +12,7 @@ from tvmlite.te.intrin import ir_builder
 from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 
 
 class IRBuilder(ir_builder.IRBuilder):

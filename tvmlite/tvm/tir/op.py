@@ -9,7 +9,7 @@ from tvmlite.te import (
     call_pure_extern,
 )
 from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 
 __all__ = [
     "call_extern",

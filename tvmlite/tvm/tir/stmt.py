@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 
 
 def __getattr__(name: str) -> Any:

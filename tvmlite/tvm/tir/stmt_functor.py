@@ -8,7 +8,7 @@ from typing import Any
 from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
-from tvmlite.tvm.missing import refusing
+from tvmlite.tvm.absent import refusing
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:

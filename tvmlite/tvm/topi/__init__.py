@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm import te as te
-from tvmlite.tvm.missing import no_name
+from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.te import tag as tag
 from tvmlite.tvm.topi import math, schedules, transform
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,8 @@ from tvmlite.relay.ir.nodes import Constant, Function, Module
 from tvmlite.te import space
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.task import Task
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay.build_module import prepared
 
 
 def extract_from_program(
@@ -73,9 +74,8 @@ def kernel_tasks(
 def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
     """``mod`` as a module whose parameters named in ``params`` are constants."""
     if type(mod).__module__.startswith("tvmlite.tvm."):
-        build = importlib.import_module("tvmlite.tvm.relay.build_module")
-        whole = mod if isinstance(mod, build.IRModule) else build.IRModule.from_expr(mod)
-        return build.prepared(whole, params or {})
+        whole = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
+        return prepared(whole, params or {})
     main = mod.functions["main"] if isinstance(mod, Module) else mod
     if not isinstance(main, Function):
         raise InputError(

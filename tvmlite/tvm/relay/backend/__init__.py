@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 
 
 class Executor:

@@ -88,6 +88,8 @@ def plain_value(value: Any) -> Any:
         return bool(value.value) if value.dtype == "bool" else value.value
     if isinstance(value, (list, tuple)):
         return tuple(map(plain_value, value))
+    if isinstance(value, Mapping):
+        raise UnsupportedError(f"an attribute is {show(value)}: tables are not supported", Span.of_caller())
     if isinstance(value, np.dtype):
         return value.name
     if isinstance(value, (str, bool, int, float, te.Expr, np.generic, np.ndarray)) or value is None:

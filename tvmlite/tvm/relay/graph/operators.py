@@ -6,8 +6,8 @@ from typing import Any
 
 from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (enters Python's operators into our nodes)
 from tvmlite.relay.ir.nodes import Expr
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.graph.adopt import adopt
 
 

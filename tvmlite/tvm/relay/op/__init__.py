@@ -6,8 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
+from tvmlite.tvm.relay.op import op
 from tvmlite.tvm.relay.op.op import Op, get
 
 __all__ = ["Op", "get", "nn", "image", "vision", "register_op_attr"]  # pyright: ignore[reportUnsupportedDunderAll]
@@ -17,10 +18,10 @@ _find = later("relay.op.functions", "find")
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
     """Give the operator ``op_name`` an attribute for one's own passes; without a value, a decorator."""
-    op = Op.get(op_name)
+    one = Op.get(op_name)
 
     def register(given: Any) -> Any:
-        op.set_attr(attr_key, given, level)
+        one.set_attr(attr_key, given, level)
         return given
 
     return register if value is None else register(value)
@@ -31,12 +32,6 @@ def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> An
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
 
-_IN_THE_TABLE = "an operator is a decorated function: see tvmlite.relay.ir.op.operator"
-register_compute = missing("relay.op.register_compute", _IN_THE_TABLE)
-register_strategy = missing("relay.op.register_strategy", _IN_THE_TABLE)
-register_pattern = missing("relay.op.register_pattern", _IN_THE_TABLE)
-register_schedule = register_injective_schedule = missing("relay.op.register_schedule", _IN_THE_TABLE)
-register_gradient = missing("relay.op.register_gradient", "models are run here, not trained")
 register_alter_op_layout = missing("relay.op.register_alter_op_layout", "relay.op.register_legalize")
 
 
@@ -58,4 +53,6 @@ for _name in (
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("register"):
+        return getattr(op, name)
     return _find(name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import op as table
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
-from tvmlite.tvm.relay_operators_absent import ABSENT
+from tvmlite.tvm.relay.op.absent import ABSENT
 
 _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 """Files of TVM's operators, which are modules there."""

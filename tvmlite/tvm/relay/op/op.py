@@ -8,8 +8,8 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.later import later
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
+from tvmlite.tvm.lazy import later
 
 _OWN: dict[tuple[str, str], Any] = {}
 """Attributes that programs gave to operators (``register_op_attr``)."""
@@ -41,6 +41,11 @@ class Op(str):
     def description(self) -> str:
         """The documentation."""
         return table.get(self).compute.__doc__ or ""
+
+    @property
+    def support_level(self) -> int:
+        """How well TVM supports an operator, which is a number of its own table."""
+        return missing("Op.support_level", "every operator of the table is compiled and interpreted")()
 
     @property
     def checked_type(self) -> Any:
@@ -95,3 +100,14 @@ class Op(str):
 def get(op_name: str) -> Op:
     """The operator ``op_name``."""
     return Op.get(op_name)
+
+
+_IN_THE_TABLE = "an operator is a decorated function: see tvmlite.relay.ir.op.operator"
+register = missing("relay.op.register", _IN_THE_TABLE)
+register_compute = missing("relay.op.register_compute", _IN_THE_TABLE)
+register_strategy = missing("relay.op.register_strategy", _IN_THE_TABLE)
+register_pattern = missing("relay.op.register_pattern", _IN_THE_TABLE)
+register_schedule = register_injective_schedule = missing("relay.op.register_schedule", _IN_THE_TABLE)
+register_broadcast_schedule = register_reduce_schedule = register_schedule
+register_gradient = missing("relay.op.register_gradient", "models are run here, not trained")
+register_shape_func = missing("relay.op.register_shape_func", _IN_THE_TABLE)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass
-from tvmlite.tvm.missing import missing
 from tvmlite.tvm.relay import transform
 from tvmlite.tvm.relay.expr import Function
 from tvmlite.tvm.relay.testing.init import create_workload
+from tvmlite.tvm.relay.testing.temp_op_attr import TempOpAttr
 
 _NETWORKS = (
     "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
@@ -27,9 +28,10 @@ to_python = missing("relay.testing.to_python", 'relay.create_executor("debug") i
 run_as_python = missing("relay.testing.run_as_python", 'relay.create_executor("debug") interprets a function')
 add_nat_definitions = missing("relay.testing.add_nat_definitions", "there are no algebraic data types")
 make_nat_expr = missing("relay.testing.make_nat_expr", "there are no algebraic data types")
+synthetic = missing("relay.testing.synthetic", "relay.testing.mlp and resnet are networks to try")
 byoc = missing("relay.testing.byoc", "there is one code generator for all of a model")
 
-__all__ = ["create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass"]
+__all__ = ["TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass"]
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:

@@ -33,6 +33,8 @@ _UNREAD = {
     "type": "algebraic data types", "extern": "algebraic data types",
 }  # fmt: skip
 
+_SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
+
 _INT32 = 2**31
 
 
@@ -125,6 +127,14 @@ class TvmParser(Parser):
         super()._close(value)
 
     # --- types ---
+
+    def dtype(self) -> str:
+        """A dtype; without a width, of 32 bits."""
+        word = _SHORT_DTYPES.get(self.lexer.token.text)
+        if word is None:
+            return super().dtype()
+        self.lexer.take()
+        return word
 
     def type(self) -> Any:
         """A type; ``_`` is one to be inferred."""

@@ -39,6 +39,8 @@ def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], st
             else:
                 parts.append(f"@{var.name} = {function}\n")
         text = "\n".join(parts)
+    elif isinstance(node, str):
+        text = str(node)
     else:
         node = adopt(node)
         text = _TvmPrinter(node, constants, annotate).expression(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.transform import (
     FunctionPass,
     ModulePass,
@@ -15,6 +16,12 @@ from tvmlite.tvm.ir.transform import (
     module_pass,
 )
 from tvmlite.tvm.relay.transform.absent import ABSENT
+from tvmlite.tvm.relay.transform.algebra.combine import (
+    CombineParallelBatchMatmul,
+    CombineParallelConv2D,
+    CombineParallelDense,
+)
+from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
@@ -30,11 +37,8 @@ from tvmlite.tvm.relay.transform.normal_forms import (
 )
 from tvmlite.tvm.relay.transform.ours import (
     CanonicalizeOps,
-    CombineParallelConv2D,
-    CombineParallelDense,
     ConvertLayout,
     FoldScaleAxis,
-    SimplifyExpr,
     ToMixedPrecision,
 )
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
@@ -50,6 +54,7 @@ __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
     "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
     "ConvertLayout",
@@ -90,4 +95,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ABSENT:
         return ABSENT[name]
+    if name[:1].isupper():  # a pass that TVM may have
+        return missing(f"relay.transform.{name}")
     raise AttributeError(f"module 'tvmlite.tvm.relay.transform' has no pass {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.absent import missing
 
 _GRADIENTS = "models are run here, not trained: there are no gradients"
 _BYOC = "there is one code generator for all of a model; other compilers are not called"
@@ -14,12 +14,15 @@ _VM = "control flow is compiled into the entry of a library: relay.build"
 _QUANTIZE = "tvmlite.quantize(mod, data) makes a quantized model"
 _SPARSE = "weights are dense"
 
+_SCALES = "relay.transform.FoldScaleAxis moves scales of channels into weights, in both directions"
+
 _INSTEAD: dict[str, str] = {
+    "AnnotateMemoryScope": _DEVICES,
     "AnnotateTarget": _BYOC,
+    "BackwardFoldScaleAxis": _SCALES,
     "BatchingOps": "relay.transform.CombineParallelDense",
     "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
     "CollagePartition": _BYOC,
-    "CombineParallelBatchMatmul": "relay.transform.CombineParallelDense combines dense layers",
     "Conv2dToSparse": _SPARSE,
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
@@ -45,7 +48,12 @@ _INSTEAD: dict[str, str] = {
     "QuantizePartition": _QUANTIZE,
     "QuantizeRealize": _QUANTIZE,
     "SplitArgs": "calls may have any number of arguments",
+    "ForwardFoldScaleAxis": _SCALES,
+    "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
+    "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
+    "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",
     "gradient": _GRADIENTS,
+    "recast": "relay.transform.ToMixedPrecision",
     "to_cps": "relay.transform.ToANormalForm",
     "un_cps": "relay.transform.ToANormalForm",
 }

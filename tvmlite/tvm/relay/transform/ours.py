@@ -17,26 +17,9 @@ def CanonicalizeOps() -> Pass:
     return of_ours("CanonicalizeOps", 3, passes.canonicalize_ops)
 
 
-def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
-    """The pass that makes one convolution of several of the same data, where that is worth while, whatever
-    ``min_num_branches`` is."""
-    return of_ours("CombineParallelConv2D", 4, passes.combine_parallel_conv2d)
-
-
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """The pass that makes one dense layer of several of the same data, where that is worth while, whatever
-    the options are."""
-    return of_ours("CombineParallelDense", 4, passes.combine_parallel_dense)
-
-
 def FoldScaleAxis() -> Pass:
     """The pass that moves scales of channels into the weights of convolutions."""
     return of_ours("FoldScaleAxis", 3, passes.fold_scale_axis)
-
-
-def SimplifyExpr() -> Pass:
-    """The pass of small algebra."""
-    return of_ours("SimplifyExpr", 0, passes.simplify_expr)
 
 
 def ToMixedPrecision(

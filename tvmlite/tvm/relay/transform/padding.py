@@ -1,29 +1,68 @@
-"""``FoldExplicitPadding``: zeros that stand around the data of a convolution become its own padding."""
+"""``FoldExplicitPadding``: what stands around the data of a convolution or a pool becomes its own padding."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.transform.functions import over_functions
 
-_CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
+
+def _zeros(conv: nodes.Call, pad: nodes.Call) -> bool:
+    return pad["pad_value"] == 0
+
+
+def _zero_point(conv: nodes.Call, pad: nodes.Call) -> bool:
+    """Whether ``pad`` is with the zero point of a quantized convolution's data."""
+    zero_point = conv.args[2]
+    if not isinstance(zero_point, nodes.Constant) or zero_point.data.size != 1:
+        return False
+    return bool((zero_point.data == pad["pad_value"]).all())
+
+
+def _least(pool: nodes.Call, pad: nodes.Call) -> bool:
+    """Whether ``pad`` is with the least number of its dtype, and the pool's windows stay the same."""
+    dtype = np.dtype(tensor_type_of(pad).dtype)
+    least = np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+    return not pool["ceil_mode"] and pad["pad_value"] in (least, -np.inf)
+
+
+def _counted(pool: nodes.Call, pad: nodes.Call) -> bool:
+    """Whether ``pad`` is with zeros that a mean counts, and no others stand around them."""
+    counts = pool["count_include_pad"] or not any(pool["padding"])
+    return _zeros(pool, pad) and counts and not pool["ceil_mode"]
+
+
+_NEUTRAL: dict[Any, Callable[[nodes.Call, nodes.Call], bool]] = {
+    **{f"nn.conv{rank}d": _zeros for rank in (1, 2, 3)},
+    **{f"nn.max_pool{rank}d": _least for rank in (1, 2, 3)},
+    **{f"nn.avg_pool{rank}d": _counted for rank in (1, 2, 3)},
+    "qnn.conv2d": _zero_point,
+}
+"""For each operator, whether the padding is with what its own would be."""
 
 
 def FoldExplicitPadding() -> Pass:
-    """The pass that takes ``nn.pad`` with zeros, of spatial axes only, into the convolution that reads it."""
+    """The pass that takes ``nn.pad``, of spatial axes only, into the convolution or pool that reads it: with
+    zeros, zero points of quantized data, or what is least for a maximum."""
 
     def rule(node: Any) -> Any:
         match node:
-            case nodes.Call(op=op, args=(nodes.Call(op="nn.pad") as pad, weight)) if op in _CONVOLUTIONS:
+            case nodes.Call(op=op, args=(nodes.Call(op="nn.pad") as pad, *others)) if op in _NEUTRAL:
                 padding = _with_padding(node, pad)
-                if padding is not None:
+                if padding is not None and _NEUTRAL[op](node, pad):  # type: ignore[index]
                     attrs = {**dict(node.attrs), "padding": padding}
-                    return make(str(op), pad.args[0], weight, span=node.span, **attrs)
+                    if "count_include_pad" in attrs:
+                        attrs["count_include_pad"] = True
+                    return make(str(op), pad.args[0], *others, span=node.span, **attrs)
         return node
 
     def folded(function: Any) -> Any:
@@ -34,9 +73,11 @@ def FoldExplicitPadding() -> Pass:
 
 def _with_padding(conv: nodes.Call, pad: nodes.Call) -> tuple[Any, ...] | None:
     """The padding of ``conv`` and ``pad`` together; None if it would not be the same."""
-    layout, widths = conv["data_layout"], pad["pad_width"]
+    attrs = dict(conv.attrs)
+    layout: str = attrs["data_layout"] if "data_layout" in attrs else attrs["layout"]
+    widths = pad["pad_width"]
     plain = layout.isupper() and len(layout) == len(widths)
-    if not plain or pad["pad_mode"] != "constant" or pad["pad_value"] != 0:
+    if not plain or pad["pad_mode"] != "constant":
         return None
     if any(tuple(width) != (0, 0) for axis, width in zip(layout, widths, strict=True) if axis in "NC"):
         return None

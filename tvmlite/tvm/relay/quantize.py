@@ -10,7 +10,6 @@ What it makes are floats with rounding in the graph, which ``relay.build`` compi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from tvmlite.relay.quantize.layers import OPERATORS, is_product, names_of
 from tvmlite.relay.quantize.prepare import prepare
 from tvmlite.relay.quantize.quantize import quantize as quantize_module
 from tvmlite.tvm.autotvm.task.relay_integration import bound
+from tvmlite.tvm.ir.module import IRModule
 
 _MODES = {"kl_divergence": "entropy", "percentile": "percentile", "global_scale": ""}
 """Ways to choose ranges of activations, by what they are called here."""
@@ -130,7 +130,7 @@ def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterabl
     ).module
     if isinstance(mod, Module) or not type(mod).__module__.startswith("tvmlite.tvm."):
         return made
-    return importlib.import_module("tvmlite.tvm.ir.module").IRModule.from_expr(made.main)
+    return IRModule.from_expr(made.main)
 
 
 def _checked(name: str, value: Any) -> Any:

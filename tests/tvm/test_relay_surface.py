@@ -1,0 +1,148 @@
+"""Names and details of TVM's relay that its programs rely on: sharing, extents, what is absent."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.ir.instrument import PrintAfterAll, PrintBeforeAll
+from tvmlite.tvm.runtime.vm import VirtualMachine
+
+
+def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
+    x = relay.var("x")
+    once, again = relay.exp(x), relay.exp(x)
+    shared, apart = relay.add(once, once), relay.add(once, again)
+
+    assert not tvm.ir.structural_equal(shared, apart)
+    assert tvm.ir.structural_hash(shared) != tvm.ir.structural_hash(apart)
+    assert tvm.ir.structural_equal(shared, relay.add(again, again))
+    with pytest.raises(ValueError, match="is one value here and several there"):
+        tvm.ir.assert_structural_equal(shared, apart)
+
+
+def test_constants_are_equal_however_often_they_stand() -> None:
+    one = relay.const(1)
+    shared, apart = relay.add(one, one), relay.add(one, relay.const(1))
+
+    assert tvm.ir.structural_equal(shared, apart)
+    assert tvm.ir.structural_hash(shared) == tvm.ir.structural_hash(apart)
+
+
+def test_extents_have_a_value() -> None:
+    type_ = relay.TensorType(tvm.runtime.convert([2, 3]), "float32")
+
+    assert [one.value for one in type_.shape] == [2, 3]
+    assert type_.shape == tvm.runtime.convert([2, 3])
+    assert relay.var("x", type_).checked_type.shape[1].value == 3
+    assert relay.reshape(relay.var("x", type_), type_.shape[:1] + (3,)).attrs.newshape == (2, 3)
+
+
+def test_an_operator_of_its_own_is_text_and_json() -> None:
+    add = relay.op.get("add")
+
+    assert tvm.parser.parse_expr(relay.Expr.astext(add)) == add
+    assert tvm.ir.load_json(tvm.ir.save_json(add)) == add
+
+
+def test_operators_take_attributes_also_where_intrinsics_have_the_name() -> None:
+    tvm.ir.register_op_attr("exp", "a_test", 3)
+
+    assert relay.op.get("exp").get_attr("a_test") == 3
+    relay.op.get("exp").reset_attr("a_test")
+
+
+def test_questions_about_graphs() -> None:
+    x = relay.var("x", shape=(2, 2))
+    f = relay.Function([x], relay.nn.relu(relay.nn.dense(relay.nn.dense(x, x), x)) + relay.nn.dense(x, x))
+
+    assert relay.analysis.count_layers(f, ["nn.dense"]) == 2
+    assert relay.analysis.all_dtypes(relay.Function([x], relay.cast(x, "int8"))) == {"float32", "int8"}
+
+
+def test_places_have_lines_and_columns() -> None:
+    span = relay.Span(relay.SourceName("a.py"), 1, 2, 3, 4)
+
+    assert (span.source_name.name, span.line, span.end_line, span.column, span.end_column) == (
+        "a.py",
+        1,
+        2,
+        3,
+        4,
+    )
+
+
+def test_parameters_of_one_name_cannot_be_bound_by_it() -> None:
+    a, b = relay.var("a", shape=(1,)), relay.var("a", shape=(1,))
+
+    with pytest.raises(InputError, match="there are 2 parameters 'a'"):
+        relay.build_module.bind_params_by_name(relay.Function([a, b], a + b), {"a": np.ones(1)})
+
+
+def test_a_virtual_machine_keeps_its_outputs() -> None:
+    x = relay.var("x", shape=(2,))
+    machine = VirtualMachine(relay.vm.compile(tvm.IRModule.from_expr(x + x), "llvm"), tvm.cpu())
+    with pytest.raises(InputError, match="there was no run yet"):
+        machine.get_outputs()
+    machine.set_input("main", np.ones(2, "float32"))
+    machine.run()
+
+    np.testing.assert_array_equal(machine.get_outputs()[0].numpy(), [2, 2])
+
+
+def test_modules_are_printed_around_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    mod = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
+
+    with tvm.transform.PassContext(instruments=[PrintBeforeAll(), PrintAfterAll()]):
+        relay.transform.InferType()(mod)
+
+    assert capsys.readouterr().out.count("pass name: InferType") == 2
+
+
+def test_dtypes_without_a_width_have_32_bits() -> None:
+    assert tvm.parser.parse_expr("fn (%x: int, %y: float) { (%x, %y) }").params[0].type == relay.scalar_type(
+        "int32"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"),
+    [
+        ("relay.prelude", "Prelude"),
+        ("relay.op.contrib.dnnl", "make_pattern"),
+        ("relay.backend.te_compiler", "get"),
+        ("relay.op.op", "register"),
+        ("relay.op", "register_compute"),
+        ("relay.qnn.op", "register_qnn_legalize"),
+        ("relay.transform", "ForwardFoldScaleAxis"),
+        ("relay.transform", "SomePassOfTvm"),
+        ("relay.analysis", "extract_fused_functions"),
+        ("relay", "TypeKind"),
+    ],
+)
+def test_what_is_absent_is_named(name: str, attribute: str) -> None:
+    absent = getattr(importlib.import_module(f"tvmlite.tvm.{name}"), attribute)
+
+    with pytest.raises(UnsupportedError, match=rf"{attribute} is not in tvmlite"):
+        absent()
+
+
+def test_an_absent_class_can_be_asked_for_but_not_used() -> None:
+    assert not isinstance(1, relay.RefType)
+    with pytest.raises(UnsupportedError, match=r"relay\.TypeMutator is not in tvmlite"):
+
+        class Mine(relay.TypeMutator):
+            pass
+
+    with pytest.raises(UnsupportedError, match=r"relay\.TypeKind is not in tvmlite"):
+        _ = relay.TypeKind.Type
+
+
+def test_attributes_that_are_tables_are_an_error() -> None:
+    with pytest.raises(UnsupportedError, match="tables are not supported"):
+        relay.Function([], relay.const(1)).with_attr("params", {"a": 1})

@@ -1,0 +1,77 @@
+"""TVM's ``relay.dataflow_pattern``: patterns of graphs, which match expressions and rewrite them.
+
+::
+
+    x = wildcard()
+    pattern = is_op("nn.relu")(is_op("nn.conv2d")(x, is_constant()))
+    pattern.match(expr)
+"""
+
+from tvmlite.tvm.relay.dataflow_pattern.callbacks import DFPatternCallback, rewrite
+from tvmlite.tvm.relay.dataflow_pattern.patterns import (
+    AltPattern,
+    AttrPattern,
+    CallPattern,
+    ConstantPattern,
+    DataTypePattern,
+    DFPattern,
+    ExprPattern,
+    FunctionPattern,
+    IfPattern,
+    LetPattern,
+    ShapePattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    TypePattern,
+    VarPattern,
+    WildcardPattern,
+    dominates,
+    has_attr,
+    has_dtype,
+    has_shape,
+    has_type,
+    is_constant,
+    is_expr,
+    is_if,
+    is_let,
+    is_op,
+    is_tuple,
+    is_tuple_get_item,
+    is_var,
+    wildcard,
+)
+
+__all__ = [
+    "AltPattern",
+    "AttrPattern",
+    "CallPattern",
+    "ConstantPattern",
+    "DFPattern",
+    "DFPatternCallback",
+    "DataTypePattern",
+    "ExprPattern",
+    "FunctionPattern",
+    "IfPattern",
+    "LetPattern",
+    "ShapePattern",
+    "TupleGetItemPattern",
+    "TuplePattern",
+    "TypePattern",
+    "VarPattern",
+    "WildcardPattern",
+    "dominates",
+    "has_attr",
+    "has_dtype",
+    "has_shape",
+    "has_type",
+    "is_constant",
+    "is_expr",
+    "is_if",
+    "is_let",
+    "is_op",
+    "is_tuple",
+    "is_tuple_get_item",
+    "is_var",
+    "rewrite",
+    "wildcard",
+]

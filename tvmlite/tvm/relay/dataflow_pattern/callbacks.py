@@ -1,0 +1,82 @@
+"""Expressions rewritten by callbacks, each for a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
+from tvmlite.core.node import rewrite as rewritten
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.structural import structural_equal
+from tvmlite.tvm.ir.transform import called
+from tvmlite.tvm.relay.dataflow_pattern.matcher import matches
+from tvmlite.tvm.relay.dataflow_pattern.patterns import DFPattern
+from tvmlite.tvm.relay.expr import Function, adopt, expr_of
+from tvmlite.tvm.relay.transform import InferType
+
+_MOST_ROUNDS = 100
+_LARGEST = 100
+"""How many times as large the expression may become: callbacks without an end can double it in each round."""
+
+
+class DFPatternCallback:
+    """What those derive from that rewrite: ``pattern`` is what ``callback`` is called with a match of.
+
+    With ``require_type`` types are inferred before each round, with ``rewrite_once`` there is only one.
+    """
+
+    pattern: DFPattern
+
+    def __init__(self, require_type: bool = False, rewrite_once: bool = False) -> None:
+        self.require_type, self.rewrite_once = require_type, rewrite_once
+
+    def rewrite(self, expr: Any) -> Any:
+        """``expr`` with all matches replaced."""
+        return rewrite(self, expr)
+
+    def callback(self, pre: Any, post: Any, node_map: dict[DFPattern, list[Any]]) -> Any:
+        """What stands in place of ``pre``, which is ``post`` after what it is made of was rewritten;
+        ``node_map`` has the expressions that parts of the pattern matched."""
+        raise NotImplementedError(f"{type(self).__name__} has no method callback")
+
+
+def rewrite(callbacks: Any, expr: Any, mod: Any = None) -> Any:
+    """``expr`` with the matches of all callbacks replaced, again until nothing changes."""
+    made = expr_of("rewrite: expr", expr)
+    every: Sequence[Any] = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for one in every:
+        if not isinstance(one, DFPatternCallback) or not isinstance(getattr(one, "pattern", None), DFPattern):
+            raise InputError(f"rewrite: {show(one)} given, expected a DFPatternCallback with a pattern")
+    largest = _LARGEST * (1 + len(list(postorder(made))))
+    rounds = 0
+    while rounds < _MOST_ROUNDS and len(list(postorder(made))) < largest:
+        before, rounds = made, rounds + 1
+        for one in every:
+            made = _applied(one, made)
+        once = all(getattr(one, "rewrite_once", False) for one in every)
+        if once or made is before or structural_equal(made, before, map_free_vars=True):
+            return made
+    raise InputError(f"rewrite: the callbacks still change the expression after {rounds} rounds")
+
+
+def _applied(callback: DFPatternCallback, expr: Any) -> Any:
+    """``expr`` with matches replaced once, from the inside out."""
+    if getattr(callback, "require_type", False):
+        main = InferType()(IRModule.from_expr(expr))["main"]
+        expr = main if isinstance(expr, Function) else main.body
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, nodes.Expr):
+            return node
+        node = adopt(node)
+        found = matches(callback.pattern, node)
+        if found is None:
+            return node
+        made = called(callback.callback, node, node, {part: [one] for part, one in found.items()})
+        return expr_of("callback: what it gives", made)
+
+    return adopt(rewritten(expr, rule))

@@ -1,0 +1,219 @@
+"""``SimplifyExpr`` as TVM writes it out: shapes and dtypes that are known, chains of casts, reshapes and
+transposes, and small algebra of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.node import rewrite
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.transform.algebra.transposes import without_transposes
+from tvmlite.tvm.relay.transform.functions import over_functions
+
+_RESHAPES = ("reshape", "contrib_reverse_reshape")
+_FULL = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like")
+_NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1}
+"""What as the right operand gives the left."""
+
+
+def SimplifyExpr() -> Pass:
+    """The pass of small algebra. A sum of products with constants is written as a product and a sum, whose
+    constants are computed; a quotient by a root is a product with ``rsqrt``. Floats may differ in their last
+    bits from what they were."""
+
+    def simple(function: Any) -> Any:
+        return adopt(rewrite(function, _simplified))
+
+    return over_functions("SimplifyExpr", 0, simple, infer=True)
+
+
+def _simplified(node: Any) -> Any:
+    """``node`` after all rules, again until none applies."""
+    for _ in range(_MOST_STEPS):
+        if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
+            return node
+        for rule in _RULES:
+            made = rule(node)
+            if made is not None:
+                node = made
+                break
+        else:
+            return node
+    return node
+
+
+_MOST_STEPS = 20
+
+
+def _tensor(node: Any) -> TensorType | None:
+    """The type of ``node`` if it is a tensor of fixed shape."""
+    type_ = type_of(node)
+    return type_ if isinstance(type_, TensorType) and type_.is_static else None
+
+
+def _concrete(call: nodes.Call) -> Any:
+    """What takes the shape or dtype of another value, with that shape or dtype."""
+    if call.op == "cast_like":
+        return make("cast", call.args[0], dtype=type_of(call).dtype, span=call.span)  # type: ignore[union-attr]
+    type_ = _tensor(call) if str(call.op).endswith("_like") else None
+    if type_ is None:
+        return None
+    shape, dtype = tuple(map(int, type_.shape)), type_.dtype  # type: ignore[arg-type]
+    match call.op:
+        case "zeros_like" | "ones_like":
+            return make(str(call.op).removesuffix("_like"), shape=shape, dtype=dtype, span=call.span)
+        case "full_like":
+            return make("full", call.args[1], shape=shape, dtype=dtype, span=call.span)
+        case "reshape_like":
+            return make("reshape", call.args[0], newshape=shape, span=call.span)
+        case "collapse_sum_like":
+            return make("collapse_sum_to", call.args[0], shape=shape, span=call.span)
+        case "broadcast_to_like":
+            return make("broadcast_to", call.args[0], shape=shape, span=call.span)
+    return None
+
+
+def _reshaped(call: nodes.Call) -> Any:
+    """One reshape of two."""
+    match call:
+        case nodes.Call(op=op, args=(nodes.Call(op=inner) as data,)) if (
+            op in _RESHAPES and inner in _RESHAPES
+        ):
+            type_ = _tensor(call)
+            if type_ is not None:
+                shape = tuple(map(int, type_.shape))  # type: ignore[arg-type]
+                return make("reshape", data.args[0], newshape=shape, span=call.span)
+    return None
+
+
+def _cast(call: nodes.Call) -> Any:
+    """No cast to the dtype that there is, and one cast of two if the first loses nothing."""
+    if call.op != "cast":
+        return None
+    (data,) = call.args
+    if type_of(data).dtype == call["dtype"]:  # type: ignore[union-attr]
+        return data
+    if isinstance(data, nodes.Call) and data.op == "cast":
+        source = type_of(data.args[0]).dtype  # type: ignore[union-attr]
+        if "bfloat16" not in (source, data["dtype"]) and np.can_cast(source, data["dtype"], "safe"):
+            return make("cast", data.args[0], dtype=call["dtype"], span=call.span)
+    return None
+
+
+def _full(call: nodes.Call) -> Any:
+    """A constant in place of a tensor that is full of it, if that does not widen the other operand."""
+    if call.op not in _NEUTRAL:
+        return None
+    result = _tensor(call)
+    for place, one in enumerate(call.args):
+        value = _value(one)
+        other = _tensor(call.args[1 - place])
+        if value is None or result is None or other is None or other.shape != result.shape:
+            continue
+        args = list(call.args)
+        args[place] = nodes.Constant(value, call.span)
+        return make(str(call.op), *args, span=call.span)
+    return None
+
+
+def _value(node: Any) -> np.ndarray | None:
+    """The number that a call fills a tensor with."""
+    if not isinstance(node, nodes.Call) or node.op not in _FULL or not isinstance(type_of(node), TensorType):
+        return None
+    dtype = type_of(node).dtype  # type: ignore[union-attr]
+    if dtype == "bfloat16":
+        return None
+    if str(node.op).startswith("full"):
+        fill = node.args[-1]
+        return (
+            np.asarray(fill.data, dtype) if isinstance(fill, nodes.Constant) and not fill.data.ndim else None
+        )
+    return np.asarray(str(node.op).startswith("ones"), dtype)
+
+
+def _identity(call: nodes.Call) -> Any:
+    """``x`` of ``x + 0`` and ``x * 1``, on both sides, and of ``x - 0`` and ``x / 1``."""
+    neutral = _NEUTRAL.get(str(call.op))
+    if neutral is None:
+        return None
+    places = (1, 0) if call.op in ("add", "multiply") else (1,)
+    for place in places:
+        constant, other = call.args[place], call.args[1 - place]
+        if not isinstance(constant, nodes.Constant) or not constant.data.size:
+            continue
+        mine, result = _tensor(other), _tensor(call)
+        same = mine is not None and result is not None and mine.shape == result.shape
+        if same and mine.dtype == result.dtype and (constant.data == neutral).all():  # type: ignore[union-attr]
+            return other
+    return None
+
+
+def _by_constant(node: Any, op: str) -> tuple[Any, np.ndarray] | None:
+    """``x`` and ``c`` of ``op(x, c)`` or ``op(c, x)`` of floats, ``c`` a constant."""
+    if not isinstance(node, nodes.Call) or node.op != op or len(node.args) != 2:
+        return None
+    for place in (1, 0):
+        constant, other = node.args[place], node.args[1 - place]
+        if isinstance(constant, nodes.Constant) and not isinstance(other, nodes.Constant):
+            return (other, constant.data) if str(constant.data.dtype) in _FLOATS else None
+    return None
+
+
+_FLOATS = ("float32", "float64")
+
+
+def _sums(call: nodes.Call) -> Any:
+    """``(x + a) + b`` as ``x + (a + b)``, so of products; ``(x + a) * b`` as ``x * b + (a * b)``."""
+    for op, combined in (("add", np.add), ("multiply", np.multiply)):
+        outer = _by_constant(call, op)
+        inner = None if outer is None else _by_constant(outer[0], op)
+        if outer is not None and inner is not None:
+            return make(op, inner[0], nodes.Constant(combined(inner[1], outer[1])), span=call.span)
+    outer = _by_constant(call, "multiply")
+    inner = None if outer is None else _by_constant(outer[0], "add")
+    if outer is None or inner is None:
+        return None
+    product = make("multiply", inner[0], nodes.Constant(outer[1]), span=call.span)
+    again = _sums(product)
+    shift = nodes.Constant(np.multiply(inner[1], outer[1]))
+    return make("add", product if again is None else again, shift, span=call.span)
+
+
+def _rsqrt(call: nodes.Call) -> Any:
+    """``c / sqrt(x)`` as ``c * rsqrt(x)``."""
+    match call:
+        case nodes.Call(op="divide", args=(nodes.Constant() as top, nodes.Call(op="sqrt", args=(data,)))):
+            return make("multiply", top, make("rsqrt", data, span=call.span), span=call.span)
+    return None
+
+
+def _order(call: nodes.Call) -> Any:
+    """An order of quantized numbers, which is that of what they stand for if the scale is positive."""
+    match call:
+        case nodes.Call(
+            op="argmax" | "argmin" | "argsort",
+            args=(nodes.Call(op="qnn.dequantize", args=(data, nodes.Constant() as scale, nodes.Constant())),),
+        ) if scale.data.size == 1 and (scale.data > 0).all():
+            return make(str(call.op), data, span=call.span, **dict(call.attrs))
+    return None
+
+
+_RULES: tuple[Callable[[nodes.Call], Any], ...] = (
+    _concrete,
+    _reshaped,
+    without_transposes,
+    _cast,
+    _full,
+    _identity,
+    _sums,
+    _rsqrt,
+    _order,
+)
