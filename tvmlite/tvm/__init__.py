@@ -37,7 +37,9 @@ _MODULES = (
     "nd",
     "parser",
     "relay",
+    "rpc",
     "runtime",
+    "support",
     "target",
     "te",
     "testing",
@@ -46,9 +48,6 @@ _MODULES = (
     "transform",
 )
 """The modules that are names here."""
-
-_ABSENT = ("meta_schedule", "micro", "rpc", "script")
-"""Modules of TVM that are not here: see ``tvmlite.tvm.absent``."""
 
 _PLACES: dict[str, str] = {
     "GlobalVar": "tvmlite.tvm.relay.expr",
@@ -86,9 +85,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"tvmlite.tvm.{name}")
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
-    if name in _ABSENT:
-        return importlib.import_module("tvmlite.tvm.absent").module(name)
-    raise AttributeError(f"module 'tvmlite.tvm' has no attribute {name!r}")
+    absent = importlib.import_module("tvmlite.tvm.absent")
+    if absent.is_absent(name):
+        return absent.module(name)
+    raise importlib.import_module("tvmlite.tvm.missing").no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

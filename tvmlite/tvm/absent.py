@@ -12,27 +12,49 @@ from tvmlite.core.span import Span
 _LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops by hand"
 _CPUS = "there is code for CPUs only"
 _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
+_BUILD = "lib.export_library of a cross target (docs/targets.md)"
+_HERE = "measurements run on this machine; an exported library can be copied to another"
+_PYTHON = "objects are Python's own; tvm.register_func registers functions"
 
 MODULES = {
-    "auto_scheduler": _SEARCH,
+    "aot": "relay.build compiles the entry of a model, too",
     "contrib.cublas": _CPUS,
     "contrib.cudnn": _CPUS,
+    "contrib.ethosu": _CPUS,
     "contrib.hexagon": _CPUS,
+    "contrib.micro": "tvmlite compile --standalone (docs/microcontrollers.md)",
     "contrib.miopen": _CPUS,
+    "contrib.mps": _CPUS,
+    "contrib.ndk": _BUILD,
     "contrib.nvcc": _CPUS,
+    "contrib.relay_viz": "tvmlite show model.onnx --html graph.html draws a graph (docs/graph.md)",
     "contrib.rocm": _CPUS,
     "contrib.tedd": "tvmlite.visualize(s, args, path) draws the stages and loops of a schedule",
+    "contrib.thrust": _CPUS,
     "contrib.xcode": _CPUS,
-    "cuda": _CPUS,
     "ethosu": _CPUS,
-    "meta_schedule": _SEARCH,
-    "micro": 'the target "c -mcpu=cortex-m4" compiles to C for microcontrollers',
-    "rpc": "measurements run on this machine; an exported library can be copied to another",
-    "tir.transform": "tvm.lower applies the passes there are",
+    "exec.rpc_server": _HERE,
+    "exec.rpc_tracker": _HERE,
+    "meta_schedule": f"auto_scheduler, or {_SEARCH}",
+    "micro": 'the target "c -mcpu=cortex-m4" compiles to C for microcontrollers (docs/microcontrollers.md)',
+    "relax": "relay, or tvmlite.relay.frontend.from_onnx",
+    "relay.op.contrib": "there is one code generator for all of a model; other compilers are not called",
+    "rpc.server": _HERE,
+    "rpc.tracker": _HERE,
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
+    "tir.transform": "tvm.lower applies the passes there are",
     "vta": _CPUS,
 }
 """Modules of TVM that are not here, with what to use. Using a name of one is an error."""
+
+NAMES = {
+    "_ffi": _PYTHON,
+    "auto_scheduler._ffi_api": _PYTHON,
+    "autotvm.measure.local_executor": "candidates are measured in one worker process, which LocalRunner starts",
+    "contrib.graph_runtime": "tvm.contrib.graph_executor",
+    "tir.Schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
+}
+"""Names of modules that are here, with what to use in place of each and of what begins with it."""
 
 SCRIPT = "script"
 
@@ -41,10 +63,11 @@ class Absent(ModuleType):
     """A module of TVM that is not here: using a name of it is an UnsupportedError."""
 
     def __init__(self, name: str) -> None:
-        hint = MODULES.get(name) or MODULES[name.split(".")[0]]
+        hint = instead_of(name)
         super().__init__(f"tvmlite.tvm.{name}", f"Not supported: {hint}.")
         self.__path__: list[str] = []
         self._absent, self._hint = name, hint
+        self.absent_because = hint
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -54,6 +77,7 @@ class Absent(ModuleType):
             raise _refused(f"tvm.{self._absent}.{name}", self._hint)
 
         refuse.__name__ = name
+        refuse.absent_because = self._hint  # type: ignore[attr-defined]
         return refuse
 
 
@@ -64,6 +88,7 @@ class Script(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(f"tvmlite.tvm.{name}", f"TVMScript, which is not read: {_LOOPS}.")
         self.__path__: list[str] = []
+        self.absent_because = f"TVMScript is not read: {_LOOPS}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -110,8 +135,15 @@ class Unread:
 
 
 def is_absent(name: str) -> bool:
-    """Whether ``tvm.<name>`` is a module of TVM that is not here."""
-    return name in MODULES or name.split(".")[0] in (*MODULES, SCRIPT)
+    """Whether ``tvm.<name>`` is a module of TVM that is not here, or below one."""
+    return any(f"{name}.".startswith(f"{one}.") for one in (*MODULES, SCRIPT))
+
+
+def instead_of(name: str) -> str:
+    """What to use in place of ``tvm.x.y``, by the longest beginning in the tables; empty if none is there."""
+    table = {**NAMES, **MODULES, SCRIPT: _LOOPS}
+    known = [one for one in table if f"{name.removeprefix('tvm.')}.".startswith(f"{one}.")]
+    return table[max(known, key=len)] if known else ""
 
 
 def module(name: str) -> ModuleType:

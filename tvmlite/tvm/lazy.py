@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tvmlite.tvm.missing import no_name
+
 
 def attributes(
     package: str, modules: Sequence[str], places: Mapping[str, str], renamed: Mapping[str, str] | None = None
@@ -19,6 +21,6 @@ def attributes(
         if name in places:
             module = importlib.import_module(f"{package}.{places[name]}")
             return getattr(module, (renamed or {}).get(name, name))
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise no_name(package, name)
 
     return attribute

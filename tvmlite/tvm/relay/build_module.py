@@ -19,11 +19,11 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
 from tvmlite.tvm.relay import transform as passes
 from tvmlite.tvm.relay.backend.graph_json import graph_json
-from tvmlite.tvm.relay.backend.graph_module import GraphModule
 from tvmlite.tvm.relay.backend.interpreter import Interpreter
 from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
@@ -54,7 +54,9 @@ class ExecutorFactoryModule:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """The function ``name``: that of the model's name takes a device and gives a module to run."""
         if name == self.libmod_name:
-            return lambda *devices: GraphModule(self.lib, self.params)
+            return lambda *devices: ModelExecutor(self.lib, self.params)
+        if name == "debug_create":
+            return lambda model, *devices: self[model](*devices)
         if name == "get_graph_json":
             return self.get_graph_json
         raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")

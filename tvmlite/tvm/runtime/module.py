@@ -11,9 +11,9 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library import load
 from tvmlite.tvm.runtime.devices import require_present
-from tvmlite.tvm.runtime.timing import Evaluation, evaluator
+from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.runtime.timing import evaluator
 
 _KINDS = ("llvm", "c", "cpu", "native", "stackvm")
 
@@ -82,7 +82,7 @@ class Module:
         cooldown_interval_ms: int = 0,
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
-    ) -> Callable[..., Evaluation]:
+    ) -> Callable[..., BenchmarkResult]:
         """A function of the arguments that times ``number`` calls ``repeat`` times, in seconds of one call:
         ``.mean``, ``.results``. What follows ``min_repeat_ms`` is TVM's for other devices and must be left
         as it is."""
@@ -143,12 +143,6 @@ class Module:
 def of_functions(functions: Mapping[str, CompiledFunction], target: Target) -> Module:
     """The module of ``functions``, compiled for ``target``."""
     return Module(functions, target)
-
-
-def load_module(path: str, fmt: str = "") -> Module:
-    """The functions of a library that ``export_library`` or ``cc.create_shared`` made."""
-    function = load.load_module(path)
-    return Module({function.name: function})
 
 
 def load_static_library(path: str, func_names: Any = None) -> NoReturn:

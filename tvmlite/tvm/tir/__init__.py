@@ -15,6 +15,7 @@ from tvmlite.te.tensor.tensor import Reduce as Reduce
 from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
 from tvmlite.tvm.attributes import Text as StringImm
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
 from tvmlite.tvm.tir.axis import IterVar, Var
@@ -95,7 +96,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
     if name in _ABSENT_MODULES:
         return absent_modules.module(f"tir.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

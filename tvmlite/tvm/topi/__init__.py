@@ -10,6 +10,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm import te as te
 from tvmlite.tvm.te import tag as tag
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.topi import math, schedules, transform
 
 generic, x86 = schedules.generic, schedules.x86
@@ -45,6 +46,7 @@ def _absent(name: str) -> Any:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise UnsupportedError(f"tvm.topi.{name} is not supported", Span.of_caller())
 
+    refuse.absent_because = f"tvm.topi.{name} is not supported"  # type: ignore[attr-defined]
     return refuse
 
 
@@ -59,7 +61,7 @@ def __getattr__(name: str) -> Any:
         return getattr(transform, name)
     if name in _ABSENT:
         return _absent(name)
-    raise AttributeError(f"module 'tvmlite.tvm.topi' has no attribute {name!r}")
+    raise no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,8 @@ from tvmlite.core.span import Span
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.library.load import load
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
-from tvmlite.tvm.executors.loading import load_module
 
 FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
 """The formats that TVM's command knows."""
@@ -59,7 +59,7 @@ class TVMCPackage:
     @property
     def lib(self) -> Library:
         """The model."""
-        return self.compiled if self.compiled is not None else load_module(self.package_path).lib
+        return self.compiled if self.compiled is not None else load(self.package_path)
 
 
 @dataclass(frozen=True)
