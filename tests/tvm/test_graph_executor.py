@@ -19,8 +19,8 @@ from tvmlite.tvm import nd
 from tvmlite.tvm.contrib import graph_executor, graph_runtime
 from tvmlite.tvm.contrib.debugger import debug_executor
 from tvmlite.tvm.executors.graph import GraphExecutor
-from tvmlite.tvm.runtime import load_module
 from tvmlite.tvm.executors.model import ModelExecutor
+from tvmlite.tvm.runtime import load_module
 from tvmlite.tvm.runtime_params import save_param_dict
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)

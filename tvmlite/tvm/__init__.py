@@ -49,6 +49,9 @@ _MODULES = (
 )
 """The modules that are names here."""
 
+_RENAMED = {"instrument": "tvmlite.tvm.ir.instrument"}
+"""A module under another name of TVM's."""
+
 _PLACES: dict[str, str] = {
     "GlobalVar": "tvmlite.tvm.relay.expr",
     "IRModule": "tvmlite.tvm.ir.module",
@@ -83,6 +86,8 @@ __all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.{name}")
+    if name in _RENAMED:
+        return importlib.import_module(_RENAMED[name])
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
     absent = importlib.import_module("tvmlite.tvm.absent")

@@ -14,12 +14,19 @@ _CPUS = "there is code for CPUs only"
 _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
 _BUILD = "lib.export_library of a cross target (docs/targets.md)"
 _HERE = "measurements run on this machine; an exported library can be copied to another"
+_LAYOUTS = "relay.build chooses the layouts of a graph itself"
+_WORKER = "candidates are measured in one worker process, which LocalRunner starts"
 _PYTHON = "objects are Python's own; tvm.register_func registers functions"
 
 MODULES = {
+    "autotvm.graph_tuner.base_graph_tuner": _LAYOUTS,
+    "autotvm.graph_tuner.utils": _LAYOUTS,
+    "autotvm.measure.executor": _WORKER,
+    "autotvm.measure.local_executor": _WORKER,
     "aot": "relay.build compiles the entry of a model, too",
     "contrib.cublas": _CPUS,
     "contrib.cudnn": _CPUS,
+    "contrib.download": "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo",
     "contrib.ethosu": _CPUS,
     "contrib.hexagon": _CPUS,
     "contrib.micro": "tvmlite compile --standalone (docs/microcontrollers.md)",
@@ -43,6 +50,20 @@ MODULES = {
     "rpc.tracker": _HERE,
     "tir.schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
     "tir.transform": "tvm.lower applies the passes there are",
+    **{
+        f"topi.{one}": _CPUS
+        for one in (
+            "adreno",
+            "arm_cpu",
+            "bifrost",
+            "cuda",
+            "gpu",
+            "hexagon",
+            "intel_graphics",
+            "mali",
+            "rocm",
+        )
+    },
     "vta": _CPUS,
 }
 """Modules of TVM that are not here, with what to use. Using a name of one is an error."""
@@ -50,7 +71,6 @@ MODULES = {
 NAMES = {
     "_ffi": _PYTHON,
     "auto_scheduler._ffi_api": _PYTHON,
-    "autotvm.measure.local_executor": "candidates are measured in one worker process, which LocalRunner starts",
     "contrib.graph_runtime": "tvm.contrib.graph_executor",
     "tir.Schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
 }
@@ -79,6 +99,10 @@ class Absent(ModuleType):
         refuse.__name__ = name
         refuse.absent_because = self._hint  # type: ignore[attr-defined]
         return refuse
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """An error: some names are functions as well as modules."""
+        raise _refused(f"tvm.{self._absent}", self._hint)
 
 
 class Script(ModuleType):

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tvmlite.tvm import absent
 from tvmlite.tvm.missing import no_name
 
 
@@ -21,6 +22,9 @@ def attributes(
         if name in places:
             module = importlib.import_module(f"{package}.{places[name]}")
             return getattr(module, (renamed or {}).get(name, name))
+        below = f"{package}.{name}".removeprefix("tvmlite.tvm.")
+        if absent.is_absent(below):
+            return absent.module(below)
         raise no_name(package, name)
 
     return attribute

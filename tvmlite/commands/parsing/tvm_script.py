@@ -17,6 +17,7 @@ from tvmlite.core.errors import InputError, TvmliteError
 PACKAGE = "tvmlite.tvm"
 TVM = "tvm"
 
+
 @dataclass(frozen=True)
 class Use:
     """A name of TVM's, the lines where a script has it, and why it is not here; empty if it is."""
@@ -49,7 +50,9 @@ def why_missing(name: str) -> str:
             found = _below(found, part)
         except (AttributeError, ImportError):
             before = ".".join([TVM, *parts[:place]])
-            return importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or f"{before} has no {part!r}"
+            return (
+                importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or f"{before} has no {part!r}"
+            )
         except TvmliteError as error:
             return error.message
         if isinstance(reason := getattr(found, "absent_because", None), str):

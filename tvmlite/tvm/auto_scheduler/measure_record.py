@@ -77,7 +77,9 @@ def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
 
 def _task_of(record: Record) -> SearchTask:
     name, args = record.task
-    return SearchTask(core=space.create(name, space.decode_args(list(args)), record.target), target=record.target)
+    return SearchTask(
+        core=space.create(name, space.decode_args(list(args)), record.target), target=record.target
+    )
 
 
 def _record(inp: MeasureInput, res: MeasureResult) -> Record:

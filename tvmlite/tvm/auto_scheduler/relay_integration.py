@@ -116,4 +116,14 @@ class ApplyHistoryBest:
 
 
 class ApplyHistoryBestOrSample(ApplyHistoryBest):
-    """As ``ApplyHistoryBest``: what was not measured has its default."""
+    """As ``ApplyHistoryBest``: what was not measured has its default, and is not sampled; the other options
+    are of no account."""
+
+    def __init__(
+        self,
+        records: Any,
+        sample_simple_workloads: bool = False,
+        cost_model_file: Any = None,
+        num_measure: int = -1,
+    ) -> None:
+        super().__init__(records)

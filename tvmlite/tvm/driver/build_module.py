@@ -32,7 +32,10 @@ def lower(
     simple_mode: bool = False,
 ) -> LoweredModule:
     """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
-    ``name``. ``binds`` may declare the buffers of arguments, dense as they are given in any case."""
+    ``name``. ``binds`` may declare the buffers of arguments, dense as they are given in any case.
+
+    An output that is not among ``args``, and that no stage reads, is a parameter behind them: TVM computes it
+    into memory of the function's own."""
     if isinstance(inp, LoweredModule):
         return inp
     if isinstance(inp, ir.Function):
@@ -42,8 +45,9 @@ def lower(
     if args is None:
         raise InputError("lower: args must be given for lowering from schedule")
     _check_binds(binds)
+    schedule = _with_arguments(tensorized(inp), args)
     function = te.lower(
-        _with_arguments(tensorized(inp), args), list(args), arguments.text("lower: name", name, InputError)
+        schedule, [*args, *_left_out(schedule, args)], arguments.text("lower: name", name, InputError)
     )
     return LoweredModule({name: function})
 
@@ -61,6 +65,13 @@ def _with_arguments(schedule: Schedule, args: Sequence[Any]) -> Schedule:
     outputs = tuple(op for op in made.outputs if op not in inner)
     made.state = dataclasses.replace(made.state, outputs=outputs)
     return made
+
+
+def _left_out(schedule: Schedule, args: Sequence[Any]) -> list[Tensor]:
+    """The outputs of ``schedule`` that are not among ``args``."""
+    known = schedule.stage_map
+    given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
+    return [op.output(n) for op in schedule.outputs if op not in given for n in range(op.num_outputs)]
 
 
 def schedule_to_module(

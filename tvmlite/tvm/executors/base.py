@@ -133,10 +133,12 @@ class Executor:
         f_preproc: str = "",
     ) -> Callable[..., BenchmarkResult]:
         """A function that gives the times of ``func_name``, mostly ``"run"``, in seconds of one call:
-        ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``. What follows
-        is TVM's for other devices and of no account."""
+        ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``. After every
+        ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``; the other options are of
+        no account."""
         call = self[func_name]
-        return lambda *args: timed(lambda: call(*args), number, repeat, min_repeat_ms)
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+        return lambda *args: timed(lambda: call(*args), number, repeat, min_repeat_ms, *pauses)
 
     def load_params(self, params_bytes: Any) -> None:
         """Set the parameters that ``save_param_dict`` wrote; those that the model has not are a warning."""
@@ -181,7 +183,11 @@ class Executor:
         """``value`` as what ``tensor`` is; a copy is converted to its dtype, as TVM does. An InputError for
         another shape, or for another dtype where no copy is made."""
         found = np.asarray(value)
-        if str(found.dtype) != tensor.dtype and found.dtype.kind in "biuf" and (copy or not hasattr(value, "dtype")):
+        if (
+            str(found.dtype) != tensor.dtype
+            and found.dtype.kind in "biuf"
+            and (copy or not hasattr(value, "dtype"))
+        ):
             found = found.astype(numpy_of(tensor.dtype))
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)

@@ -13,6 +13,7 @@ from tvmlite.runtime.library import link, load
 from tvmlite.runtime.library.library import Library
 from tvmlite.tvm.contrib import cc
 from tvmlite.tvm.executors.model import ModelExecutor
+from tvmlite.tvm.runtime.archive import objects_in
 from tvmlite.tvm.runtime.module import Module
 
 DEFAULT = "default"
@@ -50,9 +51,9 @@ class LoadedModel(Module):
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
     """What the file ``path`` has: of a model a ``LoadedModel``, else a module of functions by their names.
 
-    ``path`` is a library, ``.so``, or what is linked first: a ``.tar`` as ``export_library`` writes it, or an
-    object ``.o``. ``fmt`` is TVM's name of the ending where the file has another. Errors are those of
-    ``tvmlite.runtime.load``.
+    ``path`` is a library, ``.so``, or what is linked first: a ``.tar`` as ``export_library`` writes it of a
+    model or of a function, or an object ``.o``. ``fmt`` is TVM's name of the ending where the file has
+    another. Errors are those of ``tvmlite.runtime.load``.
     """
     given = arguments.path("load_module: path", path, LibraryError)
     file = Path(given)
@@ -63,11 +64,14 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
         )
     if not file.is_file():
         raise LibraryError(f"load_module: there is no file {str(file)!r}")
-    if ending != "o" and file.suffix == f".{ending}":
+    objects = [file.read_bytes()] if ending == "o" else objects_in(file) if ending == "tar" else []
+    if not objects and file.suffix == f".{ending}":
         return _module(load.load(file))
     with link.temporary_folder("tvmlite-load-") as folder:
-        if ending == "o":
-            cc.create_shared(str(folder / "linked.so"), str(file))
+        if objects:
+            for number, content in enumerate(objects):
+                link.write_file(folder / f"{number}.o", content)
+            cc.create_shared(str(folder / "linked.so"), [str(folder / f"{n}.o") for n in range(len(objects))])
             return _module(load.load(folder / "linked.so"))
         link.write_file(folder / f"renamed.{ending}", file.read_bytes())
         return _module(load.load(folder / f"renamed.{ending}"))

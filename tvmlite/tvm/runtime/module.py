@@ -11,8 +11,9 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.runtime.archive import write_archive
+from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.timing import evaluator
 
 _KINDS = ("llvm", "c", "cpu", "native", "stackvm")
@@ -109,14 +110,19 @@ class Module:
         self._only("save").export(file_name)
 
     def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
-        """Write a shared library, ``.so``, or ``.tar`` with its source. ``fcompile``, TVM's choice of a
-        compiler, is not needed and must be left out, unless it packs a ``.tar``."""
+        """Write a shared library, ``.so``, or an archive of the object, ``.tar``, which ``load_module``
+        links. ``fcompile``, TVM's choice of a compiler, is not needed and must be left
+        out, unless it packs a ``.tar``."""
         if addons or kwargs:
             names = ", ".join(["addons"] * bool(addons) + sorted(kwargs))
             raise UnsupportedError(f"export_library: {names}: not supported", Span.of_caller())
         if fcompile is not None and not str(file_name).endswith(f".{getattr(fcompile, 'output_format', '')}"):
             raise UnsupportedError("export_library: fcompile is not supported", Span.of_caller())
-        self._only("export_library").export(file_name)
+        one = self._only("export_library")
+        if str(file_name).endswith(".tar"):
+            write_archive(one, arguments.path("export_library: file_name", file_name, InputError))
+        else:
+            one.export(file_name)
 
     def import_module(self, module: Any) -> NoReturn:
         """An error: modules are of CPU code alone, which needs no other module."""

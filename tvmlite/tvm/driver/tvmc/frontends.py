@@ -46,5 +46,7 @@ def guess_frontend(path: Any) -> Frontend:
     """The reader of the format that the ending of ``path`` is of; an InputError if it is of none."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise InputError(f"{path}: the format of {ending or 'the file'} is not known", hint="--model-format onnx")
+        raise InputError(
+            f"{path}: the format of {ending or 'the file'} is not known", hint="--model-format onnx"
+        )
     return Frontend(ENDINGS[ending])

@@ -18,7 +18,11 @@ def libinfo() -> dict[str, str]:
         *("USE_ROCM", "USE_RPC", "USE_TENSORRT_CODEGEN", "USE_VULKAN"),
     )
     version = ".".join(map(str, binding.llvm_version_info))
-    return {"LLVM_VERSION": version, "USE_LLVM": "ON"} | dict.fromkeys(there, "ON") | dict.fromkeys(absent, "OFF")
+    return (
+        {"LLVM_VERSION": version, "USE_LLVM": "ON"}
+        | dict.fromkeys(there, "ON")
+        | dict.fromkeys(absent, "OFF")
+    )
 
 
 class FrontendTestModule:
@@ -37,7 +41,9 @@ class FrontendTestModule:
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
         """The function ``name``."""
         if name not in self._functions:
-            raise InputError(f"the module has no function {name!r}; there are: {', '.join(self._functions) or 'none'}")
+            raise InputError(
+                f"the module has no function {name!r}; there are: {', '.join(self._functions) or 'none'}"
+            )
         return self._functions[name]
 
     __getitem__ = get_function
