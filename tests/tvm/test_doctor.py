@@ -66,6 +66,8 @@ def use(name: str) -> None:
         ("tvm.micro.Session", "docs/microcontrollers.md"),
         ("tvm.relay.transform.gradient", "there are no gradients"),
         ("tvm.relay.frontend.from_keras", "from_onnx"),
+        ("tvm.relay.op.dyn.reshape", "relay.var(..., shape=('n', ...))"),
+        ("tvm.relay.op.nn.bitserial_dense", "no kernels of single bits"),
         ("tvm.relax.frontend", "relay, or"),
         ("tvm.script.tir.prim_func", "TVMScript is not read"),
         ("tvm.tir.Schedule", "te.create_schedule"),

@@ -72,6 +72,7 @@ NAMES = {
     "_ffi": _PYTHON,
     "auto_scheduler._ffi_api": _PYTHON,
     "contrib.graph_runtime": "tvm.contrib.graph_executor",
+    "rpc": _HERE,
     "tir.Schedule": "s = te.create_schedule(C.op) schedules tensor expressions",
 }
 """Names of modules that are here, with what to use in place of each and of what begins with it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.missing import missing, no_name
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module
@@ -24,6 +24,10 @@ connect_tracker = missing("rpc.connect_tracker", _HERE)
 PopenSession = missing("rpc.PopenSession", _HERE)
 Server = missing("rpc.Server", _HERE)
 Tracker = missing("rpc.Tracker", _HERE)
+
+
+def __getattr__(name: str) -> Any:
+    raise no_name(__name__, name)
 
 
 class LocalSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import itertools
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
 from tvmlite.tvm.arith import Analyzer
+from tvmlite.tvm.missing import no_name
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
 
@@ -78,7 +80,9 @@ def __getattr__(name: str) -> Any:
         return _unless(name.removeprefix("requires_"), False)
     if name.startswith("uses_"):
         return lambda *functions: functions[0] if functions else (lambda function: function)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("auto_scheduler", "autotvm"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise no_name(__name__, name)
 
 
 def requires_package(*packages: str) -> Any:

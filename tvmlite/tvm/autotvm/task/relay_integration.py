@@ -29,7 +29,8 @@ def extract_from_program(
 
     ``ops`` are operators, or their names: only kernels that contain one of them count. A kernel is a fused
     group here, so that a convolution with a relu is another task than one without. TVM's
-    tasks are operators: of most models it extracts fewer, and its logs of them do not match. Inputs must have fixed shapes.
+    tasks are operators: of most models it extracts fewer, and its logs of them do not match. Inputs must have
+    fixed shapes.
     """
     return [Task.of(core, target) for core, _ in kernel_tasks(mod, params, target, ops)]
 

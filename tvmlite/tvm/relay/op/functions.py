@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import op as table
-from tvmlite.tvm.missing import missing
+from tvmlite.tvm.missing import missing, no_name
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
+from tvmlite.tvm.relay_operators_absent import ABSENT
 
 _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 """Files of TVM's operators, which are modules there."""
@@ -58,8 +59,8 @@ def find(name: str) -> Any:
         return function(name)
     if name in COMPOSITE:
         return COMPOSITE[name]
-    if name in _ABSENT:
-        return missing(f"relay.{name}", _ABSENT[name])
-    raise AttributeError(
-        f"module 'tvmlite.tvm.relay' has no {name!r}: there is no such operator in the table"
-    )
+    if name in _ABSENT or name in ABSENT:
+        return missing(f"relay.{name}", _ABSENT.get(name) or ABSENT.get(name))
+    if any(one.startswith(f"{name}.") for one in ABSENT):
+        return _Package(name)
+    raise no_name("tvmlite.tvm.relay", name)
