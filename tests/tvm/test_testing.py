@@ -91,9 +91,7 @@ def test_differences_are_found() -> None:
 )
 def test_a_module_that_is_not_here_is_an_error_when_it_is_used(name: str, hint: str) -> None:
     module = importlib.import_module(f"tvmlite.tvm.{name}")
-    with pytest.raises(
-        UnsupportedError, match=rf"(?s)tvm\.{name}\.anything is not (supported|in tvmlite).*{hint}"
-    ):
+    with pytest.raises(UnsupportedError, match=rf"(?s)tvm\.{name}\.anything is not .*{hint}"):
         module.anything()
 
 
