@@ -116,6 +116,10 @@ def test_a_local_session_has_files_and_the_processor(tmp_path: Path) -> None:
     session.remove("data")
     with pytest.raises(InputError, match=r"a name without folders, not '\.\./data'"):
         session.upload(b"abc", "../data")
+    with pytest.raises(InputError, match="the session has no file 'data'"):
+        session.download("data")
+    with pytest.raises(InputError, match="upload: there is no file 'gone'"):
+        session.upload("gone")
     with pytest.raises(InputError, match="the name for the bytes, must be given"):
         session.upload(b"abc")
     with pytest.raises(UnsupportedError, match=r"rpc\.connect is not in tvmlite"):

@@ -45,15 +45,17 @@ class LocalSession:
             self._place(target).write_bytes(data)
             return
         source = arguments.path("upload: data", data, InputError)
+        if not source.is_file():
+            raise InputError(f"upload: there is no file {str(source)!r}")
         shutil.copyfile(source, self._place(source.name if target is None else target))
 
     def download(self, path: str) -> bytearray:
         """The bytes of the file ``path`` of the session."""
-        return bytearray(self._place(path).read_bytes())
+        return bytearray(self._stored(path).read_bytes())
 
     def remove(self, path: str) -> None:
         """Delete the file ``path`` of the session."""
-        self._place(path).unlink()
+        self._stored(path).unlink()
 
     def load_module(self, path: str) -> Module:
         """``tvm.runtime.load_module`` of the file ``path`` of the session."""
@@ -66,6 +68,12 @@ class LocalSession:
     def cpu(self, dev_id: int = 0) -> AnyDevice:
         """The processor."""
         return device("cpu", dev_id)
+
+    def _stored(self, name: str) -> Path:
+        place = self._place(name)
+        if not place.is_file():
+            raise InputError(f"the session has no file {name!r}")
+        return place
 
     def _place(self, name: str) -> Path:
         given = arguments.text("a file's name", name, InputError)
