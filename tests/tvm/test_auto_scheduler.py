@@ -238,3 +238,18 @@ def test_generated_schedules_of_workloads_compute_what_plain_loops_do(
 
     for plain, generated in zip(*results, strict=True):
         np.testing.assert_allclose(generated, plain, rtol=1e-5)
+
+
+def test_the_key_of_a_graph_is_that_of_what_it_computes() -> None:
+    def key(factor: float) -> str:
+        a = te.placeholder((4,), name="a")
+        return auto_scheduler.ComputeDAG(
+            [a, te.compute((4,), lambda i: a[i] * factor, name="b")]
+        ).workload_key()
+
+    def elsewhere() -> str:
+        a = te.placeholder((4,), name="a")
+        b = te.compute((4,), lambda i: a[i] * 2.0, name="b")
+        return auto_scheduler.ComputeDAG([a, b]).workload_key()
+
+    assert key(2.0) == elsewhere() != key(3.0)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+import tvmlite.tvm as tvm
 from tvmlite import cli
 from tvmlite.commands.parsing.tvm_script import uses, why_missing
+from tvmlite.core.errors import TvmliteError
 
 SCRIPT = """
 import numpy as np
@@ -42,9 +44,41 @@ def test_names_are_resolved_through_imports_and_aliases(tmp_path: Path) -> None:
     missing = {name: one.missing for name, one in found.items() if one.missing}
     assert missing == {
         "tvm.autotvm.no_such_name.deeper": "tvm.autotvm has no 'no_such_name'",
-        "tvm.rpc": "run the script on the machine itself",
-        "tvm.rpc.connect": "run the script on the machine itself",
+        "tvm.rpc.connect": "rpc.LocalSession() is a session with this machine; an exported library can be "
+        "copied to another",
     }
+
+
+def use(name: str) -> None:
+    """Call what ``tvm.x.y`` is, as a decorator if it can be one."""
+    found: Any = tvm
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    found(lambda: None)()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tvm.contrib.ndk.create_shared", "docs/targets.md"),
+        ("tvm.contrib.nvcc.compile_cuda", "code for CPUs only"),
+        ("tvm.meta_schedule.tune_tir", "auto_scheduler, or tvmlite.tune"),
+        ("tvm.micro.Session", "docs/microcontrollers.md"),
+        ("tvm.relay.transform.gradient", "there are no gradients"),
+        ("tvm.relay.frontend.from_keras", "from_onnx"),
+        ("tvm.relay.op.dyn.reshape", "relay.var(..., shape=('n', ...))"),
+        ("tvm.relay.op.nn.bitserial_dense", "no kernels of single bits"),
+        ("tvm.relax.frontend", "relay, or"),
+        ("tvm.script.tir.prim_func", "TVMScript is not read"),
+        ("tvm.tir.Schedule", "te.create_schedule"),
+        ("tvm.topi.cuda.conv2d_nchw", "code for CPUs only"),
+        ("tvm.autotvm.measure.local_executor", "one worker process"),
+    ],
+)
+def test_the_hint_is_that_of_the_error(name: str, text: str) -> None:
+    assert text in why_missing(name)
+    with pytest.raises(TvmliteError, match=r"is not supported|is not in tvmlite"):
+        use(name)
 
 
 @pytest.mark.parametrize(

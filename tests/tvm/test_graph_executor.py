@@ -19,8 +19,8 @@ from tvmlite.tvm import nd
 from tvmlite.tvm.contrib import graph_executor, graph_runtime
 from tvmlite.tvm.contrib.debugger import debug_executor
 from tvmlite.tvm.executors.graph import GraphExecutor
-from tvmlite.tvm.executors.loading import load_module
 from tvmlite.tvm.executors.model import ModelExecutor
+from tvmlite.tvm.runtime import load_module
 from tvmlite.tvm.runtime_params import save_param_dict
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -115,6 +115,8 @@ def test_an_input_without_a_copy_is_read_at_the_run(lib: Any) -> None:
             lambda m: m.set_input("x", nd.array(X.astype(np.float64))),
             r"'x' is float64\[3, 4\], expected float32",
         ),
+        (lambda m: m.set_input_zero_copy("x", X.astype("f8")), r"'x' is float64\[3, 4\], expected float32"),
+        (lambda m: m.set_input("x", X.astype(str)), r"'x' is <U\d+\[3, 4\], expected float32"),
         (lambda m: m.run(x=X), "inputs y have not been set"),
         (lambda m: m.get_output(0), "there was no run yet"),
         (lambda m: m.get_output(2), "there is no output 2; there are 2"),
@@ -187,16 +189,16 @@ def test_a_loaded_function_is_called_by_its_name(tmp_path: Path) -> None:
     times = loaded.time_evaluator(loaded.entry_name, cpu(), number=2, repeat=3)(X[0], out)
     assert len(times.results) == 3
     assert "mean (ms)" in str(times)
-    with pytest.raises(InputError, match="there is no function 'f', only 'myadd'"):
+    with pytest.raises(InputError, match="no function 'f'; there are: myadd"):
         loaded.time_evaluator("f", cpu())
-    with pytest.raises(AttributeError, match="no function 'default'; it has 'myadd'"):
+    with pytest.raises(InputError, match="no function 'default'; there are: myadd"):
         loaded["default"]
 
 
 def test_a_file_that_cannot_be_loaded_is_named(tmp_path: Path, lib: Any) -> None:
     with pytest.raises(LibraryError, match=r"there is no file .*gone\.tar"):
         load_module(tmp_path / "gone.tar")
-    with pytest.raises(InputError, match=r"x\.zip is expected to end in \.so or \.tar"):
+    with pytest.raises(InputError, match=r"x\.zip is expected to end in \.so, .*\.tar"):
         load_module(tmp_path / "x.zip")
     lib.export(tmp_path / "m.tar")
     content = bytearray((tmp_path / "m.tar").read_bytes())

@@ -63,6 +63,10 @@ class NDArray(np.ndarray):
 
     asnumpy = numpy
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very array."""
+        return self is other
+
     def copyfrom(self, source: Any) -> NDArray:
         """Take the elements of ``source``, of this shape; an InputError for another."""
         given = of_numbers("copyfrom", source, self.dtype)

@@ -18,7 +18,6 @@ import importlib
 from typing import Any
 
 from tvmlite.tvm.alias import install
-from tvmlite.tvm.absent import no_name
 
 install()
 
@@ -38,7 +37,9 @@ _MODULES = (
     "nd",
     "parser",
     "relay",
+    "rpc",
     "runtime",
+    "support",
     "target",
     "te",
     "testing",
@@ -48,8 +49,8 @@ _MODULES = (
 )
 """The modules that are names here."""
 
-_ABSENT = ("meta_schedule", "micro", "rpc", "script")
-"""Modules of TVM that are not here: see ``tvmlite.tvm.absent``."""
+_RENAMED = {"instrument": "tvmlite.tvm.ir.instrument"}
+"""A module under another name of TVM's."""
 
 _PLACES: dict[str, str] = {
     "GlobalVar": "tvmlite.tvm.relay.expr",
@@ -85,11 +86,14 @@ __all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.{name}")
+    if name in _RENAMED:
+        return importlib.import_module(_RENAMED[name])
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
-    if name in _ABSENT:
-        return importlib.import_module("tvmlite.tvm.absent").module(name)
-    raise no_name("tvmlite.tvm", name)
+    absent = importlib.import_module("tvmlite.tvm.absent")
+    if absent.is_absent(name):
+        return absent.module(name)
+    raise absent.no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

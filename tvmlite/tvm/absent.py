@@ -86,7 +86,7 @@ SCRIPT = "script"
 
 
 class MissingName(UnsupportedError, AttributeError):
-    """A name that a module here does not have, whether TVM has it or not. An AttributeError for ``hasattr``."""
+    """A name that a module here does not have, in TVM or not: an AttributeError for ``hasattr``."""
 
 
 def no_name(module: str, name: str) -> AttributeError:

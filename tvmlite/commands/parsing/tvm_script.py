@@ -17,24 +17,6 @@ from tvmlite.core.errors import InputError, TvmliteError
 PACKAGE = "tvmlite.tvm"
 TVM = "tvm"
 
-INSTEAD = {
-    "tvm._ffi": "objects are Python's own; tvm.register_func registers functions",
-    "tvm.autotvm.RPCRunner": "autotvm.LocalRunner, on the machine itself",
-    "tvm.contrib.cudnn": "there is code for CPUs only",
-    "tvm.contrib.ndk": "lib.export_library of a cross target (docs/targets.md)",
-    "tvm.contrib.nvcc": "there is code for CPUs only",
-    "tvm.cuda": "there is code for CPUs only: tvm.cpu()",
-    "tvm.gpu": "there is code for CPUs only: tvm.cpu()",
-    "tvm.meta_schedule": "auto_scheduler, or tvmlite.tune for a whole model",
-    "tvm.micro": "tvmlite compile --standalone (docs/microcontrollers.md)",
-    "tvm.opencl": "there is code for CPUs only: tvm.cpu()",
-    "tvm.relax": "relay, or tvmlite.relay.frontend.from_onnx",
-    "tvm.rpc": "run the script on the machine itself",
-    "tvm.script": "te.create_schedule, or tvm.tir.ir_builder",
-    "tvm.vulkan": "there is code for CPUs only: tvm.cpu()",
-}
-"""What to use in place of names that are not here, by their beginnings."""
-
 
 @dataclass(frozen=True)
 class Use:
@@ -59,20 +41,22 @@ def uses(path: Path) -> list[Use]:
 
 
 def why_missing(name: str) -> str:
-    """Why ``tvm.x.y`` cannot be used, and what can be; empty if it can."""
+    """Why ``tvm.x.y`` cannot be used, and what can be; empty if it can. The tables are those of the errors
+    that using it gives."""
     found: Any = importlib.import_module(PACKAGE)
     parts = name.split(".")[1:]
     for place, part in enumerate(parts):
         try:
             found = _below(found, part)
-        except TvmliteError as error:
-            return error.message
         except (AttributeError, ImportError):
             before = ".".join([TVM, *parts[:place]])
-            return _instead(name) or f"{before} has no {part!r}"
-        hint = getattr(found, "_hint", "")  # of what stands for a name that is not here
-        if hint:
-            return _instead(name) or hint
+            return (
+                importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or f"{before} has no {part!r}"
+            )
+        except TvmliteError as error:
+            return error.message
+        if isinstance(reason := getattr(found, "absent_because", None), str):
+            return reason
     return ""
 
 
@@ -84,12 +68,6 @@ def _below(found: Any, part: str) -> Any:
         if not isinstance(found, ModuleType) or importlib.util.find_spec(f"{found.__name__}.{part}") is None:
             raise
         return importlib.import_module(f"{found.__name__}.{part}")
-
-
-def _instead(name: str) -> str:
-    """What to use for ``name``, by the longest beginning that is known; empty if none is."""
-    known = [one for one in INSTEAD if f"{name}.".startswith(f"{one}.")]
-    return INSTEAD[max(known, key=len)] if known else ""
 
 
 def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:

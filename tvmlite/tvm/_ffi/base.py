@@ -2,4 +2,7 @@
 
 from tvmlite.core.errors import TvmliteError as TVMError
 
-__all__ = ["TVMError"]
+py_str = str
+"""TVM's conversion of C strings; Python's are that already."""
+
+__all__ = ["TVMError", "py_str"]

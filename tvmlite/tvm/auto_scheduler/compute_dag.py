@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -112,11 +114,12 @@ class ComputeDAG:
         )
 
     def workload_key(self) -> str:
-        """A key that distinguishes this computation: its operations as text."""
-        return json.dumps([f"dag {self}"])
+        """A key that distinguishes this computation: a digest of its operations as text, wherever in a
+        program they are written."""
+        return json.dumps([f"dag {hashlib.sha256(str(self).encode()).hexdigest()[:32]}"])
 
     def __str__(self) -> str:
-        return "\n".join(str(op) for op in self.ops)
+        return "\n".join(str(dataclasses.replace(op, span=None)) for op in self.ops)
 
 
 def _in_order(outputs: Sequence[Operation]) -> list[Operation]:

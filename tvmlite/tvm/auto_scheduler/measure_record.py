@@ -9,6 +9,8 @@ from typing import Any
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.records import Record, schedules_digest
 from tvmlite.core import VERSION
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import space
 from tvmlite.tvm.auto_scheduler.measure import MeasureInput, MeasureResult
 from tvmlite.tvm.auto_scheduler.measure import RecordToFile as RecordToFile
@@ -35,9 +37,7 @@ class RecordReader:
         tasks: dict[str, SearchTask] = {}
         for one in load(self.filename):
             if one.task_key not in tasks:
-                name, args = one.task
-                core = space.create(name, space.decode_args(list(args)), one.target)
-                tasks[one.task_key] = SearchTask(core=core, target=one.target)
+                tasks[one.task_key] = _task_of(one)
             yield measured(tasks[one.task_key], one)
 
 
@@ -60,22 +60,45 @@ def load_best_record(
 
 
 def save_records(filename: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-    """Add records to a file; a state of plain loops has no settings, and is not kept."""
-    made = [
-        Record(
-            (inp.task.core.name, tuple(space.encode_args(inp.task.core.args))),
-            str(inp.task.core.target),
-            inp.state.config,
-            tuple(res.costs) if not res.error_no else (),
-            error="" if not res.error_no else "crash",
-            message=res.error_msg,
-            verified=not res.error_no,
-            origin="auto_scheduler",
-            code=VERSION,
-            time=res.timestamp,
-            schedules=schedules_digest(),
+    """Add records to a file. An UnsupportedError for a state of plain loops, which has no settings."""
+    rec.append(filename, [_record(inp, res) for inp, res in zip(inputs, results, strict=True)])
+
+
+def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
+    """A record as a line of a file. Errors as of ``save_records``."""
+    return _record(inp, res).to_json()
+
+
+def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
+    """The input and the result of a line of a file."""
+    one = Record.from_json(record)
+    return measured(_task_of(one), one)
+
+
+def _task_of(record: Record) -> SearchTask:
+    name, args = record.task
+    return SearchTask(
+        core=space.create(name, space.decode_args(list(args)), record.target), target=record.target
+    )
+
+
+def _record(inp: MeasureInput, res: MeasureResult) -> Record:
+    if inp.state.config is None:
+        raise UnsupportedError(
+            "auto_scheduler: a state of plain loops has no settings, and there is no record of it",
+            Span.of_caller(),
+            hint="records are of states that a search gave",
         )
-        for inp, res in zip(inputs, results, strict=True)
-        if inp.state.config is not None
-    ]
-    rec.append(filename, made)
+    return Record(
+        (inp.task.core.name, tuple(space.encode_args(inp.task.core.args))),
+        str(inp.task.core.target),
+        inp.state.config,
+        tuple(res.costs) if not res.error_no else (),
+        error="" if not res.error_no else "crash",
+        message=res.error_msg,
+        verified=not res.error_no,
+        origin="auto_scheduler",
+        code=VERSION,
+        time=res.timestamp,
+        schedules=schedules_digest(),
+    )

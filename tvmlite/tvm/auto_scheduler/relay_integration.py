@@ -8,7 +8,7 @@ from typing import Any
 from tvmlite.core.errors import InputError
 from tvmlite.tvm import tuned
 from tvmlite.tvm.auto_scheduler.records import fastest
-from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy
+from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy, SketchPolicy
 from tvmlite.tvm.auto_scheduler.search_task import SearchTask, TuningOptions, tune_tasks
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.relay_integration import kernel_tasks
@@ -34,8 +34,9 @@ def extract_tasks(
 
 
 class TaskScheduler:
-    """Tunes ``tasks`` together: trials go to the one with the most to gain; ``task_weights`` are how often
-    each is called in a run. The other options are of no account, but for an ``objective_func``, which is an
+    """Tunes ``tasks`` together: trials go to the one with the most to gain, or with the ``strategy``
+    ``"round-robin"`` to all alike; ``task_weights`` are how often each is called in a run. The other
+    options are of no account, but for an ``objective_func``, which is an
     error."""
 
     def __init__(
@@ -56,7 +57,7 @@ class TaskScheduler:
             raise InputError("TaskScheduler: objective_func: what counts is the time of a run")
         if strategy not in ("gradient", "round-robin"):
             raise InputError(f"TaskScheduler: strategy is {strategy!r}, expected 'gradient' or 'round-robin'")
-        self.tasks, self.load_log_file = list(tasks), load_log_file
+        self.tasks, self.load_log_file, self.strategy = list(tasks), load_log_file, strategy
         self.task_weights = (
             [1.0] * len(self.tasks) if task_weights is None else [float(w) for w in task_weights]
         )
@@ -75,10 +76,27 @@ class TaskScheduler:
             policy: SearchPolicy | None = search_policy
         elif search_policy in ("default", "sketch.xgb"):
             policy = None
+        elif search_policy == "sketch.random":
+            policy = SketchPolicy(self.tasks[0])
         else:
-            raise InputError(f"TaskScheduler: search_policy is {search_policy!r}, expected 'sketch.xgb'")
-        results = tune_tasks(self.tasks, self.task_weights, tune_option, policy)
+            raise InputError(
+                f"TaskScheduler: search_policy is {search_policy!r}, expected 'sketch.xgb' or 'sketch.random'"
+            )
+        if self.strategy == "gradient":
+            results = tune_tasks(self.tasks, self.task_weights, tune_option, policy)
+        else:
+            shares = _shares(tune_option.num_measure_trials, len(self.tasks))
+            results = [
+                tune_tasks([task], [1.0], tune_option, policy, share)[0]
+                for task, share in zip(self.tasks, shares, strict=True)
+                if share
+            ]
         self.best_costs = [float("inf") if one.best is None else one.best.cost for one in results]
+
+
+def _shares(trials: int, tasks: int) -> list[int]:
+    """``trials`` divided among ``tasks`` as evenly as can be."""
+    return [trials // tasks + (place < trials % tasks) for place in range(tasks)]
 
 
 class ApplyHistoryBest:
@@ -98,4 +116,14 @@ class ApplyHistoryBest:
 
 
 class ApplyHistoryBestOrSample(ApplyHistoryBest):
-    """As ``ApplyHistoryBest``: what was not measured has its default."""
+    """As ``ApplyHistoryBest``: what was not measured has its default, and is not sampled; the other options
+    are of no account."""
+
+    def __init__(
+        self,
+        records: Any,
+        sample_simple_workloads: bool = False,
+        cost_model_file: Any = None,
+        num_measure: int = -1,
+    ) -> None:
+        super().__init__(records)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.tvm.absent import missing
 
 
 class RandomModel:
@@ -21,6 +23,18 @@ class XGBModel:
 
     def __init__(self, **options: Any) -> None:
         self.options = options
+        self.files: list[str] = []
+
+    def update_from_file(self, file_name: Any, n_lines: int | None = None) -> None:
+        """Have a search learn from the records in ``file_name``, which must be there; of all lines, whatever
+        ``n_lines`` is."""
+        path = arguments.path("update_from_file: file_name", file_name, InputError)
+        if not path.is_file():
+            raise InputError(f"update_from_file: there is no file {str(path)!r}")
+        self.files.append(str(path))
+
+    save = missing("auto_scheduler.XGBModel.save", "update_from_file learns from records again")
+    load = missing("auto_scheduler.XGBModel.load", "update_from_file learns from records")
 
 
 class SearchPolicy:
@@ -68,7 +82,12 @@ class SketchPolicy(SearchPolicy):
             raise InputError(
                 f"program_cost_model is a {type(model).__name__}, expected RandomModel or XGBModel"
             )
-        self.tuner, self.seed = model.tuner, seed or 0
+        self.tuner, self.seed, self.program_cost_model = model.tuner, seed or 0, model
+
+    @property
+    def resumed(self) -> list[str]:
+        """See ``SearchPolicy``; those of the cost model, too."""
+        return [*super().resumed, *getattr(self.program_cost_model, "files", ())]
 
 
 class PreloadMeasuredStates:

@@ -112,6 +112,7 @@ class SearchTask:
             )
         self.target = target if target is not None else targets.current()
         self.target_host, self.hardware_params, self.desc = target_host, hardware_params, desc
+        self.layout_rewrite_option, self.task_inputs = layout_rewrite_option, ()
         if core is None and func is not None:
             workload_key = make_workload_key(func, tuple(args or ()))
         elif core is None and compute_dag is not None:
@@ -125,7 +126,9 @@ class SearchTask:
             name, *given = decode_workload_key(workload_key)
             core = space.create(PREFIX + name, given, targets.machine(self.target))
         self.core = core
-        self.workload_key = workload_key or json.dumps([core.name, *space.encode_args(core.args)])
+        self.workload_key = workload_key or json.dumps(
+            [core.name.removeprefix(PREFIX), *space.encode_args(core.args)]
+        )
         tensors = core.instantiate(core.default)[1]
         self.compute_dag = ComputeDAG(compute_dag.tensors if compute_dag is not None else tensors, core)
 

@@ -75,6 +75,21 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     return list(WORKLOAD_FUNC_REGISTRY[name](*args))
 
 
+def serialize_workload_registry_entry(workload_key: str) -> tuple[str, Callable[..., Any]]:
+    """The name and the function of a key, to be registered in another process."""
+    name = workload_func_name(workload_key)
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        raise InputError(f"there is no workload {name!r}")
+    return name, WORKLOAD_FUNC_REGISTRY[name]
+
+
+def deserialize_workload_registry_entry(data: tuple[str, Callable[..., Any]]) -> None:
+    """Register what ``serialize_workload_registry_entry`` gave, unless its name is taken."""
+    name, function = data
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        register_workload(name, function)
+
+
 def workload_func_name(workload_key: str) -> str:
     """The name of the function of a key."""
     return decode_workload_key(workload_key)[0]

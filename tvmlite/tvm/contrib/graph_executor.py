@@ -129,8 +129,8 @@ class GraphModule:
         **kwargs: Any,
     ) -> BenchmarkResult:
         """Seconds of a run: ``repeat`` times the mean of ``number`` runs, or of as many as last
-        ``min_repeat_ms``. With ``end_to_end`` setting the inputs ``kwargs`` and reading the outputs count;
-        ``cooldown_interval_ms`` is of no account.
+        ``min_repeat_ms``. With ``end_to_end`` setting the inputs ``kwargs`` and reading the outputs count.
+        After every ``repeats_to_cooldown`` times there is a pause of ``cooldown_interval_ms``.
         """
         require_cpu("benchmark: device", device)
         if func_name != "run":
@@ -143,4 +143,5 @@ class GraphModule:
             for index in range(self.get_num_outputs()):
                 self.get_output(index)
 
-        return timed(whole if end_to_end else run, number, repeat, min_repeat_ms)
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+        return timed(whole if end_to_end else run, number, repeat, min_repeat_ms, *pauses)

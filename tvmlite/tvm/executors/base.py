@@ -10,7 +10,9 @@ import numpy as np
 
 from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError
+from tvmlite.core.span import warn
 from tvmlite.runtime.ndarray import NDArray, array
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.runtime_params import load_param_dict
 
 
@@ -121,9 +123,33 @@ class Executor:
             raise InputError("get_output: there was no run yet")
         return _written(self._results[place], out)
 
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Any = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        f_preproc: str = "",
+    ) -> Callable[..., BenchmarkResult]:
+        """A function that gives the times of ``func_name``, mostly ``"run"``, in seconds of one call:
+        ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``. After every
+        ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``; the other options are of
+        no account."""
+        call = self[func_name]
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+        return lambda *args: timed(lambda: call(*args), number, repeat, min_repeat_ms, *pauses)
+
     def load_params(self, params_bytes: Any) -> None:
-        """Set the parameters that ``save_param_dict`` wrote."""
-        self.set_input(**load_param_dict(params_bytes))
+        """Set the parameters that ``save_param_dict`` wrote; those that the model has not are a warning."""
+        given = load_param_dict(params_bytes)
+        unknown = [name for name in given if name not in self._names() and name not in self._constants]
+        if unknown:
+            warn(f"load_params: the model has no {', '.join(unknown)}")
+        self.set_input(**{name: one for name, one in given.items() if name not in unknown})
 
     def share_params(self, other: Any, params_bytes: Any) -> None:
         """Take those parameters that ``save_param_dict`` wrote from another executor, without a copy."""
@@ -157,7 +183,8 @@ class Executor:
         return int(index)
 
     def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
-        """``value`` as what ``tensor`` is; an InputError for another shape or dtype."""
+        """``value`` as what ``tensor`` is; a copy is converted to its dtype, as TVM does. An InputError for
+        another shape, or for another dtype where no copy is made."""
         found = np.asarray(value)
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,12 +33,28 @@ class BenchmarkResult:
     __repr__ = __str__
 
 
-def timed(call: Callable[[], Any], number: int, repeat: int, min_repeat_ms: float | None) -> BenchmarkResult:
-    """``repeat`` runs of ``number`` calls each, or of as many as last ``min_repeat_ms``."""
+def timed(
+    call: Callable[[], Any],
+    number: int,
+    repeat: int,
+    min_repeat_ms: float | None,
+    cooldown_interval_ms: float = 0,
+    repeats_to_cooldown: int = 1,
+) -> BenchmarkResult:
+    """``repeat`` runs of ``number`` calls each, or of as many as last ``min_repeat_ms``. After every
+    ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``, for the processor to cool."""
     number = arguments.whole("number", number, InputError, least=1)
     repeat = arguments.whole("repeat", repeat, InputError, least=1)
     if min_repeat_ms:
         arguments.number("min_repeat_ms", min_repeat_ms, InputError)
         once = measure(call, number, 1).runs[0]
         number = max(number, math.ceil(min_repeat_ms * 1e-3 / max(once, 1e-9)))
-    return BenchmarkResult(measure(call, number, repeat).runs)
+    if not cooldown_interval_ms:
+        return BenchmarkResult(measure(call, number, repeat).runs)
+    pause = arguments.number("cooldown_interval_ms", cooldown_interval_ms, InputError) * 1e-3
+    every = arguments.whole("repeats_to_cooldown", repeats_to_cooldown, InputError, least=1)
+    runs: list[float] = []
+    for start in range(0, repeat, every):
+        runs += measure(call, number, min(every, repeat - start)).runs
+        time.sleep(pause)
+    return BenchmarkResult(runs)

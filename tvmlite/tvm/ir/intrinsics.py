@@ -18,6 +18,7 @@ __all__ = ["register_intrin_lowering", "register_op_attr"]
 
 _of_relay = later("relay.op", "register_op_attr")
 
+
 def register_intrin_lowering(
     op_name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
 ) -> Any:
@@ -29,7 +30,6 @@ def register_intrin_lowering(
             registry.register_intrin_lowering(op_name, "default", lambda call: call)
         return (lambda function: function) if f is None else f
     return registry.register_intrin_lowering(op_name, target, f, level)
-
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:

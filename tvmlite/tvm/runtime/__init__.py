@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
-from tvmlite.tvm.runtime.module import (
-    Module,
-    enabled,
-    load_module,
-    load_static_library,
-    system_lib,
-)
+from tvmlite.tvm.runtime.loading import load_module
+from tvmlite.tvm.runtime.module import Module, enabled, load_static_library, system_lib
 from tvmlite.tvm.runtime_params import (
     load_param_dict,
     load_param_dict_from_file,
@@ -58,4 +54,7 @@ __all__ = [
 ]
 
 
-__getattr__ = refusing(__name__)
+def __getattr__(name: str) -> Any:
+    if name == "ndarray":
+        return importlib.import_module("tvmlite.tvm.nd")
+    raise no_name(__name__, name)

@@ -11,9 +11,10 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.runtime.library import load
+from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.runtime.archive import write_archive
 from tvmlite.tvm.runtime.devices import require_present
-from tvmlite.tvm.runtime.timing import Evaluation, evaluator
+from tvmlite.tvm.runtime.timing import evaluator
 
 _KINDS = ("llvm", "c", "cpu", "native", "stackvm")
 
@@ -82,7 +83,7 @@ class Module:
         cooldown_interval_ms: int = 0,
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
-    ) -> Callable[..., Evaluation]:
+    ) -> Callable[..., BenchmarkResult]:
         """A function of the arguments that times ``number`` calls ``repeat`` times, in seconds of one call:
         ``.mean``, ``.results``. What follows ``min_repeat_ms`` is TVM's for other devices and must be left
         as it is."""
@@ -109,14 +110,19 @@ class Module:
         self._only("save").export(file_name)
 
     def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
-        """Write a shared library, ``.so``, or ``.tar`` with its source. ``fcompile``, TVM's choice of a
-        compiler, is not needed and must be left out, unless it packs a ``.tar``."""
+        """Write a shared library, ``.so``, or an archive of the object, ``.tar``, which ``load_module``
+        links. ``fcompile``, TVM's choice of a compiler, is not needed and must be left
+        out, unless it packs a ``.tar``."""
         if addons or kwargs:
             names = ", ".join(["addons"] * bool(addons) + sorted(kwargs))
             raise UnsupportedError(f"export_library: {names}: not supported", Span.of_caller())
         if fcompile is not None and not str(file_name).endswith(f".{getattr(fcompile, 'output_format', '')}"):
             raise UnsupportedError("export_library: fcompile is not supported", Span.of_caller())
-        self._only("export_library").export(file_name)
+        one = self._only("export_library")
+        if str(file_name).endswith(".tar"):
+            write_archive(one, arguments.path("export_library: file_name", file_name, InputError))
+        else:
+            one.export(file_name)
 
     def import_module(self, module: Any) -> NoReturn:
         """An error: modules are of CPU code alone, which needs no other module."""
@@ -143,12 +149,6 @@ class Module:
 def of_functions(functions: Mapping[str, CompiledFunction], target: Target) -> Module:
     """The module of ``functions``, compiled for ``target``."""
     return Module(functions, target)
-
-
-def load_module(path: str, fmt: str = "") -> Module:
-    """The functions of a library that ``export_library`` or ``cc.create_shared`` made."""
-    function = load.load_module(path)
-    return Module({function.name: function})
 
 
 def load_static_library(path: str, func_names: Any = None) -> NoReturn:

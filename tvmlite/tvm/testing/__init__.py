@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import itertools
 import sys
@@ -13,8 +14,8 @@ import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
-from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
 
@@ -83,6 +84,8 @@ def __getattr__(name: str) -> Any:
         return lambda function: function
     if name == "skip_if_32bit":
         return lambda reason="": _pytest().mark.skipif(sys.maxsize < 2**32, reason=reason)
+    if name in ("auto_scheduler", "autotvm"):
+        return importlib.import_module(f"{__name__}.{name}")
     raise no_name(__name__, name)
 
 

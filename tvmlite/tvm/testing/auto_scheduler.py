@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tvmlite import te
+from tvmlite.tvm import topi
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.auto_scheduler.workload_registry import register_workload
 
 
@@ -50,3 +52,69 @@ def zero_rank_compute_auto_scheduler_test(N: int) -> list[te.Tensor]:
     """An element, without an axis."""
     a = te.placeholder((N,), name="A")
     return [a, te.compute((), lambda: a[0], name="B")]
+
+
+@register_workload
+def conv2d_nchw_bn_relu_auto_scheduler_test(
+    N: int,
+    H: int,
+    W: int,
+    CI: int,
+    CO: int,
+    kernel_size: int,
+    strides: int,
+    padding: int,
+    dilation: int = 1,
+) -> list[te.Tensor]:
+    """A convolution, a bias, a scale and an offset for each channel, and relu."""
+    data = te.placeholder((N, CI, H, W), name="Data")
+    kernel = te.placeholder((CO, CI, kernel_size, kernel_size), name="Kernel")
+    bias, scale, offset = (
+        te.placeholder((CO, 1, 1), name=name) for name in ("Bias", "Bn_scale", "Bn_offset")
+    )
+    conv = topi.nn.conv2d_nchw(data, kernel, strides, padding, dilation)
+    shape = conv.shape
+    biased = te.compute(shape, lambda n, c, y, x: conv[n, c, y, x] + bias[c, 0, 0], name="Bias_add")
+    scaled = te.compute(shape, lambda n, c, y, x: biased[n, c, y, x] * scale[c, 0, 0], name="Bn_mul")
+    moved = te.compute(shape, lambda n, c, y, x: scaled[n, c, y, x] + offset[c, 0, 0], name="Bn_add")
+    return [data, kernel, bias, scale, offset, topi.nn.relu(moved)]
+
+
+@register_workload
+def max_pool2d_auto_scheduler_test(N: int, H: int, W: int, CI: int, padding: int) -> list[te.Tensor]:
+    """The maximum of windows of 2 by 2."""
+    data = te.placeholder((N, CI, H, W), name="Data")
+    return [data, topi.nn.pool2d(data, [2, 2], [1, 1], [1, 1], [padding] * 4, "max")]
+
+
+@register_workload
+def min_nm_auto_scheduler_test(N: int, M: int) -> list[te.Tensor]:
+    """The least of each row."""
+    data = te.placeholder((N, M), name="A")
+    return [data, topi.min(data, axis=-1)]
+
+
+@register_workload
+def softmax_nm_auto_scheduler_test(N: int, M: int) -> list[te.Tensor]:
+    """Softmax of rows."""
+    data = te.placeholder((N, M), name="A")
+    return [data, topi.nn.softmax(data, axis=1)]
+
+
+@register_workload
+def softmax_abcd_auto_scheduler_test(a: int, b: int, c: int, d: int) -> list[te.Tensor]:
+    """Softmax of the last of four axes."""
+    data = te.placeholder((a, b, c, d), name="A")
+    return [data, topi.nn.softmax(data, axis=-1)]
+
+
+conv2d_winograd_nhwc_auto_scheduler_test = missing(
+    "testing.auto_scheduler.conv2d_winograd_nhwc_auto_scheduler_test",
+    "relay.nn.conv2d: whether Winograd's transform is used is decided when a model is compiled",
+)
+get_tiled_matmul = missing(
+    "testing.auto_scheduler.get_tiled_matmul", "te.create_schedule(op)[tensor] schedules by hand"
+)
+invalid_compute_definition = missing(
+    "testing.auto_scheduler.invalid_compute_definition", "te.compute refuses a wrong computation at once"
+)

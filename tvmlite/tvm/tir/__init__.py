@@ -13,8 +13,8 @@ from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
-from tvmlite.tvm.attributes import Text as StringImm
 from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.attributes import Text as StringImm
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
 from tvmlite.tvm.tir.axis import IterVar, Var

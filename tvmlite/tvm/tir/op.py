@@ -8,8 +8,8 @@ from tvmlite.te import (
     call_packed,
     call_pure_extern,
 )
-from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
 
 __all__ = [
     "call_extern",

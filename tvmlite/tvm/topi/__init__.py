@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.tvm import absent
 from tvmlite.tvm import te as te
 from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.te import tag as tag
@@ -27,8 +28,7 @@ _OF_TRANSFORM = """
 _ABSENT = """
     adv_index dft dynamic_strided_slice einsum fixed_point_multiply hamming_window image invert_permutation
     isin matrix_set_diag meshgrid ndarray_size random scatter scatter_add scatter_elements scatter_nd
-    searchsorted sliding_window sparse sparse_to_dense stft tensordot unique vision cuda arm_cpu mali bifrost
-    hexagon rocm intel_graphics gpu
+    searchsorted sliding_window sparse sparse_to_dense stft tensordot unique vision
 """.split()
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -46,6 +46,7 @@ def _absent(name: str) -> Any:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise UnsupportedError(f"tvm.topi.{name} is not supported", Span.of_caller())
 
+    refuse.absent_because = f"tvm.topi.{name} is not supported"  # type: ignore[attr-defined]
     return refuse
 
 
@@ -60,7 +61,9 @@ def __getattr__(name: str) -> Any:
         return getattr(transform, name)
     if name in _ABSENT:
         return _absent(name)
-    raise no_name("tvmlite.tvm.topi", name)
+    if absent.is_absent(f"topi.{name}"):
+        return absent.module(f"topi.{name}")
+    raise no_name(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -157,6 +157,8 @@ class LocalRunner(Runner):
 class RPCRunner(Runner):
     """TVM's runner on other machines; there is none here."""
 
+    absent_because = "autotvm.LocalRunner measures on the machine itself"
+
     def __init__(self, key: str, host: str, port: int, *args: Any, **kwargs: Any) -> None:
         no_remote("RPCRunner", f"{key!r} at {host}:{port}")
 

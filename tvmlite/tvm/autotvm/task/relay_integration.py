@@ -29,8 +29,9 @@ def extract_from_program(
     """The tasks of ``mod``, a module or a function, each once: its kernels that have more than one schedule.
 
     ``ops`` are operators, or their names: only kernels that contain one of them count. A kernel is a fused
-    group here, so that a convolution with a relu is another task than one without. Inputs must have fixed
-    shapes.
+    group here, so that a convolution with a relu is another task than one without. TVM's
+    tasks are operators: of most models it extracts fewer, and its logs of them do not match. Inputs must have
+    fixed shapes.
     """
     return [Task.of(core, target) for core, _ in kernel_tasks(mod, params, target, ops)]
 

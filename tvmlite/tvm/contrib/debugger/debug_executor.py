@@ -79,7 +79,8 @@ class GraphModuleDebug(GraphModule):
         repeats_to_cooldown: int = 1,
     ) -> BenchmarkResult:
         """The seconds of the node ``index``: ``repeat`` times the mean of ``number`` calls, or of as many
-        as last ``min_repeat_ms``."""
+        as last ``min_repeat_ms``. After every ``repeats_to_cooldown`` times there is a pause of
+        ``cooldown_interval_ms``, but not for kernels of a compiled model."""
         count = len(self.debug_datum.get_graph_nodes())
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
             raise InputError(f"run_individual_node: there is no node {index!r}; there are {count}")
@@ -88,7 +89,8 @@ class GraphModuleDebug(GraphModule):
         if self.module.nodes[index]["op"] == "null":
             return BenchmarkResult((0.0,) * repeat)
         self._up_to(int(index))
-        return timed(lambda: self.module.run_node(index), number, repeat, min_repeat_ms)
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+        return timed(lambda: self.module.run_node(index), number, repeat, min_repeat_ms, *pauses)
 
     def debug_get_output(self, node: Any, out: Any = None) -> Any:
         """The value of ``node``, a number or a name, in the last run; written into ``out``, if that is given.

@@ -13,8 +13,12 @@ from typing import Any
 
 from tvmlite.tvm.lazy import attributes
 
-_MODULES = ("autotuner", "compiler", "main", "model", "runner")
+_MODULES = (
+    *("autotuner", "common", "compiler", "frontends", "main", "model", "result_utils", "runner"),
+    "shape_parser",
+)
 _PLACES = {
+    "TVMCException": "common",
     "TVMCModel": "model",
     "TVMCPackage": "model",
     "TVMCResult": "model",

@@ -10,8 +10,9 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.tuning.tune import tune
+from tvmlite.tvm.auto_scheduler.relay_integration import extract_tasks
 from tvmlite.tvm.autotvm import targets
-from tvmlite.tvm.autotvm.task.relay_integration import bound
+from tvmlite.tvm.autotvm.task.relay_integration import bound, extract_from_program
 from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, refuse
 from tvmlite.tvm.driver.tvmc.model import TVMCModel
 
@@ -24,6 +25,20 @@ TUNERS = {
     "xgb-rank": "xgboost",
 }
 """The tuners that TVM's command has, and what they are called here."""
+
+
+def autotvm_get_tuning_tasks(mod: Any, params: Any, target: Any, **options: Any) -> list[Any]:
+    """The tasks of ``autotvm.task.extract_from_program``: the kernels of ``mod``; ``options``, TVM's, are
+    of no account."""
+    return extract_from_program(mod, params, target)
+
+
+def autoscheduler_get_tuning_tasks(
+    mod: Any, params: Any, target: Any, **options: Any
+) -> tuple[list[Any], list[int]]:
+    """The tasks of ``auto_scheduler.extract_tasks`` and how often each is called; ``options``, TVM's, are
+    of no account."""
+    return extract_tasks(mod, params, target)
 
 
 def tune_model(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,12 @@ def compile_model(
     for form in forms:
         path.with_name(f"{path.name}.{form}").write_text(_code(lib, form), encoding="utf-8")
     return TVMCPackage(path, lib)
+
+
+def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: Any = ".") -> None:
+    """Write each of ``dumps``, texts by their kind, to ``module_name.kind`` in the folder ``dump_root``."""
+    for form, text in dumps.items():
+        Path(dump_root, f"{module_name}.{form}").write_text(text, encoding="utf-8")
 
 
 def refuse(**options: tuple[Any, Sequence[Any]]) -> None:

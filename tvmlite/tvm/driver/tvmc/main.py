@@ -31,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+_main = main
+"""TVM's name."""
+
+
 def parser() -> Parser:
     """The parser of all commands."""
     made = Parser(prog="tvmc", description="TVM's compiler driver over tvmlite: ONNX models to CPU code.")

@@ -15,8 +15,9 @@ from tvmlite.core.span import Span
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.library.load import load
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
-from tvmlite.tvm.executors.loading import load_module
 
 FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
 """The formats that TVM's command knows."""
@@ -31,6 +32,10 @@ ENDINGS = {
 }
 
 
+class NoFile(InputError, FileNotFoundError):
+    """A model's file is not there; TVM's error is a FileNotFoundError."""
+
+
 class TVMCModel:
     """A model that was loaded: ``mod`` is its module, with its weights, ``model_path`` its file."""
 
@@ -43,6 +48,10 @@ class TVMCModel:
             mod = load_model(model_path).mod
         self.mod, self.params = mod, dict(params or {})
         self.model_path = None if model_path is None else Path(model_path)
+
+    save = missing(
+        "TVMCModel.save", "tvmc.compile writes a package; relay's text and save_param_dict keep a model"
+    )
 
     def summary(self) -> None:
         """Print the module as text."""
@@ -59,7 +68,7 @@ class TVMCPackage:
     @property
     def lib(self) -> Library:
         """The model."""
-        return self.compiled if self.compiled is not None else load_module(self.package_path).lib
+        return self.compiled if self.compiled is not None else load(self.package_path)
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,8 @@ def load_model(
 ) -> TVMCModel:
     """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX is read: another
     format is an UnsupportedError that names it."""
+    if not Path(path).exists():
+        raise NoFile(f"FILE {path}: there is no such file")
     file = files.readable(Path(path), "FILE")
     if kwargs:
         raise InputError(f"load: there is no option {', '.join(kwargs)}")

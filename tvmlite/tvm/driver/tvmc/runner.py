@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.model import example_inputs
@@ -56,6 +57,22 @@ def run_module(
         print(module.module.profiled())
     times = module.benchmark(cpu(), repeat=repeat, number=number, end_to_end=end_to_end)
     return TVMCResult(outputs, times)
+
+
+def generate_tensor_data(shape: Sequence[int], dtype: str, fill_mode: str, seed: int = 0) -> np.ndarray:
+    """An array filled with ``"zeros"``, ``"ones"``, or at ``"random"`` from ``seed``: floats in [0, 1),
+    integers from 0 to 127."""
+    kind = numpy_of(dtype)
+    match fill_mode:
+        case "zeros":
+            return np.zeros(tuple(shape), kind)
+        case "ones":
+            return np.ones(tuple(shape), kind)
+        case "random" if kind.kind in "iu":
+            return np.random.default_rng(seed).integers(0, 128, tuple(shape)).astype(kind)
+        case "random":
+            return np.random.default_rng(seed).random(tuple(shape)).astype(kind)
+    raise InputError(f"fill_mode is {fill_mode!r}, expected one of {', '.join(FILL_MODES)}")
 
 
 def _inputs(lib: Library, given: dict[str, Any], fill_mode: str, seed: int) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import op as table
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import missing, no_name
+from tvmlite.tvm.relay.op.absent import ABSENT
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
-from tvmlite.tvm.relay.op.absent import ABSENT
 
 _GROUPS = ("tensor", "transform", "reduce", "algorithm")
 """Files of TVM's operators, which are modules there."""
@@ -62,10 +62,8 @@ def find(name: str) -> Any:
         return function(name)
     if name in COMPOSITE:
         return COMPOSITE[name]
-    if name in _ABSENT:
-        return missing(f"relay.{name}", _ABSENT[name])
-    if name in ABSENT:
-        return missing(f"relay.{name}", ABSENT[name])
-    raise AttributeError(
-        f"module 'tvmlite.tvm.relay' has no {name!r}: there is no such operator in the table"
-    )
+    if name in _ABSENT or name in ABSENT:
+        return missing(f"relay.{name}", _ABSENT.get(name) or ABSENT.get(name))
+    if any(one.startswith(f"{name}.") for one in ABSENT):
+        return _Package(name)
+    raise no_name("tvmlite.tvm.relay", name)

@@ -1,0 +1,126 @@
+"""``tvm.runtime.load_module``: functions and models, libraries, archives and objects, by one function."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import InputError, LibraryError, UnsupportedError
+from tvmlite.tvm import relay, rpc, te
+from tvmlite.tvm.contrib import graph_executor
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a linker")
+
+X = np.linspace(-1, 1, 8, dtype=np.float32)
+
+
+def doubled() -> Any:
+    a = te.placeholder((8,), name="a")
+    b = te.compute((8,), lambda i: a[i] * 2.0, name="b")
+    return tvm.build(te.create_schedule(b.op), [a, b], "llvm", name="twice")
+
+
+def model() -> Any:
+    x = relay.var("x", shape=(8,))
+    return relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), "llvm")
+
+
+@pytest.mark.parametrize("ending", ["so", "tar", "o"])
+def test_a_function_is_loaded_by_its_name(tmp_path: Path, ending: str) -> None:
+    path, out = tmp_path / f"twice.{ending}", np.zeros(8, np.float32)
+    doubled().save(path) if ending == "o" else doubled().export_library(path)
+
+    loaded = tvm.runtime.load_module(path)
+
+    loaded(X, out)
+    np.testing.assert_array_equal(out, 2 * X)
+    loaded["twice"](2 * X, out)
+    np.testing.assert_array_equal(out, 4 * X)
+    assert loaded.implements_function("twice")
+    assert not loaded.implements_function("default")
+    assert len(loaded.time_evaluator(loaded.entry_name, tvm.cpu(), number=1, repeat=3)(X, out).results) == 3
+
+
+@pytest.mark.parametrize("ending", ["so", "tar"])
+def test_a_model_is_loaded_as_default(tmp_path: Path, ending: str) -> None:
+    model().export_library(tmp_path / f"model.{ending}")
+
+    loaded = tvm.runtime.load_module(str(tmp_path / f"model.{ending}"))
+    module = graph_executor.GraphModule(loaded["default"](tvm.cpu(0)))
+
+    module.run(x=X)
+    np.testing.assert_array_equal(module.get_output(0).numpy(), np.maximum(X, 0))
+    times = module.module.time_evaluator("run", tvm.cpu(), number=2, repeat=3)()
+    assert len(times.results) == 3
+    assert loaded.implements_function("default")
+    assert loaded.type_key == "library"
+    with pytest.raises(InputError, match="no function 'twice'; there are: default, "):
+        loaded["twice"]
+    with pytest.raises(UnsupportedError, match="its code is not kept"):
+        loaded.get_source()
+
+
+def test_fmt_names_the_ending_of_a_file_that_has_another(tmp_path: Path) -> None:
+    out = np.zeros(8, np.float32)
+    doubled().export_library(tmp_path / "twice.so")
+    (tmp_path / "twice.so").rename(tmp_path / "twice.bin")
+
+    tvm.runtime.load_module(tmp_path / "twice.bin", "so")(X, out)
+
+    np.testing.assert_array_equal(out, 2 * X)
+    with pytest.raises(InputError, match=r"twice\.bin is expected to end in \.so"):
+        tvm.runtime.load_module(tmp_path / "twice.bin")
+
+
+def test_an_archive_has_the_same_bytes_each_time(tmp_path: Path) -> None:
+    function = doubled()
+    for name in ("a.tar", "b.tar"):
+        function.export_library(tmp_path / name)
+
+    assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        assert archive.getnames() == ["lib0.o"]
+
+
+def test_damaged_archives_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "text.tar").write_text("no archive")
+    with tarfile.open(tmp_path / "empty.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("readme"), io.BytesIO())
+
+    with pytest.raises(LibraryError, match=r"text\.tar"):
+        tvm.runtime.load_module(tmp_path / "text.tar")
+    with pytest.raises(LibraryError, match=r"empty\.tar"):
+        tvm.runtime.load_module(tmp_path / "empty.tar")
+    with pytest.raises(LibraryError, match=r"there is no file .*gone\.so"):
+        tvm.runtime.load_module(tmp_path / "gone.so")
+
+
+def test_a_local_session_has_files_and_the_processor(tmp_path: Path) -> None:
+    path, out = tmp_path / "twice.tar", np.zeros(8, np.float32)
+    doubled().export_library(path)
+    session = rpc.LocalSession()
+
+    session.upload(path)
+    session.load_module("twice.tar")(tvm.nd.array(X, session.cpu()), out)
+
+    np.testing.assert_array_equal(out, 2 * X)
+    session.upload(b"abc", "data")
+    assert session.download("data") == b"abc"
+    session.remove("data")
+    with pytest.raises(InputError, match=r"a name without folders, not '\.\./data'"):
+        session.upload(b"abc", "../data")
+    with pytest.raises(InputError, match="the session has no file 'data'"):
+        session.download("data")
+    with pytest.raises(InputError, match="upload: there is no file 'gone'"):
+        session.upload("gone")
+    with pytest.raises(InputError, match="the name for the bytes, must be given"):
+        session.upload(b"abc")
+    with pytest.raises(UnsupportedError, match=r"rpc\.connect is not in tvmlite"):
+        rpc.connect("host", 9090)

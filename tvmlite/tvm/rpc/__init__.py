@@ -1,0 +1,82 @@
+"""TVM's ``tvm.rpc``: a session with this machine. Other machines are not reached over a network."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.tvm.absent import missing, no_name
+from tvmlite.tvm.runtime.devices import AnyDevice, device
+from tvmlite.tvm.runtime.loading import load_module
+from tvmlite.tvm.runtime.module import Module
+
+_HERE = "rpc.LocalSession() is a session with this machine; an exported library can be copied to another"
+
+RPC_SESS_MASK = 128
+"""TVM's mark of remote devices, of which there are none."""
+
+connect = missing("rpc.connect", _HERE)
+connect_tracker = missing("rpc.connect_tracker", _HERE)
+PopenSession = missing("rpc.PopenSession", _HERE)
+Server = missing("rpc.Server", _HERE)
+Tracker = missing("rpc.Tracker", _HERE)
+
+
+def __getattr__(name: str) -> Any:
+    raise no_name(__name__, name)
+
+
+class LocalSession:
+    """A folder and devices of this machine, by the names of a remote session. The folder is gone when the
+    session is."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tvmlite-session-")
+
+    def upload(self, data: Any, target: str | None = None) -> None:
+        """Copy the file ``data``, or write the bytes ``data``, under the name ``target``."""
+        if isinstance(data, (bytes, bytearray)):
+            if target is None:
+                raise InputError("upload: target, the name for the bytes, must be given")
+            self._place(target).write_bytes(data)
+            return
+        source = arguments.path("upload: data", data, InputError)
+        if not source.is_file():
+            raise InputError(f"upload: there is no file {str(source)!r}")
+        shutil.copyfile(source, self._place(source.name if target is None else target))
+
+    def download(self, path: str) -> bytearray:
+        """The bytes of the file ``path`` of the session."""
+        return bytearray(self._stored(path).read_bytes())
+
+    def remove(self, path: str) -> None:
+        """Delete the file ``path`` of the session."""
+        self._stored(path).unlink()
+
+    def load_module(self, path: str) -> Module:
+        """``tvm.runtime.load_module`` of the file ``path`` of the session."""
+        return load_module(self._place(path))
+
+    def device(self, dev_type: str, dev_id: int = 0) -> AnyDevice:
+        """A device of this machine."""
+        return device(dev_type, dev_id)
+
+    def cpu(self, dev_id: int = 0) -> AnyDevice:
+        """The processor."""
+        return device("cpu", dev_id)
+
+    def _stored(self, name: str) -> Path:
+        place = self._place(name)
+        if not place.is_file():
+            raise InputError(f"the session has no file {name!r}")
+        return place
+
+    def _place(self, name: str) -> Path:
+        given = arguments.text("a file's name", name, InputError)
+        if Path(given).name != given:
+            raise InputError(f"a file of a session is a name without folders, not {given!r}")
+        return Path(self._folder.name) / given

@@ -1,0 +1,43 @@
+"""Archives of a compiled function: a ``.tar`` with its object."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+from tvmlite.core.errors import LibraryError
+from tvmlite.model.artifact import CompiledKernelFunction
+from tvmlite.runtime.library import link
+
+_MOST_OBJECTS = 1000
+
+
+def write_archive(function: CompiledKernelFunction, path: Path) -> None:
+    """The object of ``function`` in the archive ``path``; the same function gives the same bytes."""
+    with link.temporary_folder("tvmlite-archive-") as folder:
+        function.export(folder / "lib0.o")
+        content = (folder / "lib0.o").read_bytes()
+    member = tarfile.TarInfo("lib0.o")
+    member.size, member.mode = len(content), 0o644
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        archive.addfile(member, io.BytesIO(content))
+    try:
+        link.write_file(path, made.getvalue())
+    except OSError as error:
+        raise LibraryError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def objects_in(path: Path) -> list[bytes]:
+    """The objects at the top of the archive ``path``; none if it is of a model. Nothing is extracted."""
+    try:
+        with tarfile.open(path, "r:") as archive:
+            members = [
+                one for one in archive if one.isreg() and one.name.endswith(".o") and "/" not in one.name
+            ]
+            if len(members) > _MOST_OBJECTS:
+                raise LibraryError(f"{path} has {len(members)} objects, expected at most {_MOST_OBJECTS}")
+            return [file.read() for one in members if (file := archive.extractfile(one)) is not None]
+    except (tarfile.TarError, OSError) as error:
+        raise LibraryError(f"{path} is no archive that can be read: {error}") from error
