@@ -18,6 +18,7 @@ from tvmlite import autotune, relay, runtime, te
 from tvmlite.machine.target import Target
 from tvmlite.tvm import nd, target
 from tvmlite.tvm.contrib import cblas, cc
+from tvmlite.tvm.ir import intrinsics
 
 LEFT_OUT = {
     "autotune.Crew": "starts processes",
@@ -30,6 +31,7 @@ LEFT_OUT = {
     "autotune.Tuned": "a result, made by us",
     "runtime.NDArray": "numpy's own",
     "nd.NDArray": "numpy's own",
+    "nd.context": "tried as nd.device",
     "tvmlite.TvmliteError": "an error",
     "tvmlite.visualize": "writes a page: it is tried with the methods below",
     "tvmlite.compile": "tried with relay",
@@ -44,7 +46,7 @@ ROOMS = {
     "runtime": runtime,
     "nd": nd,
     "target": target,
-    "ir": tvmlite.tvm.ir,
+    "ir": intrinsics,
     "contrib.cblas": cblas,
     "contrib.cc": cc,
 }

@@ -2,8 +2,7 @@
 
 The core is what lowers and compiles a float32 compute with a schedule of plain loops: expressions, tensors,
 the basic primitives, bounds, loop nests, loop IR and the LLVM generator. ``tests/test_core_closure.py``
-counts its lines. Everything else is a module of its own, which the core knows by a row of these tables only:
-a reader of the core can leave it aside, and a program that does not use it never loads it.
+counts its lines. Of everything else it knows the rows of these tables only; what is not used is not loaded.
 """
 
 from __future__ import annotations

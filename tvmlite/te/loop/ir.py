@@ -286,7 +286,6 @@ class Function(Shown):
     An entry whose extents come from data has ``dynamic_outputs``, an array of int64 that it writes: what it
     needs as workspace, and for every output that is no parameter, but a view, the byte of the workspace where
     it is, and its extents. The parameters ``dynamic_outputs`` and ``CAPACITY`` follow those of the workspace.
-
     Its attribute ``constants_of`` is the name of the function whose constants it has, if not its own.
     """
 

@@ -66,8 +66,10 @@ class Executor:
                 self._require_equal(name, np.asarray(one))
             else:
                 tensor = self._tensor(name)
-                given_here = one if isinstance(one, NDArray) else np.asarray(one, numpy_of(tensor.dtype))
-                self._set[name] = self._checked(tensor, given_here)
+                array = np.asarray(one)
+                if not isinstance(one, NDArray) and array.dtype.kind in "biuf":
+                    array = array.astype(numpy_of(tensor.dtype), copy=False)
+                self._set[name] = self._checked(tensor, array)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
         """Set an input; the array is read when the model runs, so that it may be written to before."""

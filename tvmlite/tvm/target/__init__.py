@@ -23,7 +23,7 @@ def create(target: Any) -> Target:
 
 
 def _words(name: str, options: Any) -> list[str]:
-    given = options if isinstance(options, list) else [options or ""]
+    given = options if isinstance(options, list) else ["" if options is None else options]
     return [arguments.text(f"{name}: options", one, TargetError) for one in given]
 
 

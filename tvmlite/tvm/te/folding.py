@@ -44,7 +44,7 @@ def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
         by, width = made.args[1], dtypes.width(made.dtype)
         if isinstance(by, e.Const) and not 0 <= by.value < width:
             raise TensorExpressionError(
-                f"{made.name} of {made.dtype} by {by.value}, expected 0 to {width - 1}", Span.of_caller()
+                f"{made.name} of {made.dtype} by {by.value}: other must be 0 to {width - 1}", Span.of_caller()
             )
         return made
 
