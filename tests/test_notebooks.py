@@ -134,8 +134,9 @@ class _Handle:
     def __init__(self, outputs: list[str]) -> None:
         self.outputs = outputs
 
-    def update(self, shown: str) -> None:
-        self.outputs[-1] = shown
+    def update(self, shown: dict[str, str], raw: bool) -> None:
+        assert raw
+        self.outputs[-1] = shown["text/html"]
 
 
 @pytest.fixture
@@ -143,14 +144,15 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Outputs of a notebook's cell, as the display of IPython makes them."""
     made: list[str] = []
 
-    def display(shown: str, display_id: bool) -> _Handle:
+    def display(shown: dict[str, str], raw: bool, display_id: bool) -> _Handle:
+        assert raw
         assert display_id
-        made.append(shown)
+        made.append(shown["text/html"])
         return _Handle(made)
 
     shell = SimpleNamespace(kernel=1)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     return made
 
 

@@ -86,13 +86,13 @@ class Notebook:
         """The output stays in the notebook."""
 
     def _write(self) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import display
 
-        whole = HTML(html.paragraphs(self.said) + self.shown)
+        whole = {"text/html": html.paragraphs(self.said) + self.shown}
         if self.handle is None:
-            self.handle = display(whole, display_id=True)
+            self.handle = display(whole, raw=True, display_id=True)
         else:
-            self.handle.update(whole)
+            self.handle.update(whole, raw=True)
 
 
 def in_notebook() -> bool:
