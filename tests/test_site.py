@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
+import functools
 import importlib
 import inspect
 import os
@@ -24,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "docs" / "extensions"))
 
 reference: Any = importlib.import_module("reference_pages")
+pages_of_reference = functools.cache(reference.pages)
 reference_groups: Any = importlib.import_module("reference_groups")
 reference_messages: Any = importlib.import_module("reference_messages")
 reference_operators: Any = importlib.import_module("reference_operators")
@@ -48,8 +51,23 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, without the tutorials' output: ``test_tutorials.py`` runs those."""
-    folder = tmp_path_factory.mktemp("site")
+    """The site, without the tutorials' output: ``test_tutorials.py`` runs those.
+
+    Of several processes that run tests, the first builds it for all.
+    """
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    folder = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
+    folder /= "site"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            _build(folder)
+            (folder / "built").touch()
+    return folder / "html"
+
+
+def _build(folder: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-D", "plot_gallery=0"]
 
     build = subprocess.run(
@@ -60,7 +78,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
     assert build.returncode == 0, build.stderr
-    return folder / "html"
 
 
 OF_SPHINX = ("genindex.html", "py-modindex.html", "search.html", "sg_execution_times.html")
@@ -137,7 +154,7 @@ def _own_methods(owner: type) -> list[str]:
 
 
 def test_every_public_name_has_its_entry_in_the_reference() -> None:
-    pages = reference.pages()
+    pages = pages_of_reference()
     for room in (*reference.ROOMS, *reference.tvm_rooms()):
         text = pages[room]
         for name in reference.public_names(room):
@@ -148,7 +165,7 @@ def test_every_public_name_has_its_entry_in_the_reference() -> None:
 
 
 def test_the_reference_has_no_addresses_of_objects() -> None:
-    assert [name for name, text in reference.pages().items() if " object at 0x" in text] == []
+    assert [name for name, text in pages_of_reference().items() if " object at 0x" in text] == []
 
 
 def test_names_in_the_groups_of_the_reference_exist() -> None:
@@ -163,7 +180,7 @@ def test_names_in_the_groups_of_the_reference_exist() -> None:
 
 
 def test_every_operator_has_a_family_and_an_entry() -> None:
-    page = reference.pages()["operators"]
+    page = pages_of_reference()["operators"]
     entries = set(re.findall(r"^\.\. py:function:: relay\.([\w.]+)\(", page, re.M))
 
     assert set(op.names()) <= entries
@@ -171,7 +188,7 @@ def test_every_operator_has_a_family_and_an_entry() -> None:
 
 
 def test_every_option_of_every_command_is_in_the_reference() -> None:
-    page = reference.pages()["commands"]
+    page = pages_of_reference()["commands"]
     for command in cli.COMMANDS:
         section = page.split(f"\ntvmlite {command.NAME}\n---")[1].split("\n.. _command-")[0]
         parser = argparse.ArgumentParser()
@@ -185,7 +202,7 @@ def test_every_environment_variable_is_in_the_reference() -> None:
     source = (ROOT / "tvmlite" / "core" / "config.py").read_text(encoding="utf-8")
 
     assert set(re.findall(r'"(TVMLITE_\w+)"', source)) <= set(
-        re.findall(r"TVMLITE_\w+", reference.pages()["variables"])
+        re.findall(r"TVMLITE_\w+", pages_of_reference()["variables"])
     )
 
 
@@ -201,12 +218,12 @@ def test_every_environment_variable_is_in_the_reference() -> None:
 def test_messages_are_in_the_reference_as_users_see_them(message: str) -> None:
     name, text = message.split(": ", 1)
 
-    assert f"``{name}``\n" in reference.pages()["messages"]
-    assert f"- ``{text}``\n" in reference.pages()["messages"]
+    assert f"``{name}``\n" in pages_of_reference()["messages"]
+    assert f"- ``{text}``\n" in pages_of_reference()["messages"]
 
 
 def test_every_message_belongs_to_something_that_users_do() -> None:
-    assert reference_messages.ELSEWHERE not in reference.pages()["messages"]
+    assert reference_messages.ELSEWHERE not in pages_of_reference()["messages"]
 
 
 CHAPTERS = sorted((ROOT / "docs" / "how_it_works").glob("[0-9]*.md"))
