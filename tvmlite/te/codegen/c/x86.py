@@ -20,16 +20,16 @@ class Intrinsic:
 
 INTRINSICS = {
     f"llvm.x86.avx512.vpdpbusd.{bits}": Intrinsic(
-        f"{prefix}_dpbusd{form}_epi32", f"__m{bits}i", (f"__m{bits}i",) * 3
+        f"{prefix}_dpbusd_epi32", f"__m{bits}i", (f"__m{bits}i",) * 3
     )
-    for bits, prefix, form in ((512, "_mm512", ""), (256, "_mm256", "_avx"), (128, "_mm", "_avx"))
+    for bits, prefix in ((512, "_mm512"), (256, "_mm256"), (128, "_mm"))
 } | {
     f"llvm.x86.avx512bf16.dpbf16ps.{bits}": Intrinsic(
         f"{prefix}_dpbf16_ps", f"__m{bits}", (f"__m{bits}", f"__m{bits}bh", f"__m{bits}bh")
     )
     for bits, prefix in ((512, "_mm512"), (256, "_mm256"), (128, "_mm"))
 }
-"""By LLVM's name. Those of 256 and 128 bits are AVX-VNNI's, as the tensor intrinsics ask for that."""
+"""By LLVM's name. Those of 256 and 128 bits are for AVX-VNNI and for AVX-512 VNNI alike: compilers choose."""
 
 _MACROS = {
     name: f"__{name.upper()}__"
