@@ -29,7 +29,7 @@ def test_damaged_libraries_are_refused_or_harmless() -> None:
     assert done.stdout.count("0 wrong, 0 crashes, 0 other errors") == 2
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("clang") is None, reason="no clang, which has ThreadSanitizer")
 def test_many_callers_at_once_are_right_and_the_tools_find_nothing() -> None:
     done = run("library_threads.py", "--seconds", "1")

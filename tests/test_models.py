@@ -18,7 +18,12 @@ from tvmlite.relay.frontend import from_onnx
 TOLERANCE = 1e-4
 """The largest difference allowed, relative to the output's largest magnitude."""
 
-LARGE = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "vgg19", "zfnet512")
+LARGE = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50")
+LARGEST = ("vgg19", "zfnet512")
+MARKS = {
+    **{name: [pytest.mark.slow] for name in LARGE},
+    **{name: [pytest.mark.slow, pytest.mark.exhaustive] for name in LARGEST},
+}
 """Zoo graphs of many weights or many layers."""
 
 Dims = Mapping[str, int]
@@ -62,7 +67,7 @@ def _check(
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in models.light_models()],
+    [pytest.param(name, marks=MARKS.get(name, [])) for name in models.light_models()],
 )
 def test_a_zoo_graph(name: str) -> None:
     _check(models.light_model(name), [{}])

@@ -83,13 +83,21 @@ def whole(folder: Path) -> dict[str, Any]:
     ("event", "number", "phase"),
     [
         pytest.param("run", 300, "decisions", id="while a decision is tried"),
-        pytest.param("cut", 2, "decisions", id="in the line of a decision"),
+        pytest.param("cut", 2, "decisions", id="in the line of a decision", marks=pytest.mark.exhaustive),
         pytest.param("measure", -TRIALS + 11, "search", id="in the middle of a batch"),
-        pytest.param("measure", -TRIALS + 16, "search", id="when another task's turn has come"),
+        pytest.param(
+            "measure",
+            -TRIALS + 16,
+            "search",
+            id="when another task's turn has come",
+            marks=pytest.mark.exhaustive,
+        ),
         pytest.param("write", -3, "search", id="when a batch is measured and not written"),
-        pytest.param("cut", -3, "search", id="in the lines of a batch"),
+        pytest.param("cut", -3, "search", id="in the lines of a batch", marks=pytest.mark.exhaustive),
         pytest.param("tuned run", 60, "judge", id="in the final comparison"),
-        pytest.param("cut", -1, "judge", id="in the lines of the final comparison"),
+        pytest.param(
+            "cut", -1, "judge", id="in the lines of the final comparison", marks=pytest.mark.exhaustive
+        ),
         pytest.param("tuned run", -20, "end", id="when all is decided"),
     ],
 )
