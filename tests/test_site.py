@@ -90,7 +90,7 @@ def _read(file: Path) -> _Page:
     return page
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_link_leads_somewhere(site: Path) -> None:
     pages = {file: _read(file) for file in site.rglob("*.html")}
     assert len(pages) > 40
@@ -110,7 +110,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     assert broken == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_page_has_a_title_and_is_reached_from_the_index(site: Path) -> None:
     pages = {file: file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
     titles = {file: re.search(r"<title>(.*?)</title>", text, re.S) for file, text in pages.items()}
@@ -131,7 +131,7 @@ def test_every_page_has_a_title_and_is_reached_from_the_index(site: Path) -> Non
     assert {name for name in unreached if Path(name).name not in OF_SPHINX} == set()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_public_name_and_method_is_in_the_built_reference(site: Path) -> None:
     lines = zlib.decompress((site / "objects.inv").read_bytes().split(b"zlib.\n", 1)[1]).decode().splitlines()
     known = {line.split(" ")[0] for line in lines}
