@@ -13,7 +13,6 @@ import numpy as np
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import op
-from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, Type
@@ -86,13 +85,7 @@ def accept(name: str, layouts: Layouts) -> None:
     def rule(call: Call, *args: Expr) -> Expr:
         if not layouts.permuted(call):
             return call
-        orders = layouts.to_plain(call)
-        for position, (arg, order) in enumerate(zip(args, orders, strict=True)):
-            rank = tensor_type_of(arg).ndim
-            if order is not None and rank != len(order):
-                what = row.argument_names[position]
-                raise fault(call, f"{what} has {rank} axes, expected {len(order)}, as its layout has")
-        plain = [_moved(arg, order) for arg, order in zip(args, orders, strict=True)]
+        plain = [_moved(arg, order) for arg, order in zip(args, layouts.to_plain(call), strict=True)]
         return _moved(make(name, *plain, **layouts.plain_attrs(call)), layouts.from_plain(call))
 
     by_rule = inferred(rule)
@@ -100,11 +93,13 @@ def accept(name: str, layouts: Layouts) -> None:
     def infer(call: Call, *types: TensorType) -> Type:
         if not layouts.permuted(call):
             return row.infer(call, *types)
+        for position, (type_, order) in enumerate(zip(types, layouts.to_plain(call), strict=True)):
+            if order is not None and type_.ndim != len(order):
+                what = row.argument_names[position]
+                raise fault(call, f"{what} has {type_.ndim} axes, expected {len(order)}, as its layout has")
         try:
             return by_rule(call, *types)
         except TypeInferError as error:
-            if "its layout" in error.message:
-                raise
             axes = ", ".join(layouts.plain.values())
             raise TypeInferError(f"{error.message} (of axes in the order {axes})", call.span) from None
 
