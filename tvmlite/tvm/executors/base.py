@@ -66,10 +66,10 @@ class Executor:
                 self._require_equal(name, np.asarray(one))
             else:
                 tensor = self._tensor(name)
-                array = np.asarray(one)
-                if not isinstance(one, NDArray) and array.dtype.kind in "biuf":
-                    array = array.astype(numpy_of(tensor.dtype), copy=False)
-                self._set[name] = self._checked(tensor, array)
+                found = np.asarray(one)
+                if not isinstance(one, NDArray) and found.dtype.kind in "biuf":
+                    found = found.astype(numpy_of(tensor.dtype), copy=False)
+                self._set[name] = self._checked(tensor, found)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
         """Set an input; the array is read when the model runs, so that it may be written to before."""
@@ -185,8 +185,7 @@ class Executor:
         return int(index)
 
     def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
-        """``value`` as what ``tensor`` is; a copy is converted to its dtype, as TVM does. An InputError for
-        another shape, or for another dtype where no copy is made."""
+        """``value`` as what ``tensor`` is, copied if asked; an InputError for another shape or dtype."""
         found = np.asarray(value)
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)
