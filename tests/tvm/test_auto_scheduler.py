@@ -66,7 +66,7 @@ def test_a_product_is_tuned_and_its_best_schedule_applied(tmp_path: Path, model:
     assert len(seen.pairs) == 4
     inputs, results = auto_scheduler.RecordReader(log).read_lines()
     assert [res.costs for res in results] == [res.costs for _, res in seen.pairs]
-    assert {inp.task.workload_key for inp in inputs} == {json.dumps(["auto_scheduler/product", 32, 32, 32])}
+    assert {inp.task.workload_key for inp in inputs} == {json.dumps(["product", 32, 32, 32])}
     best_input, best = auto_scheduler.load_best_record(log)
     assert np.median(best.costs) == min(np.median(res.costs) for res in results if not res.error_no)
     schedule, arguments = task.apply_best(log)
