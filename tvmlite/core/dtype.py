@@ -149,7 +149,7 @@ def array_dtype(dtype: str) -> np.dtype:
 def promote(left: str, right: str) -> str:
     """The common dtype of a binary operation: floats win over ints, wide over narrow.
 
-    A signed and an unsigned int of one width give the signed one, as in TVM.
+    A signed and an unsigned int of one width give the unsigned one, as in TVM.
     """
     if left == right:
         return left
@@ -161,4 +161,4 @@ def promote(left: str, right: str) -> str:
         return left if bits(left) > bits(right) else right
     if is_float(left):
         raise UnsupportedError(f"no common dtype of {left} and {right}: cast one of them", Span.of_caller())
-    return left if left in SIGNED else right
+    return right if left in SIGNED else left

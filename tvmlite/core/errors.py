@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core.span import Span
 
 
-class TvmliteError(Exception):
+class TvmliteError(RuntimeError):
     """The user's fault, in one message: who, what was given, what was expected.
 
     ``span`` is where the thing at fault was written (a Python line or an ONNX node);

@@ -30,6 +30,7 @@ MODULES = {
             "vector_memory",
         )
     },
+    "alongside": "tvmlite.te.lowering.extensions.alongside",
     "conditions": "tvmlite.te.arith.conditions",
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",

@@ -72,6 +72,10 @@ class Bounds:
         first, extent = self.ranges[leaf]
         return first if e.is_const(extent, 1) else self.loops[leaf] + first
 
+    def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
+        """Whether a loop runs while ``needed`` is computed: one that is ``inside`` where that stands does."""
+        return inside
+
     @contextmanager
     def inside(self, stage: Stage, own: bool) -> Iterator[None]:
         """What holds inside the loops around ``stage``, and in its ``own`` loops too: where loops run and
@@ -133,13 +137,14 @@ def infer(
     analyzer: Analyzer,
     widening: Widening,
     known: Mapping[IterVar, e.Var] | None = None,
+    kind: type[Bounds] = Bounds,
 ) -> Bounds:
     """The bounds of a normalised ``schedule``. The tensors of the operations ``given`` are needed whole.
 
     Loops that are ``known`` keep their variables where they can: a part of one schedule's loops can then
-    stand among those of another.
+    stand among those of another. ``kind`` may know more of which loops run.
     """
-    bounds = Bounds(analyzer, widening, loops=dict(known or {}))
+    bounds = kind(analyzer, widening, loops=dict(known or {}))
     consumers: dict[Operation, list[Stage]] = {stage.op: [] for stage in schedule.stages}
     for stage in schedule.stages:
         for op in dict.fromkeys(tensor.op for tensor in stage.op.inputs):
@@ -156,7 +161,7 @@ def infer(
             bounds.ranges[axis] = bounds.whole[axis]
         if isinstance(op, t.ComputeOp) and stage.alongside:
             _check_scope(stage, consumers[op])
-            _set_part_of_other(stage, op, bounds)
+            extension("alongside").set_region(stage, op, bounds)
         elif isinstance(op, t.ComputeOp) and op not in given:
             _set_region(stage, op, consumers[op], formulas, bounds)
         _set_loops(stage, bounds)
@@ -195,7 +200,7 @@ def _set_region(
     needed: list[list[Interval | None]] = []
     for consumer in consumers:
         with bounds.inside(consumer, own=True):
-            running = running_intervals(consumer, stage.attach_ivar, bounds)
+            running = running_intervals(consumer, stage.attach_ivar, bounds, stage)
             fused = any(isinstance(r, Fuse) for r in consumer.relations)
             by_loops = extension("fused_reads").by_loops(stage, consumer, bounds) if fused else None
             for tensor, places in formulas[consumer.op].reads.items():
@@ -205,26 +210,15 @@ def _set_region(
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             # None where nothing is read any more: what was inlined may leave out what it was given
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
-            needed_part = _clip(interval, axis, stage, bounds)
+            needed_part = clip(interval, axis, stage, bounds)
             bounds.ranges[axis] = _in_groups(needed_part, axis, stage, bounds)
 
 
-def _set_part_of_other(stage: Stage, op: t.ComputeOp, bounds: Bounds) -> None:
-    """The part of ``op``'s axes that the stage in whose loop it is computed runs over there itself."""
-    other = stage.attach_stage
-    assert other is not None
-    assert isinstance(other.op, t.ComputeOp)
-    with bounds.inside(other, own=True):
-        running = running_intervals(other, stage.attach_ivar, bounds)
-    with bounds.inside(stage, own=False):
-        for axis, host in zip(op.axis, other.op.axis, strict=True):
-            bounds.ranges[axis] = _clip(running[bounds.variable(host)], axis, stage, bounds)
-
-
-def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:
-    """Over what the axes of ``stage`` run during one iteration of ``loop``, its own or one that it stands in.
-
-    None is the function: all loops run.
+def running_intervals(
+    stage: Stage, loop: IterVar | None, bounds: Bounds, needed: Stage | None = None
+) -> dict[e.Var, Interval]:
+    """Over what the axes of ``stage`` run during one iteration of ``loop``, its own or one that it stands in,
+    where the stage ``needed`` is computed. None is the function: all loops run.
     """
     found: dict[IterVar, Interval] = {}
     outside: dict[e.Var, Interval] = {}
@@ -233,11 +227,11 @@ def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dic
     for leaf in reversed(stage.leaf_iter_vars):
         inside = inside and leaf is not loop
         first, extent = bounds.ranges[leaf]
-        running = inside and not e.is_const(extent, 1)
+        running = bounds.runs(needed, stage, leaf, inside) and not e.is_const(extent, 1)
         found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
     for owner, leaf in loops_around(stage):
         inside = inside and leaf is not loop
-        if inside:
+        if bounds.runs(needed, owner, leaf, inside):
             partial.update(_of_tiles(owner, leaf, bounds))
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
     intervals_up(stage.relations, bounds.ranges, found)
@@ -306,7 +300,7 @@ def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Inte
     return _all_of(bounds.whole[axis] if moves else part)
 
 
-def _clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
     """The range of ``axis`` to compute, given the interval that is read: all of the axis where that is not
     less, and where the interval is of unknown extent. Reads are in bounds, so what sticks out is never read.
     A stage in the loop of another keeps an interval of known extent, though a whole axis may be shorter, such

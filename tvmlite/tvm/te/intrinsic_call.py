@@ -20,6 +20,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.window import TensorWindow
+from tvmlite.tvm.te.reads import computed
 
 ATTRIBUTE = "tensor_intrinsic"
 """The attribute of such a compute: the intrinsic, and how many axes stand around it."""
@@ -86,7 +87,7 @@ def compute(extents: Sequence[Any], function: Callable[..., Any], name: str, tag
             for one in _distinct([*names, *(a.var.name for a in op.axis)])
         ]
     )
-    return te.compute(tuple(extents), body, name, tag, kept)
+    return computed(tuple(extents), body, name, tag, kept)
 
 
 def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[e.Var, e.Expr]) -> Any:

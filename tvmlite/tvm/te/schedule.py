@@ -29,18 +29,20 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.tag import is_broadcast, is_injective
+from tvmlite.tvm.te.threads import ThreadBounds
 
 load_primitives()
 
 
 def InferBound(sch: Schedule) -> Mapping[IterVar, t.Range]:
-    """The range of every axis of the stages of ``sch``, arguments computed whole."""
+    """The range of every axis of the stages of ``sch``, arguments computed whole. A loop that is bound to
+    threads runs while a stage is computed that the threads share: its scope says which do."""
     normal = sch.normalize()
     given = [x.op for x in arguments_of(normal)]
     widening = Widening([n for op in given for n in op.output_shape(0) if isinstance(n, e.Var)])
     computes = [stage.op for stage in normal.stages if isinstance(stage.op, t.ComputeOp)]
     formulas: dict[t.Operation, Formula] = {op: formula_of(op, widening) for op in computes}
-    bounds = infer(normal, formulas, given, Analyzer(), widening)
+    bounds = infer(normal, formulas, given, Analyzer(), widening, kind=ThreadBounds)
     own = {widening.variable(var): var for var in _variables(normal)}
     return {
         axis: t.Range(_as_given(one.min, own), _as_given(one.extent, own))

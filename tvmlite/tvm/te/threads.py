@@ -13,6 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
+from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import StageBase, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Range
@@ -74,6 +75,35 @@ class ThreadPrimitives(StageBase):
             self.pragma(self.leaf_iter_vars[0], BIND, one.thread_tag)
 
 
+_SHARED_BY = {"global": 0, "shared": 1, "warp": 2, "local": 3}
+"""How few threads share memory of a scope: all, those of a block, of a warp, none."""
+
+
+class ThreadBounds(Bounds):
+    """Bounds in which a loop that is bound to threads runs while a stage is computed whose memory the threads
+    share, wherever that is attached, and no other does."""
+
+    def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
+        """Whether the loop runs while ``needed`` is computed."""
+        tag = _tag(owner, leaf)
+        if tag is None or tag == "pipeline" or needed is None:
+            return inside
+        scope = needed.scope.split(".")[0]
+        if scope == "global":  # what no scope was given for: by where it stands
+            tags = [found for one in loops_around(needed) if (found := _tag(*one)) is not None]
+            shared = max((0 if found.startswith("blockIdx") else 2 for found in tags), default=-1) + 1
+        else:
+            shared = _SHARED_BY.get(scope, 3)
+        if shared == _SHARED_BY["warp"] and tag == "threadIdx.x":
+            return True
+        return shared <= (0 if tag.startswith("blockIdx") else 1)
+
+
+def _tag(stage: Stage, leaf: IterVar) -> str | None:
+    """The name of the thread axis that the loop is bound to."""
+    return next((str(value) for key, value in stage.pragmas.get(leaf, ()) if key == BIND), None)
+
+
 def without_predicates_of_threads(schedule: Any) -> Any:
     """``schedule``, in which stages that only some threads are to store have a note of that instead: a copy,
     if there are any. There is no code for such stages, but their loops can be looked at."""
@@ -91,7 +121,7 @@ def without_predicates_of_threads(schedule: Any) -> Any:
 def _is_bound(stage: Any) -> bool:
     """Whether a loop of ``stage``, or one that it stands in, is bound to threads."""
     around = [(stage, leaf) for leaf in stage.leaf_iter_vars] + list(loops_around(stage))
-    return any(key == BIND for owner, leaf in around for key, _ in owner.pragmas.get(leaf, ()))
+    return any(_tag(*one) is not None for one in around)
 
 
 def refuse_threads(function: ir.Function) -> None:

@@ -1,0 +1,19 @@
+"""Stages computed along with another (``compute_with``): over what part of their axes they run."""
+
+from __future__ import annotations
+
+from tvmlite.te.lowering.bounds import Bounds, clip, running_intervals
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
+
+
+def set_region(stage: Stage, op: t.ComputeOp, bounds: Bounds) -> None:
+    """The part of ``op``'s axes that the stage in whose loop it is computed runs over there itself."""
+    other = stage.attach_stage
+    assert other is not None
+    assert isinstance(other.op, t.ComputeOp)
+    with bounds.inside(other, own=True):
+        running = running_intervals(other, stage.attach_ivar, bounds)
+    with bounds.inside(stage, own=False):
+        for axis, host in zip(op.axis, other.op.axis, strict=True):
+            bounds.ranges[axis] = clip(running[bounds.variable(host)], axis, stage, bounds)
