@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import InputError, TargetError, UnsupportedError
+from tvmlite.core.errors import InputError, TargetError, TensorExpressionError, UnsupportedError
 from tvmlite.tvm import te
 from tvmlite.tvm.contrib import cc, clang
 
@@ -127,8 +127,28 @@ def test_dense_buffers_may_be_bound() -> None:
     strided = tvm.tir.decl_buffer(a.shape, a.dtype, strides=[te.var("step")])
     with pytest.raises(UnsupportedError, match="binds gives a a buffer with strides: arguments are dense"):
         tvm.lower(s, [a, b], binds={a: strided})
-    with pytest.raises(UnsupportedError, match="decl_buffer: buffer_type= is not supported"):
-        tvm.tir.decl_buffer(a.shape, buffer_type="auto_broadcast")
+    with pytest.raises(
+        TensorExpressionError, match=r'decl_buffer: buffer_type: .*, expected "" or "auto_bro'
+    ):
+        tvm.tir.decl_buffer(a.shape, buffer_type="strided")
+
+
+def test_arguments_of_extent_one_are_broadcast() -> None:
+    rows, columns, n, m = (te.var(name) for name in ("rows", "columns", "n", "m"))
+    a, b = te.placeholder((rows, columns), name="a"), te.placeholder((m,), name="b")
+    c = te.compute((n, m), lambda i, j: a[i, j] + b[j], name="c")
+    wide = tvm.tir.decl_buffer(a.shape, a.dtype, buffer_type="auto_broadcast")
+    add = tvm.build(te.create_schedule(c.op), [a, b, c], binds={a: wide})
+    random = np.random.default_rng(0)
+    y = random.random(4, "f4")
+
+    for shape in ((3, 4), (1, 4), (3, 1), (1, 1)):
+        x, z = random.random(shape, "f4"), tvm.nd.empty((3, 4))
+        add(tvm.nd.array(x), tvm.nd.array(y), z)
+        np.testing.assert_array_equal(z.numpy(), np.broadcast_to(x + y, (3, 4)))
+    text = str(tvm.lower(te.create_schedule(c.op), [a, b, c]))
+    assert "select" in text
+    assert "b[j]" in text.replace(" ", "")
 
 
 def test_what_cannot_be_built_says_so() -> None:

@@ -168,6 +168,24 @@ def test_sums_so_far_by_a_scan_of_two_stages() -> None:
     assert tvm.te.schedule.InferBound(s.normalize())[made.op.scan_axis].min.value == 1
 
 
+def test_loops_of_threads_run_while_what_they_share_is_computed() -> None:
+    a = te.placeholder((64, 64), name="a")
+    b = te.compute((64, 64), lambda i, j: a[i, j] + 1, name="b")
+    c = te.compute((64, 64), lambda i, j: b[i, j] * 2, name="c")
+
+    def extent(scope: str, axis: str) -> int:
+        s = te.create_schedule(c.op)
+        s[b].set_scope(scope)
+        _outer, inner = s[c].split(c.op.axis[0], factor=16)
+        s[c].bind(inner, te.thread_axis(axis))
+        s[b].compute_at(s[c], c.op.axis[1])
+        return te.schedule.InferBound(s)[b.op.axis[0]].extent.value
+
+    assert [extent(scope, "threadIdx.x") for scope in ("shared", "warp", "local")] == [16, 16, 1]
+    assert [extent(scope, "blockIdx.x") for scope in ("shared", "local", "global")] == [1, 1, 1]
+    assert extent("warp", "threadIdx.y") == 1
+
+
 def test_a_blas_product_and_a_python_function_are_stages() -> None:
     a, b = te.placeholder((7, 5), name="A"), te.placeholder((5, 6), name="B")
     bias = te.var("bias", dtype="float32")

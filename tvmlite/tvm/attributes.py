@@ -6,11 +6,13 @@ The objects are those of ``tvmlite.te``, which does not know these names: ``loop
 
 from __future__ import annotations
 
+import functools
 import importlib
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, fields, is_dataclass
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -23,6 +25,7 @@ from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.tvm import groups
+from tvmlite.tvm.absent import MissingName
 
 ITER_TYPES = {
     "DataPar": 0,
@@ -135,6 +138,19 @@ def is_packed_call(stmt: Any) -> bool:
     return isinstance(called, e.Foreign) and called.kind == "packed"
 
 
+_OPS = {
+    "c": "call_extern",
+    "packed": "tvm_call_packed",
+    "llvm": "call_llvm_pure_intrin",
+    "bits": "reinterpret",
+}
+
+
+def _called(call: e.Foreign) -> e.Intrinsic:
+    """What is called, under TVM's name; ``call.name`` says which function."""
+    return e.Intrinsic(f"tir.{_OPS.get(call.kind, call.kind)}")
+
+
 def _same_as(one: Any, other: Any) -> bool:
     """Whether both are the same object."""
     return one is other
@@ -150,8 +166,58 @@ def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
 
 
 def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
-    """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``."""
-    return e.cast(SHORT_DTYPES.get(dtype, dtype), e.convert(value))
+    """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``; a constant at once."""
+    wanted, expr = SHORT_DTYPES.get(dtype, dtype), e.convert(value)
+    if isinstance(expr, e.Const) and expr.lanes == 1 and dtypes.is_known(wanted) and dtypes.is_int(wanted):
+        low, high = dtypes.limits(wanted)
+        if low <= expr.value <= high:
+            return e.const(int(expr.value), wanted)
+    return e.cast(wanted, expr)
+
+
+_TVM_NAMES = {
+    "BufferLoad": "Load",
+    "BufferStore": "Store",
+    "IfThenElse": "If",
+    "LetStmt": "Let",
+    "SeqStmt": "Seq",
+    "AssertStmt": "Assert",
+}
+"""Classes of ours under the names that TVM has for them."""
+
+
+def tvm_name(node: Any) -> str:
+    """The class of ``node`` as TVM calls it."""
+    ours = type(node).__name__
+    return next((name for name, one in _TVM_NAMES.items() if one == ours), ours)
+
+
+def _nothing_more(plain: Any) -> Any:
+    """A class's ``__getattr__``: after ``plain``, which it had, a MissingName that says what there is."""
+
+    def attribute(node: Any, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
+        if plain is not None:
+            try:
+                return plain(node, name)
+            except AttributeError:
+                pass
+        raise MissingName(
+            f"{tvm_name(node)} has no attribute {name!r} in tvmlite",
+            Span.of_caller(),
+            f"it has: {', '.join(_attributes(node))}",
+        )
+
+    return attribute
+
+
+def _attributes(node: Any) -> list[str]:
+    """The fields and properties of ``node``; of a node without fields, as a stage is, its methods too."""
+    kind = type(node)
+    own = {one.name for one in fields(node)} if is_dataclass(node) else set()
+    shown = (property,) if own else (property, FunctionType)
+    return sorted(own | {one for one in dir(kind) if one[0] != "_" and isinstance(getattr(kind, one), shown)})
 
 
 def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
@@ -182,6 +248,22 @@ _METHODS: dict[type, dict[str, Any]] = {
     Schedule: {"__reduce__": _reduced},
 }
 
+_COMPLETE = (
+    e.Expr,
+    ir.Stmt,
+    ir.Function,
+    ir.Buffer,
+    t.CommReducer,
+    t.IterVar,
+    t.Operation,
+    t.Range,
+    t.Tensor,
+    Schedule,
+    StageBase,
+    TensorIntrin,
+)
+"""Classes that say of an attribute that they do not have that it is not there."""
+
 
 _PROPERTIES: dict[type, dict[str, Any]] = {
     t.IterVar: {"iter_type": _iter_type, "dtype": lambda axis: axis.var.dtype, "name": lambda a: a.var.name},
@@ -208,17 +290,25 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
         "reduce_update": lambda intrin: intrin.update,
     },
     e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
+    e.Foreign: {"op": _called},
+    ir.Allocate: {
+        "buffer_var": lambda allocate: allocate.buffer,
+        "condition": lambda allocate: e.const(True),
+        "dtype": lambda allocate: allocate.buffer.dtype,
+        "extents": lambda allocate: allocate.buffer.shape,
+    },
     ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
     ir.For: {"loop_var": lambda loop: loop.var},
     ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
     ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},
     ir.Function: {"buffer_map": lambda f: {b: b for b in f.buffers}, "ret_type": lambda f: None},
-    ir.Buffer: {"data": lambda buffer: buffer},
+    ir.Buffer: {"data": lambda buffer: vars(buffer).get("pointer", buffer)},
 }
 
 
+@functools.cache
 def enter() -> None:
-    """Enter the names; those that a class has already stay as they are."""
+    """Enter the names, once; those that a class has already stay as they are."""
     for name, number in ITER_TYPES.items():
         setattr(t.IterVar, name, number)
     Schedule.create_group = groups.create_group  # type: ignore[method-assign,assignment]
@@ -236,6 +326,9 @@ def enter() -> None:
         for name, method in methods.items():
             if name not in vars(owner):
                 setattr(owner, name, method)
+    for owner in _COMPLETE:
+        plain = getattr(owner, "__getattr__", None)
+        owner.__getattr__ = _nothing_more(plain)  # type: ignore[attr-defined]
 
 
 def structurally_equal(one: Any, other: Any) -> bool:

@@ -16,6 +16,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
@@ -46,7 +47,8 @@ def lower(
         raise InputError("lower: args must be given for lowering from schedule")
     _check_binds(binds)
     check_reads_of(inp)
-    schedule, params = with_arguments(without_predicates_of_threads(tensorized(inp)), args)
+    whole = with_broadcasts(without_predicates_of_threads(tensorized(inp)))
+    schedule, params = with_arguments(whole, args)
     function = te.lower(schedule, params, arguments.text("lower: name", name, InputError))
     return LoweredModule({name: function})
 

@@ -19,10 +19,10 @@ operators.enter()
 TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
 
 _OF_TE = """
-    abs acos acosh all any asin asinh atan atan2 atanh ceil clz cos cosh decl_buffer
-    decl_tensor_intrin div erf exp floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-    isnan log log10 log2 max max_value min min_value nearbyint popcount power round rsqrt sigmoid
-    sin sinh sqrt sum tan tanh trunc truncdiv truncmod Schedule Stage Tensor TensorIntrin
+    abs acos acosh all any asin asinh atan atan2 atanh clz cos cosh
+    decl_tensor_intrin div erf exp floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
+    isnan log log10 log2 max max_value min min_value popcount power rsqrt sigmoid
+    sin sinh sqrt sum tan tanh truncdiv truncmod Schedule Stage Tensor TensorIntrin
 """.split()
 """What ``tvmlite.te`` has under the same name."""
 
@@ -38,6 +38,8 @@ _PLACES = {
     "HybridOp": "tvmlite.te.tensor.extern",
     "ScanOp": "tvmlite.te.tensor.scan",
     "TensorComputeOp": "tvmlite.te.tensor.tensor",
+    **dict.fromkeys(("ceil", "floor", "nearbyint", "round", "trunc"), "tvmlite.tvm.te.folding"),
+    "decl_buffer": "tvmlite.tvm.tir.buffer",
     "tag_scope": "tvmlite.tvm.te.tag",
     "thread_axis": "tvmlite.tvm.te.threads",
 }

@@ -6,6 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -18,6 +21,22 @@ _OF_CONSTANTS: dict[str, Callable[[Any, Any], Any]] = {
     "^": operator.xor,
     "<": operator.lt,
     "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_OF_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_FOLDED_FLOATS = ("float32", "float64")
+_WHOLE: dict[str, Callable[[Any], Any]] = {
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "nearbyint": np.rint,
+    "round": np.rint,
+    "trunc": np.trunc,
 }
 
 
@@ -34,6 +53,44 @@ def _folded(symbol: str) -> Callable[[Any, Any], e.Expr]:
         return e.const(compute(*values), made.dtype)
 
     return make
+
+
+def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
+    """The arithmetic ``symbol``, of two constants of a float's dtype their result, rounded once; a division
+    by zero stays."""
+    ours, compute = CONSTRUCTORS[symbol], _OF_FLOATS[symbol]
+
+    def make(a: Any, b: Any) -> e.Expr:
+        made: Any = ours(a, b)
+        if made.dtype not in _FOLDED_FLOATS or not isinstance(made, e.Binary):
+            return made
+        x, y = made.children()
+        if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or (symbol == "/" and y.value == 0):
+            return made
+        number = np.dtype(made.dtype).type
+        with np.errstate(all="ignore"):
+            return e.const(compute(number(x.value), number(y.value)).item(), made.dtype, made.lanes)
+
+    return make
+
+
+def rounding(name: str) -> Callable[..., e.Expr]:
+    """``te``'s rounding function ``name``, of a constant the constant; an int or a bool is itself."""
+    ours = getattr(te, name)
+
+    def apply(x: Any, span: Any = None) -> e.Expr:
+        value = e.scalar(name, x)
+        if value.dtype == "bool":
+            return value
+        if isinstance(value, e.Const) and value.dtype in _FOLDED_FLOATS:
+            return e.const(_WHOLE[name](value.value).item(), value.dtype, value.lanes)
+        return ours(value)
+
+    apply.__name__, apply.__doc__ = name, ours.__doc__
+    return apply
+
+
+ceil, floor, nearbyint, round, trunc = (rounding(name) for name in sorted(_WHOLE))
 
 
 def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
@@ -71,6 +128,7 @@ def enter() -> None:
         return
     CONSTRUCTORS["not"] = _inverted
     CONSTRUCTORS.update({symbol: _folded(symbol) for symbol in _OF_CONSTANTS})
+    CONSTRUCTORS.update({symbol: _folded_float(symbol) for symbol in _OF_FLOATS})
     CONSTRUCTORS.update({symbol: _shift(symbol) for symbol in ("<<", ">>")})
     names = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}
     for name, symbol in names.items():

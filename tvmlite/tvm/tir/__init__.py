@@ -43,15 +43,15 @@ pow = te.power
 
 _OF_TE = """
     abs acos acosh asin asinh atan atan2 atanh call_extern call_intrin call_llvm_intrin
-    call_llvm_pure_intrin call_packed call_pure_extern ceil comm_reducer copysign cos cosh erf exp floor
+    call_llvm_pure_intrin call_packed call_pure_extern comm_reducer copysign cos cosh erf exp
     fma fmod infinity isfinite isinf isnan likely log log2 log10 max max_value min min_value
-    nearbyint popcount power reinterpret round rsqrt select sigmoid sin sinh sqrt sum tan tanh trunc
+    popcount power reinterpret rsqrt select sigmoid sin sinh sqrt sum tan tanh
 """.split()
 """What ``te`` has under the same name."""
 
 _OF_FUNCTIONS = """
-    all any ceildiv clz div exp10 floordiv floormod hypot if_then_else indexdiv indexmod isnullptr ldexp
-    log1p nextafter q_multiply_shift trace truncdiv truncmod
+    all any ceil ceildiv clz div exp10 floor floordiv floormod hypot if_then_else indexdiv indexmod isnullptr
+    ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv truncmod
 """.split()
 _OF_NODES = """
     Add And AssertStmt Broadcast BufferLoad BufferStore Call Cast Div EQ Evaluate FloatImm FloorDiv

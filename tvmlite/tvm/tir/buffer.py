@@ -1,16 +1,38 @@
-"""``tvm.tir.decl_buffer``, with TVM's parameters in their order."""
+"""``tvm.tir.decl_buffer``, with TVM's parameters in their order, and what TVM tells of a buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tvmlite import te
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core import arguments
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.arith import simplify
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.buffer_access import BufferAccess
 from tvmlite.te.loop.ir import Buffer as Buffer
+from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.tir.types import PointerVar
+
+BROADCAST = "auto_broadcast"
+_MASKS = {"r": 1, "w": 2, "rw": 3, "wr": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class TvmBuffer(DeclaredBuffer):
+    """A declared buffer, with the variable that TVM has for its address, if it was given."""
+
+    pointer: Any = None
+    buffer_type: str = ""
+
+    def __post_init__(self) -> None:
+        if self.pointer is None:
+            object.__setattr__(self, "pointer", self)
 
 
 def decl_buffer(
@@ -27,18 +49,70 @@ def decl_buffer(
     axis_separators: Any = None,
     span: Any = None,
 ) -> Any:
-    """A buffer, or what a tensor intrinsic asks of one: see ``te.decl_buffer``. Memory is given when the code
-    runs, so that ``data`` is not known; ``buffer_type="auto_broadcast"`` is not supported."""
-    for label, value in (("data", data), ("buffer_type", buffer_type), ("axis_separators", axis_separators)):
-        if value:
-            raise UnsupportedError(f"decl_buffer: {label}= is not supported", Span.of_caller())
+    """A buffer, or what a tensor intrinsic asks of one: see ``te.decl_buffer``. ``data`` is the variable that
+    stands for its address; memory is given when the code runs."""
+    if axis_separators is not None and len(axis_separators):
+        raise UnsupportedError("decl_buffer: axis_separators= is not supported", Span.of_caller())
+    if data is not None:
+        arguments.instance("decl_buffer: data", data, PointerVar, "a te.var of a tvm.ir.PointerType")
+    if buffer_type not in ("", "default", BROADCAST):
+        raise arguments.refused("decl_buffer: buffer_type", buffer_type, f'"" or "{BROADCAST}"')
     offset = elem_offset if isinstance(elem_offset, e.Var) else None
     if elem_offset is not None and offset is None and not e.is_const(elem_offset, 0):
-        raise UnsupportedError("decl_buffer: elem_offset is a te.var, or left out", Span.of_caller())
-    kind = "float32" if dtype is None else dtype
-    return te.decl_buffer(
-        shape, kind, name, strides or None, offset, max(1, offset_factor), max(0, data_alignment), scope
+        raise UnsupportedError(
+            "decl_buffer: elem_offset is a te.var, or left out",
+            Span.of_caller(),
+            hint="add the offset to the indices",
+        )
+    made = te.decl_buffer(
+        shape,
+        "float32" if dtype is None else dtype,
+        name,
+        strides or None,
+        offset,
+        max(1, offset_factor),
+        max(0, data_alignment),
+        scope,
     )
+    given = {one.name: getattr(made, one.name) for one in fields(made)}
+    extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
+    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type)
 
+
+def _access_ptr(
+    buffer: ir.Buffer,
+    access_mask: Any = "rw",
+    ptr_type: str = "handle",
+    content_lanes: int = 1,
+    offset: Any = 0,
+    extent: Any = None,
+) -> e.Expr:
+    """The address of an element of ``buffer`` for a C function; see ``te``'s. ``access_mask`` says what is
+    done there, ``ptr_type``, ``content_lanes`` and ``extent`` are TVM's and change nothing."""
+    mask = {number: name for name, number in _MASKS.items()}.get(access_mask, access_mask)
+    if mask not in _MASKS:
+        raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
+    return _plain_access_ptr(buffer, mask, offset)
+
+
+def _offset_of(buffer: ir.Buffer, indices: Any) -> list[e.Expr]:
+    """How many elements before the one at ``indices`` there are in ``buffer``."""
+    given = indices if isinstance(indices, (list, tuple)) else [indices]
+    if len(given) != len(buffer.shape):
+        raise TensorExpressionError(
+            f"offset_of: buffer {buffer.name!r} has {len(buffer.shape)} axes, given {len(given)} indices",
+            Span.of_caller(),
+        )
+    offset: e.Expr = e.const(0)
+    for k, index in enumerate(given):
+        place = e.scalar("offset_of: an index", index)
+        offset = offset + place * buffer.strides[k] if buffer.strides else offset * buffer.shape[k] + place
+    return [simplify(offset)]
+
+
+_plain_access_ptr = BufferAccess.access_ptr
+ir.Buffer.access_ptr = _access_ptr  # type: ignore[attr-defined]
+ir.Buffer.offset_of = _offset_of  # type: ignore[attr-defined]
 
 __getattr__ = refusing(__name__)

@@ -13,6 +13,11 @@ from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.registry import register_reference
+from tvmlite.tvm.te.folding import ceil as ceil
+from tvmlite.tvm.te.folding import floor as floor
+from tvmlite.tvm.te.folding import nearbyint as nearbyint
+from tvmlite.tvm.te.folding import round as round
+from tvmlite.tvm.te.folding import trunc as trunc
 
 
 def _of_c(name: str, reference: Callable[..., Any], count: int) -> Callable[..., e.Expr]:

@@ -241,16 +241,34 @@ def _reduce(
 Reduce = _named("Reduce", t.Reduce, _reduce, checks=False)
 
 
+_BY_HAND = "a tvm.tir.ir_builder writes loops, and its allocate gives scratch memory"
+_NO_SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"
+ABSENT = {
+    "Allocate": _BY_HAND,
+    "AllocateConst": "give the numbers as an argument",
+    "AttrStmt": "s[C].pragma(axis, key, value) notes something of a loop; For has annotations",
+    "Block": _NO_SCHEDULE,
+    "BlockRealize": _NO_SCHEDULE,
+    "BufferRealize": _BY_HAND,
+    "BufferRegion": _NO_SCHEDULE,
+    "DeclBuffer": "tvm.tir.decl_buffer declares a buffer",
+    "Let": "use the value itself, or LetStmt",
+    "MatchBufferRegion": _NO_SCHEDULE,
+    "Prefetch": "s[C].prefetch(tensor, axis, offset)",
+    "ProducerRealize": _BY_HAND,
+    "ProducerStore": "te.compute says what is stored where; BufferStore stores in a buffer",
+    "Shuffle": "load the elements one by one",
+    "StructuralEqual": "tvm.ir.structural_equal",
+}
+"""Nodes of TVM's that our expressions and loop IR do not have, with what to use."""
+
+
 def _absent(name: str, ours: Any = ()) -> Any:
     def make(*_: Any, **__: Any) -> Any:
-        raise UnsupportedError(f"tvm.tir.{name}: our loop IR has no such node", Span.of_caller())
+        raise UnsupportedError(f"tvm.tir.{name} is not in tvmlite", Span.of_caller(), ABSENT[name])
 
     return _named(name, ours, make)
 
 
-ABSENT = """
-    AttrStmt BufferRealize Prefetch ProducerRealize ProducerStore Block BlockRealize AllocateConst Let
-    Shuffle DeclBuffer BufferRegion MatchBufferRegion StructuralEqual
-""".split()
 absent = {name: _absent(name) for name in ABSENT}
 absent["Allocate"] = _absent("Allocate", ir.Allocate)

@@ -9,6 +9,7 @@ from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.attributes import tvm_name
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
@@ -42,26 +43,12 @@ def ir_transform(
     rule = postorder or preorder
 
     def apply(node: Any) -> Any:
-        if rule is None or (wanted is not None and _tvm_name(node) not in wanted):
+        if rule is None or (wanted is not None and tvm_name(node) not in wanted):
             return node
         made = rule(node)
         return node if made is None else made
 
     return rewrite(stmt, apply)
-
-
-_TVM_NAMES = {
-    "If": "IfThenElse",
-    "Let": "LetStmt",
-    "Seq": "SeqStmt",
-    "Load": "BufferLoad",
-    "Store": "BufferStore",
-}
-
-
-def _tvm_name(node: Any) -> str:
-    name = type(node).__name__
-    return _TVM_NAMES.get(name, name)
 
 
 __getattr__ = refusing(__name__)

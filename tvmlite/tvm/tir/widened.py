@@ -38,8 +38,8 @@ def widened(params: Sequence[Any], body: ir.Stmt) -> tuple[tuple[Any, ...], ir.S
         return node
 
     buffers = {
-        one: replace(one, shape=tuple(rewrite(n, rule) for n in one.shape))
+        one: replace(one, shape=tuple(rewrite(e.cast(e.INDEX, n), rule) for n in one.shape))
         for one in params
-        if isinstance(one, ir.Buffer) and wide
+        if isinstance(one, ir.Buffer) and (wide or any(n.dtype != e.INDEX for n in one.shape))
     }
     return tuple(buffers.get(one, one) for one in params), rewrite(body, rule)
