@@ -75,7 +75,7 @@ def decl_buffer(
         scope,
     )
     given = {one.name: getattr(made, one.name) for one in fields(made)}
-    extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
     return TvmBuffer(**given, pointer=data, buffer_type=buffer_type)
 

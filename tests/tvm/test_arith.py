@@ -1,0 +1,133 @@
+"""``tvm.arith``: bounds, remainders and sets of expressions, held against all their values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import arith, te, tir
+
+X, Y = te.var("x"), te.var("y")
+
+
+def _truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+CASES: list[tuple[Any, Callable[[int, int], int]]] = [
+    (X + Y * 3 - 2, lambda x, y: x + y * 3 - 2),
+    (X * Y, lambda x, y: x * y),
+    (te.floordiv(X, Y), lambda x, y: x // y),
+    (te.floormod(X, Y), lambda x, y: x % y),
+    (te.truncdiv(X, Y), _truncated),
+    (te.truncmod(X, Y), lambda x, y: x - y * _truncated(x, y)),
+    (te.min(X, Y) + te.max(X, 2), lambda x, y: min(x, y) + max(x, 2)),
+    (tir.Select(X > 1, X * 2, Y), lambda x, y: x * 2 if x > 1 else y),
+    (X >> Y, lambda x, y: x >> y),
+    (X & Y, lambda x, y: x & y),
+    ((X * 6 + 3) * (Y * 4 + 2), lambda x, y: (x * 6 + 3) * (y * 4 + 2)),
+    (te.floordiv(X * 12 + 8, 4) + te.floormod(Y * 6, 9), lambda x, y: (x * 12 + 8) // 4 + y * 6 % 9),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_bounds_and_remainders_hold_for_all_values(number: int) -> None:
+    expr, function = CASES[number]
+    for low, high in ((-7, 5), (0, 6), (2, 2)):
+        known = arith.Analyzer()
+        known.update(X, arith.ConstIntBound(low, high))
+        known.update(Y, arith.ConstIntBound(1, 4))
+        values = [function(x, y) for x, y in itertools.product(range(low, high + 1), range(1, 5))]
+        bound, left = known.const_int_bound(expr), known.modular_set(expr)
+
+        assert bound.min_value <= min(values)
+        assert max(values) <= bound.max_value
+        assert all((v - left.base) % left.coeff == 0 if left.coeff else v == left.base for v in values)
+
+
+def test_bounds_are_tight_where_variables_stand_once() -> None:
+    known = arith.Analyzer()
+    known.update(X, arith.ConstIntBound(-9, 4))
+    known.update(Y, arith.ConstIntBound(-2, 0))  # a divisor is not 0
+    found = [known.const_int_bound(one) for one in (te.floordiv(X, Y), X * 2 + Y, te.truncmod(X, 4))]
+    assert [(one.min_value, one.max_value) for one in found] == [(-4, 9), (-20, 8), (-3, 3)]
+
+    bound = arith.ConstIntBound
+    known.update(X, bound(0, bound.POS_INF), override=True)
+    assert known.const_int_bound(Y - X).min_value == bound.NEG_INF
+    assert known.const_int_bound(te.var("b", "uint8")).max_value == 255
+    assert known.const_int_bound(te.size_var("n")).min_value == 0
+
+
+def test_what_is_known_holds_inside_a_scope() -> None:
+    known = arith.Analyzer()
+    with known.constraint_scope(tir.all(te.floormod(X, 4) == 1, te.floormod(X, 3) == 2, X < 20)):
+        assert known.modular_set(X) == arith.ModularSet(12, 5)
+        assert known.const_int_bound(X + 1).max_value == 20
+        assert known.can_prove(X <= 19)
+    assert known.modular_set(X) == arith.ModularSet(1, 0)
+    known.bind(Y, X * 4 + 1)
+    assert known.modular_set(Y - 1) == arith.ModularSet(4, 0)
+    with pytest.raises(tvm.TVMError, match=r"constraint_scope: constraint: .* given, expected a condition"):
+        known.constraint_scope(X + 1)
+
+
+def test_sets_are_of_the_values_while_variables_run() -> None:
+    known = arith.Analyzer()
+    known.update(Y, arith.ConstIntBound(1, 100))
+
+    def ends(expr: Any, low: Any, high: Any) -> list[str]:
+        found = known.int_set(expr, {X: arith.IntervalSet(low, high)})
+        return [str(found.min_value), str(found.max_value)]
+
+    assert ends(X + 3, 0, 9) == ["3", "12"]
+    assert ends(X * Y, 0, 9) == ["0", "y * 9"]
+    assert ends(5 - X * 2, 1, 3) == ["-1", "3"]
+    assert ends(te.floormod(X, 10), 13, 15) == ["3", "5"]
+    assert ends(te.floormod(X, 10), 3, 11) == ["0", "9"]
+    assert ends(te.truncmod(X, 4), -9, 9) == ["-3", "3"]
+    assert ends(te.max(X, 2), 0, 9) == ["2", "9"]
+    assert ends(te.floordiv(8, X), 1, 3) == ["neg_inf", "pos_inf"]
+    assert known.int_set(X, {X: tvm.ir.Range(0, 4)}).max_value.value == 3
+
+
+def test_linear_expressions_give_their_coefficients() -> None:
+    found = arith.detect_linear_equation((X * Y + X * 2 - 3) * 2, [X])
+    assert tvm.ir.structural_equal(arith.Analyzer().simplify(found[0]), Y * 2 + 4)
+    assert found[1].value == -6
+    assert arith.detect_linear_equation(X * X, [X]) == []
+    assert arith.detect_linear_equation(X * Y, [X, Y]) == []
+    assert len(arith.detect_linear_equation(X + 1, [])) == 1
+
+
+@pytest.mark.parametrize("factor", [3, -3, 1])
+def test_a_bound_is_deduced_from_a_condition(factor: int) -> None:
+    given = {Y: arith.IntervalSet(-2, 5)}
+    conditions: list[tuple[Any, Callable[[int, int], bool]]] = [
+        (X * factor + Y < 17, lambda x, y: x * factor + y < 17),
+        (X * factor + Y >= 17, lambda x, y: x * factor + y >= 17),
+        (X * factor >= 17 - Y, lambda x, y: 17 - y <= x * factor),
+    ]
+    for condition, holds in conditions:
+        found = arith.deduce_bound(X, condition, given, given)
+        end = found.max_value if str(found.min_value) == "neg_inf" else found.min_value
+        step = 1 if end is found.max_value else -1
+        value = arith.Analyzer().simplify(end).value
+        assert all(holds(value, y) for y in range(-2, 6))
+        assert not all(holds(value + step, y) for y in range(-2, 6))
+    assert arith.deduce_bound(X, X + Y, given, {}).is_nothing()
+    assert arith.deduce_bound(X, X * 2 - X > Y, given, {}).is_nothing()
+
+
+def test_what_arith_does_not_have_is_named() -> None:
+    with pytest.raises(UnsupportedError, match=r"tvm.arith.detect_iter_map is not supported(?s:.*)Analyzer"):
+        arith.detect_iter_map([], {})
+    with pytest.raises(UnsupportedError, match=r"tvm.arith.Analyzer.enter_scope is not in tvmlite"):
+        arith.Analyzer().enter_scope()
+    with pytest.raises(tvm.TVMError, match=r"Analyzer.update: info: 3 given, expected a ConstIntBound"):
+        arith.Analyzer().update(X, 3)

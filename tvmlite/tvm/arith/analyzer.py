@@ -1,0 +1,117 @@
+"""``tvm.arith.Analyzer``: simplifies expressions, and tells bounds, remainders and sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer as _Known
+from tvmlite.te.tensor.tensor import Range
+from tvmlite.tvm.absent import MissingName
+from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
+from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
+from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
+from tvmlite.tvm.tir.stmt_functor import substitute
+
+
+class Analyzer:
+    """Simplifies expressions and proves conditions, by what is known of variables (``bind``, ``update``)."""
+
+    def __init__(self) -> None:
+        self._known = _Known()
+        self._bounds = Bounds()
+        self._remainders = Remainders(lambda expr: self._bounds.of(expr)[0] >= 0)
+        self._values: dict[Any, Any] = {}
+
+    def simplify(self, expr: Any, steps: int = 2) -> e.Expr:
+        """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
+        return self._known.simplify(self._bound(expr))
+
+    rewrite_simplify = canonical_simplify = simplify
+
+    def can_prove(self, condition: Any) -> bool:
+        """Whether ``condition`` certainly holds."""
+        return e.is_const(self.simplify(condition), 1)
+
+    def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
+        """Whether both are certainly equal."""
+        return e.is_const(self.simplify(e.convert(lhs) - e.convert(rhs)), 0)
+
+    def const_int_bound(self, expr: Any) -> ConstIntBound:
+        """Constants that ``expr`` stays between."""
+        return ConstIntBound.of(self._bounds.of(self._bound(expr)))
+
+    def modular_set(self, expr: Any) -> ModularSet:
+        """What is left of ``expr`` when divided: ``coeff * k + base``."""
+        return self._remainders.of(self._bound(expr))
+
+    def int_set(self, expr: Any, dom_map: Mapping[Any, Any] | None = None) -> IntervalSet:
+        """What ``expr`` is between while variables run over the sets of ``dom_map``."""
+        return evaluate(self._bound(expr), dom_map or {}, self._known)
+
+    def bind(self, var: Any, expr: Any) -> None:
+        """``var`` runs over the range ``expr``, or is equal to ``expr``."""
+        var = getattr(var, "var", var)
+        arguments.instance("Analyzer.bind: var", var, e.Var, "a te.var")
+        if not isinstance(expr, Range):
+            self._values[var] = self._bound(expr)
+            return
+        self._known.bind(var, expr.min, expr.extent)
+        low, _ = self._bounds.of(expr.min)
+        _, high = self._bounds.of(expr.min + expr.extent - 1)
+        self._bounds.variables[var] = (low, high)
+
+    def update(self, var: Any, info: Any, override: bool = False) -> None:
+        """``info``, a ConstIntBound or a ModularSet, is what is known of ``var``; ``override`` replaces what
+        was known."""
+        var = getattr(var, "var", var)
+        arguments.instance("Analyzer.update: var", var, e.Var, "a te.var")
+        if isinstance(info, ModularSet):
+            self._remainders.variables[var] = info
+            return
+        arguments.instance("Analyzer.update: info", info, ConstIntBound, "a ConstIntBound or a ModularSet")
+        if override and var in self._bounds.variables:
+            self._known = _Known()
+        self._bounds.variables[var] = info.bound
+        for one, (low, high) in self._bounds.variables.items():
+            if override or one is var:
+                self._learn(one, low, high)
+
+    def _learn(self, var: e.Var, low: float, high: float) -> None:
+        if low != float("-inf"):
+            self._known.assume(var >= int(low))
+        if high != float("inf"):
+            self._known.assume(var <= int(high))
+
+    @contextmanager
+    def _scope(self, constraint: e.Expr) -> Iterator[None]:
+        kept = list(self._bounds.conditions), dict(self._remainders.variables)
+        with self._known.constraint(constraint):
+            self._bounds.assume(constraint)
+            self._remainders.assume(constraint)
+            yield
+        self._bounds.conditions, self._remainders.variables = kept
+
+    def constraint_scope(self, constraint: e.Expr) -> Any:
+        """For a ``with``, in which ``constraint``, a bool, holds."""
+        given = e.scalar("constraint_scope: constraint", constraint)
+        if given.dtype != "bool":
+            raise arguments.refused("constraint_scope: constraint", constraint, "a condition")
+        return self._scope(given)
+
+    def _bound(self, expr: Any) -> e.Expr:
+        """``expr`` with variables replaced by what they are equal to."""
+        node = e.scalar("Analyzer: expr", expr)
+        return substitute(node, self._values) if self._values else node
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
+
+
+_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set tell what is known"

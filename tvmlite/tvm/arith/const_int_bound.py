@@ -1,0 +1,183 @@
+"""Constant bounds of expressions of ints, by the bounds of the variables in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.alike import alike
+from tvmlite.te import expr as e
+
+_INF = math.inf
+Bound: TypeAlias = tuple[float, float]
+"""The least and the greatest value, ints or infinite."""
+
+
+@dataclass(frozen=True)
+class ConstIntBound:
+    """All ints from ``min_value`` to ``max_value``, both too; ``NEG_INF`` and ``POS_INF`` set no limit."""
+
+    POS_INF: ClassVar[int] = (1 << 63) - 1
+    NEG_INF: ClassVar[int] = -POS_INF
+    min_value: int
+    max_value: int
+
+    @classmethod
+    def of(cls, bound: Bound) -> ConstIntBound:
+        """``bound``, with these names for what is infinite."""
+        low, high = bound
+        return cls(cls.NEG_INF if low == -_INF else int(low), cls.POS_INF if high == _INF else int(high))
+
+    @property
+    def bound(self) -> Bound:
+        """The bound as two numbers."""
+        low, high = self.min_value, self.max_value
+        return (-_INF if low <= self.NEG_INF else low), (_INF if high >= self.POS_INF else high)
+
+
+@dataclass
+class Bounds:
+    """What is known: bounds of variables, and of expressions in conditions that hold."""
+
+    variables: dict[e.Var, Bound] = field(default_factory=dict)
+    conditions: list[tuple[e.Expr, Bound]] = field(default_factory=list)
+
+    def of(self, expr: Any) -> Bound:
+        """The bound of ``expr``."""
+        node = e.convert(expr)
+        found = self._of(node)
+        for other, bound in self.conditions:
+            if alike(node, other):
+                found = max(found[0], bound[0]), min(found[1], bound[1])
+        return found
+
+    def _of(self, node: e.Expr) -> Bound:
+        if isinstance(node, e.Const):
+            return node.value, node.value
+        if isinstance(node, e.Var):
+            return self.variables.get(node) or _of_variable(node)
+        if isinstance(node, e.Cast):
+            low, high = self.of(node.value)
+            least, greatest = everything(node.dtype)
+            return max(low, least), min(high, greatest)
+        if isinstance(node, e.Select):
+            return _union(self.of(node.a), self.of(node.b))
+        if isinstance(node, e.Call) and node.name == "if_then_else":
+            return _union(self.of(node.args[1]), self.of(node.args[2]))
+        rule = _RULES.get(node.name if isinstance(node, e.Call) else type(node))
+        if rule is None or node.lanes != 1:
+            return everything(node.dtype)
+        left, right = node.args if isinstance(node, e.Call) else node.children()
+        return rule(self.of(left), self.of(right)) or everything(node.dtype)  # type: ignore[arg-type]
+
+    def assume(self, condition: e.Expr) -> None:
+        """``condition`` holds from here on."""
+        match condition:
+            case e.And(a, b):
+                self.assume(a)
+                self.assume(b)
+            case e.Less(a, b) | e.LessEqual(a, b):
+                gap = 1 if isinstance(condition, e.Less) else 0
+                self.conditions.append((a, (-_INF, self.of(b)[1] - gap)))
+                self.conditions.append((b, (self.of(a)[0] + gap, _INF)))
+            case e.Equal(a, b):
+                self.conditions += [(a, self.of(b)), (b, self.of(a))]
+
+
+def everything(dtype: str) -> Bound:
+    """All values of ``dtype``; of 64 bits, and of a float, no limit."""
+    if dtype == "bool":
+        return 0, 1
+    if dtypes.is_float(dtype) or dtype not in {*dtypes.SIGNED, *dtypes.UNSIGNED}:
+        return -_INF, _INF
+    low, high = dtypes.limits(dtype)
+    wide = dtypes.width(dtype) == 64
+    return (-_INF if wide and low else low), (_INF if wide else high)
+
+
+def _of_variable(var: e.Var) -> Bound:
+    low, high = everything(var.dtype)
+    return (0, _INF) if isinstance(var, e.SizeVar) else (low, high)
+
+
+def _union(a: Bound, b: Bound) -> Bound:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _corners(combine: Callable[[float, float], float], a: Bound, b: Bound) -> Bound:
+    found = [combine(x, y) for x in a for y in b]
+    return min(found), max(found)
+
+
+def _product(x: float, y: float) -> float:
+    return 0 if 0 in (x, y) else x * y
+
+
+def _quotient(down: bool) -> Callable[[float, float], float]:
+    """A quotient of ints rounded ``down``, or else towards zero; of infinite ones the limit."""
+
+    def divide(x: float, y: float) -> float:
+        if math.isinf(x):
+            return x if y > 0 else -x
+        if math.isinf(y):
+            return -1 if down and x and (x < 0) != (y < 0) else 0
+        whole = int(x) // int(y)
+        return whole if down or whole >= 0 or whole * y == x else whole + 1
+
+    return divide
+
+
+def _division(down: bool) -> Callable[[Bound, Bound], Bound | None]:
+    """Of quotients, whose divisor is not 0."""
+    divide = _quotient(down)
+
+    def rule(a: Bound, b: Bound) -> Bound | None:
+        parts = [part for part in ((b[0], min(b[1], -1)), (max(b[0], 1), b[1])) if part[0] <= part[1]]
+        bounds = [_corners(divide, a, part) for part in parts]
+        return (min(x for x, _ in bounds), max(x for _, x in bounds)) if bounds else None
+
+    return rule
+
+
+def _floormod(a: Bound, b: Bound) -> Bound | None:
+    if b[0] <= 0:
+        return None
+    if a[0] >= 0:
+        return a if a[1] < b[0] else (0, min(a[1], b[1] - 1))
+    return 0, b[1] - 1
+
+
+def _truncmod(a: Bound, b: Bound) -> Bound | None:
+    if b[0] <= 0 or a[0] >= 0:
+        return _floormod(a, b)
+    return max(a[0], 1 - b[1]), min(max(a[1], 0), b[1] - 1)
+
+
+def _bitwise_and(a: Bound, b: Bound) -> Bound | None:
+    tops = [high for low, high in (a, b) if low >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def _shift_right(a: Bound, b: Bound) -> Bound | None:
+    if b[0] < 0:
+        return None
+    return _corners(lambda x, y: x if math.isinf(x) else int(x) >> int(min(y, 64)), a, b)
+
+
+_RULES: dict[Any, Callable[[Bound, Bound], Bound | None]] = {
+    e.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    e.Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    e.Mul: lambda a, b: _corners(_product, a, b),
+    e.Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    e.Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    e.FloorDiv: _division(down=True),
+    e.TruncDiv: _division(down=False),
+    e.FloorMod: _floormod,
+    e.TruncMod: _truncmod,
+    "bitwise_and": _bitwise_and,
+    "shift_right": _shift_right,
+}
+"""The bound of an operation by those of its two operands; None where nothing is known."""

@@ -1,0 +1,102 @@
+"""Remainders of expressions of ints: ``coeff * k + base`` for some whole ``k``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Any
+
+from tvmlite.te import expr as e
+
+
+@dataclass(frozen=True)
+class ModularSet:
+    """All ``coeff * k + base``; ``base`` is from 0 to ``coeff - 1``, of a ``coeff`` of 0 the one value."""
+
+    coeff: int
+    base: int
+
+
+ANY = ModularSet(1, 0)
+
+
+def _made(coeff: int, base: int) -> ModularSet:
+    return ModularSet(coeff, base % coeff if coeff else base)
+
+
+@dataclass
+class Remainders:
+    """What is known: sets of variables, and what variables are equal to."""
+
+    nonnegative: Callable[[Any], bool]
+    variables: dict[e.Var, ModularSet] = field(default_factory=dict)
+
+    def of(self, expr: Any) -> ModularSet:
+        """The set of ``expr``."""
+        match e.convert(expr):
+            case e.Const(value):
+                return ModularSet(0, int(value))
+            case e.Var() as var:
+                return self.variables.get(var, ANY)
+            case e.Cast(_, value):
+                return self.of(value)
+            case e.Add(a, b):
+                return self._sum(a, b, 1)
+            case e.Sub(a, b):
+                return self._sum(a, b, -1)
+            case e.Mul(a, b):
+                x, y = self.of(a), self.of(b)
+                coeff = gcd(gcd(x.coeff * y.coeff, x.coeff * y.base), x.base * y.coeff)
+                return _made(coeff, x.base * y.base)
+            case e.FloorDiv(a, e.Const(by)):
+                return self._quotient(a, int(by), rounds_down=True)
+            case e.TruncDiv(a, e.Const(by)):
+                return self._quotient(a, int(by), rounds_down=self.nonnegative(a))
+            case e.Call("shift_right", (a, e.Const(by))):
+                return self._quotient(a, 1 << int(by), rounds_down=True)
+            case e.FloorMod(a, e.Const(by)) if by > 0:
+                return self._remainder(a, int(by))
+            case e.TruncMod(a, e.Const(by)) if by > 0 and self.nonnegative(a):
+                return self._remainder(a, int(by))
+            case e.Min(a, b) | e.Max(a, b) | e.Select(_, a, b) | e.Call("if_then_else", (_, a, b)):
+                return _union(self.of(a), self.of(b))
+            case _:
+                return ANY
+
+    def _sum(self, a: e.Expr, b: e.Expr, sign: int) -> ModularSet:
+        x, y = self.of(a), self.of(b)
+        return _made(gcd(x.coeff, y.coeff), x.base + sign * y.base)
+
+    def _quotient(self, a: e.Expr, by: int, rounds_down: bool) -> ModularSet:
+        known = self.of(a)
+        exact = by and known.coeff % by == 0 and (rounds_down or known.base == 0)
+        return _made(abs(known.coeff // by), known.base // by) if exact else ANY
+
+    def _remainder(self, a: e.Expr, by: int) -> ModularSet:
+        known = self.of(a)
+        return _made(gcd(known.coeff, by), known.base)
+
+    def assume(self, condition: e.Expr) -> None:
+        """``condition`` holds from here on: ``x % c == b``, or several such."""
+        match condition:
+            case e.And(a, b):
+                self.assume(a)
+                self.assume(b)
+            case e.Equal(e.FloorMod(e.Var() as var, e.Const(by)), e.Const(base)) | e.Equal(
+                e.TruncMod(e.Var() as var, e.Const(by)), e.Const(base)
+            ):
+                self.variables[var] = _meet(self.variables.get(var, ANY), _made(int(by), int(base)))
+
+
+def _union(a: ModularSet, b: ModularSet) -> ModularSet:
+    coeff = gcd(gcd(a.coeff, b.coeff), a.base - b.base)
+    return _made(coeff, a.base)
+
+
+def _meet(a: ModularSet, b: ModularSet) -> ModularSet:
+    """What is in both; ``a``, if nothing is."""
+    for base in range(a.base, a.base + max(1, a.coeff) * max(1, b.coeff), max(1, a.coeff)):
+        if (base - b.base) % b.coeff == 0 if b.coeff else base == b.base:
+            return _made(a.coeff * b.coeff // gcd(a.coeff, b.coeff) if a.coeff and b.coeff else 0, base)
+    return a
