@@ -244,7 +244,7 @@ def test_a_scalar_of_the_caller_is_in_the_formula() -> None:
     np.testing.assert_allclose(
         tvm.build(te.create_schedule(made.op), [n, a, made])(2, x), 3 + x * 2 - x / 2, rtol=1e-6
     )
-    assert ((a + 1).op.tag, (n + a).op.tag, (a + a).op.tag) == ("elemwise", "elemwise", "elemwise")
+    assert ((a + 1).op.tag, (n + a).op.tag, (a + a).op.tag) == ("elemwise", "elemwise", "broadcast")
     with pytest.raises(TensorExpressionError, match=r"topi\.add: a tensor or a number: 'x' given"):
         topi.add(a, "x")
 

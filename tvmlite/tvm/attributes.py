@@ -44,24 +44,19 @@ _OF_KIND = {"data": 0, "reduce": 2, "ordered": 3}
 _OF_LOOP = {"unroll": 5, "vectorize": 6, "parallel": 7}
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(str):
     """A string, of which ``value`` is the string itself."""
 
-    value: str
+    __slots__ = ()
 
-    def __str__(self) -> str:
-        return self.value
-
-    def __eq__(self, other: object) -> bool:
-        return self.value == (other.value if isinstance(other, Text) else other)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
+    @property
+    def value(self) -> str:
+        """The string."""
+        return str(self)
 
     def astype(self, dtype: str) -> NoReturn:
         """An error: a string is no number."""
-        raise TensorExpressionError(f"the string {self.value!r} cannot be cast to {dtype}", Span.of_caller())
+        raise TensorExpressionError(f"the string {str(self)!r} cannot be cast to {dtype}", Span.of_caller())
 
 
 class AttachType(str):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tvmlite.tvm.absent import refusing
+
 
 class _Like(type):
     """The metaclass of a class whose instances are all those of a kind of Python's."""
@@ -25,3 +27,6 @@ class Array(metaclass=_Like):
     """Any list or tuple."""
 
     kind = Sequence
+
+
+__getattr__ = refusing(__name__)

@@ -9,6 +9,7 @@ from tvmlite.core.errors import (
     UnsupportedError,
 )
 from tvmlite.core.errors import TvmliteError as TVMError
+from tvmlite.tvm.absent import refusing
 
 DiagnosticError = TVMError
 InternalError = TVMError
@@ -35,3 +36,6 @@ __all__ = [
     "RPCSessionTimeoutError",
     "TVMError",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -22,3 +22,14 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     if allow_missing and not registry.is_registered(name):
         return None
     return registry.get_global_func(name)
+
+
+class _Callable(type):
+    """The metaclass of a class whose instances are all functions."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return callable(instance) and not isinstance(instance, type)
+
+
+class PackedFunc(metaclass=_Callable):
+    """Any function: TVM wraps those of Python, which here stay as they are."""

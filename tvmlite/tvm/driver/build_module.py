@@ -16,6 +16,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
@@ -131,3 +132,6 @@ def _check_binds(binds: Any) -> None:
                 f"lower: binds gives {tensor.name} a buffer with strides: arguments are dense",
                 Span.of_caller(),
             )
+
+
+__getattr__ = refusing(__name__)

@@ -350,7 +350,7 @@ def _shape(value: Any) -> Any:
 def results(value: Any) -> Any:
     """Arrays as TVM gives them; those of a tuple in one list."""
     if isinstance(value, (tuple, list)):
-        return ADT(map(results, value))
+        return ADT(0, map(results, value))
     return np.asarray(value).view(NDArray)
 
 

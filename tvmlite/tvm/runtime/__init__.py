@@ -10,7 +10,9 @@ from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
 from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.registry import PackedFunc
 from tvmlite.tvm.runtime import container
+from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
 from tvmlite.tvm.runtime.loading import load_module
@@ -22,13 +24,14 @@ from tvmlite.tvm.runtime_params import (
     save_param_dict_to_file,
 )
 
-PackedFunc = Any
-
 __all__ = [
+    "ADT",
     "Device",
     "Module",
     "NDArray",
     "PackedFunc",
+    "ShapeTuple",
+    "String",
     "TVMError",
     "const",
     "container",

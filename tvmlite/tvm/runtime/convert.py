@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.tvm.attributes import SHORT_DTYPES, Text
 
@@ -36,4 +39,10 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     if dtype is None:
         return e.const(value)
     element, lanes = e.lanes_of(long_dtype(dtype))
+    if type(value) is int and dtypes.is_int(element):
+        low, high = dtypes.limits(element)
+        if not low <= value <= high:
+            raise TensorExpressionError(
+                f"const: {value} is not a value of {element}, which are {low} to {high}", Span.of_caller()
+            )
     return e.const(value, element, lanes)

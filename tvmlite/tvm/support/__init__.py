@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.tvm.absent import refusing
 
 
 def libinfo() -> dict[str, str]:
@@ -47,3 +48,6 @@ class FrontendTestModule:
         return self._functions[name]
 
     __getitem__ = get_function
+
+
+__getattr__ = refusing(__name__)

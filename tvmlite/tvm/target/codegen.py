@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from tvmlite.tvm.absent import refusing
+
 
 def llvm_version_major(allow_none: bool = False) -> int:
     """The first number of LLVM's version."""
     import llvmlite.binding as llvm
 
     return llvm.llvm_version_info[0]
+
+
+__getattr__ = refusing(__name__)

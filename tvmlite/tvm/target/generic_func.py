@@ -9,6 +9,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.core.span import Span
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.target.target import Target
 
 _known: dict[str, GenericFunc] = {}
@@ -73,3 +74,6 @@ def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]
         return _known[func_name]
 
     return decorate
+
+
+__getattr__ = refusing(__name__)

@@ -12,6 +12,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 from tvmlite.machine import target as machine
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.target import described
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
@@ -273,3 +274,6 @@ def _of_text(text: str) -> tuple[str, dict[str, str]]:
             raise TargetError(f"target {text!r}: cannot use {word!r}: -{key} is given twice")
         options[key] = value
     return words[0], options
+
+
+__getattr__ = refusing(__name__)

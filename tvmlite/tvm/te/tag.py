@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
+from tvmlite.tvm.absent import refusing
 
 ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, COMM_REDUCE_IDX = (
     "elemwise",
@@ -80,3 +81,6 @@ def is_broadcast(tag: str) -> bool:
 def is_injective(tag: str) -> bool:
     """Whether ``tag`` is of an operation without a reduction."""
     return is_broadcast(tag) or tag.startswith(INJECTIVE)
+
+
+__getattr__ = refusing(__name__)

@@ -58,7 +58,18 @@ _OF_NODES = """
     FloorMod For GE GT IfThenElse IntImm LE LT LetStmt Load Max Min Mod Mul NE Not Or ProducerLoad Ramp Select
     SeqStmt Store Sub While
 """.split()
-_MODULES = ("buffer", "expr", "function", "generic", "ir_builder", "op", "stmt", "stmt_functor")
+_OF_LAYOUTS = ("BijectiveLayout", "Layout", "bijective_layout", "layout")
+_MODULES = (
+    "buffer",
+    "data_layout",
+    "expr",
+    "function",
+    "generic",
+    "ir_builder",
+    "op",
+    "stmt",
+    "stmt_functor",
+)
 _ABSENT_MODULES = ("schedule", "transform")
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -79,6 +90,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "ret",
     *_OF_TE,
     *_OF_FUNCTIONS,
+    *_OF_LAYOUTS,
     *_OF_NODES,
     *_MODULES,
 ]
@@ -93,8 +105,8 @@ def __getattr__(name: str) -> typing.Any:
         return getattr(functions, name)
     if name in _OF_NODES:
         return getattr(nodes, name)
-    if name == "Any":
-        return importlib.import_module("tvmlite.tvm.relay").Any
+    if name in _OF_LAYOUTS:
+        return getattr(importlib.import_module("tvmlite.tvm.tir.data_layout"), name)
     if name in nodes.absent:
         return nodes.absent[name]
     if name in _MODULES:

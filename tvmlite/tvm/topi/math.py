@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -12,6 +13,7 @@ from tvmlite import relay, te
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.tag import tag_of
 from tvmlite.tvm.topi.operate import operate
 
@@ -79,10 +81,17 @@ def _binary(name: str) -> Callable[..., Any]:
             and not any(isinstance(one, np.ndarray) for one in (lhs, rhs))
         ):
             return _with_scalar(name, lhs, rhs)
-        return operate(name, make, lhs, rhs)
+        return _tagged_broadcast(operate(name, make, lhs, rhs))
 
     apply.__name__, apply.__doc__ = name, make.__doc__
     return apply
+
+
+def _tagged_broadcast(made: t.Tensor) -> t.Tensor:
+    """``made`` of two tensors, which TVM tags as a broadcast though their shapes may be the same."""
+    op = made.op
+    assert isinstance(op, t.ComputeOp)
+    return replace(op, tag="broadcast").output(0) if op.tag == "elemwise" else made
 
 
 def _with_scalar(name: str, lhs: Any, rhs: Any) -> t.Tensor:
@@ -170,3 +179,6 @@ def elemwise_sum(xs: Any) -> t.Tensor:
 def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:
     """``data`` repeated to ``shape``."""
     return operate("broadcast_to", lambda v: relay.broadcast_to(v, tuple(shape)), data)
+
+
+__getattr__ = refusing(__name__)

@@ -10,6 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify as simplified
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.absent import refusing
 
 
 def get_const_int(expr: Any) -> int:
@@ -91,3 +92,6 @@ def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
         callback(op)
 
     visit(final_op)
+
+
+__getattr__ = refusing(__name__)

@@ -14,6 +14,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, ParseError
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.hybrid.parser import Parser
 from tvmlite.tvm.te.hybrid.source import source_of
 
@@ -87,3 +88,6 @@ def build(
     """What ``sch`` computes, in its loops, as a hybrid script of the parameters ``inputs``."""
     function = te.lower(sch, [*inputs, *outputs], name)
     return HybridModule(source_of(function))
+
+
+__getattr__ = refusing(__name__)

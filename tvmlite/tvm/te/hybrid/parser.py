@@ -14,6 +14,7 @@ from tvmlite.te.intrin.ir_builder import BufferVar, IRBuilder
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.extern import ExternOp
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.hybrid.expressions import Expressions
 
 _LOOPS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorize"}
@@ -278,3 +279,6 @@ def _as_load(target: Any) -> Any:
     if isinstance(target, ast.Name):
         return ast.Name(target.id, ast.Load())
     return ast.Subscript(target.value, target.slice, ast.Load())
+
+
+__getattr__ = refusing(__name__)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.tvm.absent import refusing
 
 
 class bind:
@@ -87,3 +88,6 @@ def with_names(function: Callable[..., Any]) -> Callable[..., Any]:
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+__getattr__ = refusing(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvmlite import relay
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
 
 
@@ -33,3 +34,6 @@ fast_softmax = softmax
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of the softmax."""
     return operate("nn.log_softmax", lambda v: relay.nn.log_softmax(v, axis), x)
+
+
+__getattr__ = refusing(__name__)

@@ -11,6 +11,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
 
 
@@ -63,3 +64,6 @@ def sides(
         whole = [(int(n) - 1) * d for n, d in zip(size, dilation, strict=True)]
     before = [(n + 1) // 2 for n in whole]
     return (*before, *(n - b for n, b in zip(whole, before, strict=True)))
+
+
+__getattr__ = refusing(__name__)

@@ -1,0 +1,142 @@
+"""``tvm.tir.layout`` and ``bijective_layout``: names of a tensor's axes, and between two orders of them.
+
+In ``"NCHW16c"`` a capital is a whole axis, or what is left of it; a small letter with a number is a part of
+it, split off from its inner end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.arith import simplify
+from tvmlite.tvm.absent import refusing
+
+_UNDEFINED = "__undef__"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The axes of a tensor: ``name``, and of each its letter and the number of a part, else -1."""
+
+    name: str
+    axes: tuple[tuple[str, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    def __contains__(self, axis: object) -> bool:
+        return any(letter == axis for letter, _ in self.axes)
+
+    def __getitem__(self, index: int) -> str:
+        if not -len(self) <= index < len(self):
+            raise InputError(f"layout {self.name}: axis {index}, expected 0 to {len(self) - 1}")
+        return self.axes[index][0]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def index_of(self, axis: str) -> int:
+        """The place of the axis, -1 if it is not there."""
+        letters = [letter for letter, _ in self.axes]
+        return letters.index(axis) if axis in letters else -1
+
+    def factor_of(self, axis: str) -> int:
+        """How many elements the parts of the axis, by its capital or small letter, have; -1 of a whole."""
+        sizes = [size for letter, size in self.axes if letter == axis.lower()]
+        return sizes[0] if sizes else -1
+
+
+@dataclass(frozen=True)
+class BijectiveLayout:
+    """How shapes and indices in ``src_layout`` become those in ``dst_layout``, and back."""
+
+    src_layout: Layout
+    dst_layout: Layout
+
+    def forward_index(self, index: Sequence[Any]) -> list[e.Expr]:
+        """Where the element at ``index`` of the source is."""
+        return _moved(self.src_layout, self.dst_layout, index)
+
+    def backward_index(self, index: Sequence[Any]) -> list[e.Expr]:
+        """Where the element at ``index`` of the destination came from."""
+        return _moved(self.dst_layout, self.src_layout, index)
+
+    def forward_shape(self, shape: Sequence[Any]) -> list[e.Expr]:
+        """The shape in the destination's layout."""
+        return _reshaped(self.src_layout, self.dst_layout, shape)
+
+    def backward_shape(self, shape: Sequence[Any]) -> list[e.Expr]:
+        """The shape in the source's layout."""
+        return _reshaped(self.dst_layout, self.src_layout, shape)
+
+
+def layout(layout_str: str) -> Layout:
+    """The layout that ``layout_str``, such as ``"NCHW16c"``, writes. An InputError if it is none."""
+    text = arguments.text("layout: layout_str", layout_str, InputError)
+    if text == _UNDEFINED:
+        return Layout(text, ())
+    found = re.findall(r"([A-Z])|(\d+)([a-z])", text)
+    axes = tuple((capital, -1) if capital else (small, int(size)) for capital, size, small in found)
+    letters = [letter for letter, _ in axes]
+    whole = "".join(capital or size + small for capital, size, small in found)
+    orphans = [one for one in letters if one.islower() and one.upper() not in letters]
+    if whole != text or len(set(letters)) < len(letters) or orphans or any(size == 0 for _, size in axes):
+        raise InputError(
+            f"layout {text!r}: expected capitals, each once, and parts of them such as 16c", Span.of_caller()
+        )
+    return Layout(text, axes)
+
+
+def bijective_layout(src_layout: Any, dst_layout: Any) -> BijectiveLayout | None:
+    """Between two layouts, or their names; None if they are not of the same axes."""
+    source, target = (one if isinstance(one, Layout) else layout(one) for one in (src_layout, dst_layout))
+    capitals = [{letter for letter, size in one.axes if size < 0} for one in (source, target)]
+    return BijectiveLayout(source, target) if capitals[0] and capitals[0] == capitals[1] else None
+
+
+def _check(given: Layout, values: Sequence[Any], what: str) -> list[e.Expr]:
+    listed = arguments.listed(f"layout {given.name}: {what}", values, "numbers", InputError)
+    if len(listed) != len(given):
+        raise InputError(
+            f"layout {given.name} has {len(given)} axes, the {what} {len(listed)}", Span.of_caller()
+        )
+    return [e.scalar(f"layout {given.name}: {what}", one) for one in listed]
+
+
+def _whole(given: Layout, values: list[e.Expr], letter: str, extents: bool) -> e.Expr:
+    """Of the axis ``letter`` the index, or the extent, as if it had not been split."""
+    value = values[given.index_of(letter)]
+    size = given.factor_of(letter)
+    if size < 0:
+        return value
+    return value * size if extents else value * size + values[given.index_of(letter.lower())]
+
+
+def _moved(source: Layout, target: Layout, index: Sequence[Any]) -> list[e.Expr]:
+    values = _check(source, index, "index")
+    made = []
+    for letter, size in target.axes:
+        whole = _whole(source, values, letter.upper(), extents=False)
+        by = target.factor_of(letter)
+        made.append(simplify(whole if by < 0 else whole % by if size > 0 else whole // by))
+    return made
+
+
+def _reshaped(source: Layout, target: Layout, shape: Sequence[Any]) -> list[e.Expr]:
+    values = _check(source, shape, "shape")
+    made = []
+    for letter, size in target.axes:
+        whole = _whole(source, values, letter.upper(), extents=True)
+        by = target.factor_of(letter)
+        made.append(e.const(size) if size > 0 else simplify(whole if by < 0 else (whole + (by - 1)) // by))
+    return made
+
+
+__getattr__ = refusing(__name__)
