@@ -10,7 +10,7 @@ import pytest
 
 import tvmlite.tvm as tvm
 import tvmlite.tvm.testing
-from tvmlite.core.errors import InputError, ScheduleError, TargetError
+from tvmlite.core.errors import InputError, ScheduleError, TargetError, UnsupportedError
 from tvmlite.machine.target import Target
 from tvmlite.te.tensor import registry
 from tvmlite.tvm import te
@@ -227,3 +227,37 @@ def test_values_apart_are_told() -> None:
         tvmlite.tvm.testing.assert_allclose(np.ones(3), np.zeros(3))
     with pytest.raises(AssertionError):
         tvmlite.tvm.testing.assert_allclose(np.ones(3), np.ones((1, 3)))
+
+
+def test_names_of_tvm_that_are_not_here_can_be_imported_and_not_used() -> None:
+    from tvmlite.tvm.runtime import DataType
+    from tvmlite.tvm.tir import IndexMap
+
+    with pytest.raises(UnsupportedError, match=r"tvm.tir.IndexMap is not in tvmlite(?s:.*)create_sch"):
+        IndexMap.from_func(lambda i: i)
+    with pytest.raises(UnsupportedError, match=r"tvm.runtime.DataType is not in tvmlite"):
+        DataType("int32")
+    assert not isinstance(3, IndexMap)
+    assert tvm.tir.analysis.expr_deep_equal(tvm.te.var("x") * 0, 0)
+    with pytest.raises(UnsupportedError, match=r"tvm.tir.analysis.verify_memory is not in tvmlite"):
+        _ = tvm.tir.analysis.verify_memory
+
+
+def test_functions_strings_and_tuples_are_pythons() -> None:
+    packed, container = tvm.runtime.PackedFunc, tvm.runtime.container
+    assert [isinstance(one, packed) for one in (len, tvm.runtime.convert(print), 3, int)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    text = tvm.runtime.String("abc")
+    assert (text + "d", text.value, isinstance(text, str), tvm.runtime.convert("abc") == text) == (
+        "abcd",
+        "abc",
+        True,
+        True,
+    )
+    both = container.ADT(3, ["a", "b"])
+    assert (both.tag, list(both), container.tuple_object([1, 2]).tag) == (3, ["a", "b"], 0)
+    assert tuple(container.ShapeTuple((2, 3))) == (2, 3)

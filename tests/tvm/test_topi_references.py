@@ -86,10 +86,60 @@ def test_a_mask_counts_along_its_axis() -> None:
     np.testing.assert_array_equal(made, [[1, 1], [-1, 1], [-1, 1]])
 
 
-def test_images_are_resized_by_the_operator_s_reference() -> None:
+def test_images_are_resized() -> None:
     data = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
     made = testing.resize2d_python(data, (2, 2), "NCHW", "nearest_neighbor", "asymmetric")
     np.testing.assert_array_equal(made, data.repeat(2, 2).repeat(2, 3))
+
+
+def test_images_are_sampled_as_formulas_say() -> None:
+    row = np.array([[[0.0, 2.0, 4.0]]], "float32")
+    linear = testing.resize1d_python(row, (2,), "NCW", "linear", "half_pixel")
+    np.testing.assert_allclose(linear, [[[0, 0.5, 1.5, 2.5, 3.5, 4]]])
+    aligned = testing.resize1d_python(row, (5 / 3,), "NCW", "linear", "align_corners")
+    np.testing.assert_allclose(aligned, [[[0, 1, 2, 3, 4]]])
+    image = np.arange(9, dtype="float32").reshape(1, 1, 3, 3)
+    crop = testing.crop_and_resize_python(image, np.array([[0, 0, 1, 0.5]]), np.array([0]), (2, 2), "NCHW")
+    np.testing.assert_allclose(crop, [[[[0, 1], [6, 7]]]])
+    grid = np.array([[[[0.0, -1.0, 2.0]], [[0.0, 0.5, 0.0]]]], "float32")
+    np.testing.assert_allclose(testing.grid_sample_python(image, grid), [[[[4, 4.5, 0]]]])
+    np.testing.assert_allclose(
+        testing.grid_sample_python(image, grid, padding_mode="border"), [[[[4, 4.5, 5]]]]
+    )
+    same = testing.affine_grid_python(np.array([[[1, 0, 0], [0, 1, 0]]], "float32"), (3, 3))
+    np.testing.assert_allclose(testing.grid_sample_python(image, same), image)
+
+
+def test_regions_are_averages_and_maxima_of_their_parts() -> None:
+    image = np.arange(16, dtype="float32").reshape(1, 1, 4, 4)
+    whole = np.array([[0, 0, 0, 4, 4]], "float32")
+    np.testing.assert_allclose(
+        testing.roi_align_nchw_python(image, whole, 1, 1.0, 2), [[[[(5 + 7 + 13 + 15) / 4]]]]
+    )
+    largest = testing.roi_pool_nchw_python(image, np.array([[0, 0, 0, 3, 3]], "float32"), 2, 1.0)
+    np.testing.assert_allclose(largest, [[[[5, 7], [13, 15]]]])
+
+
+def test_no_offsets_deform_nothing_and_whole_ones_move_the_image() -> None:
+    data, kernel = drawn(1, 2, 5, 5), drawn(3, 2, 3, 3)
+    still = np.zeros((1, 18, 5, 5))
+    made = testing.deformable_conv2d_nchw_python(data, still, kernel, 1, 1, 1, 1, 1)
+    np.testing.assert_allclose(made, testing.conv2d_nchw_python(data, kernel, 1, 1))
+    moved = np.roll(data, -1, 2) * (np.arange(5) < 4)[:, None]
+    down = still.reshape(1, 9, 2, 5, 5) + np.array([1.0, 0.0]).reshape(1, 1, 2, 1, 1)
+    made = testing.deformable_conv2d_nchw_python(data, down.reshape(still.shape), kernel, 1, 1, 1, 1, 1)
+    np.testing.assert_allclose(made[:, :, 1:], testing.conv2d_nchw_python(moved, kernel, 1, 1)[:, :, 1:])
+
+
+def test_an_image_correlates_with_itself_where_it_was_not_moved() -> None:
+    data = drawn(1, 3, 6, 6)
+    made = testing.correlation_nchw_python(data, data, 1, 1, 1, 1, 1, True)
+    np.testing.assert_allclose(made[:, 4], np.mean(data**2, 1))
+    apart = testing.correlation_nchw_python(data, data, 1, 1, 1, 1, 1, False)
+    assert np.all(apart[:, 4] == 0)
+    rows = testing.reorg_python(np.arange(16.0).reshape(1, 4, 2, 2), 2)
+    assert rows.shape == (1, 16, 1, 1)
+    assert sorted(rows.ravel()) == list(range(16))
 
 
 def test_a_reference_that_is_not_there_is_named() -> None:

@@ -82,11 +82,48 @@ NAMES = {
 }
 """Names of modules that are here, with what to use in place of each and of what begins with it."""
 
+_POINTERS = "arguments are arrays: an extern function is given a buffer's access_ptr"
+_SCHEDULES = "s = te.create_schedule(C.op) schedules tensor expressions"
+_BLOCKS = {
+    **dict.fromkeys("BlockScope IndexMap Schedule ScheduleError ScheduleState StmtSRef".split(), _SCHEDULES),
+    **dict.fromkeys(
+        "address_of lookup_param tvm_access_ptr tvm_stack_alloca tvm_stack_make_array "
+        "tvm_stack_make_shape tvm_struct_get tvm_struct_set tvm_throw_last_error tvm_tuple".split(),
+        _POINTERS,
+    ),
+    **dict.fromkeys("mma_fill mma_store ptx_cp_async ptx_ldmatrix ptx_mma ptx_mma_sp".split(), _CPUS),
+    "TensorIntrin": "te.decl_tensor_intrin declares an intrinsic",
+    "assume": "te.if_then_else guards what may not be computed",
+    "call_cpacked": "call_packed calls a function of tvm.register_func",
+    "call_tir": "te.extern computes a tensor by a function",
+    "undef": "a constant",
+    "vectorcombine": "loads and stores of several lanes: buffer.vload, buffer.vstore",
+    "vectorhigh": "loads and stores of several lanes: buffer.vload, buffer.vstore",
+    "vectorlow": "loads and stores of several lanes: buffer.vload, buffer.vstore",
+}
+_OBJECTS = dict.fromkeys("DataType DataTypeCode Object ObjectGeneric ObjectRef TypeCode".split(), _PYTHON)
+LACKING: dict[str, dict[str, str]] = {
+    "ir": {"Node": _PYTHON, "PoolInfo": _PYTHON, "WorkspaceMemoryPools": _PYTHON},
+    "runtime": {**_OBJECTS, "Report": "lib.profile(x) times a model kernel by kernel"},
+    "target": {"VirtualDevice": _CPUS},
+    "tir": _BLOCKS,
+}
+"""Of modules that are here, names of TVM's that they do not have, with what to use: they can be imported."""
+
 SCRIPT = "script"
 
 
 class MissingName(UnsupportedError, AttributeError):
     """A name that a module here does not have, in TVM or not: an AttributeError for ``hasattr``."""
+
+
+def lacking(module: str, name: str) -> Any:
+    """What stands for ``name``, which ``module`` below ``tvmlite.tvm`` does not have: of a name of TVM's
+    something to import, which may not be used; of another an error."""
+    own = module.removeprefix("tvmlite.tvm.")
+    if name not in LACKING.get(own, ()):
+        raise no_name(module, name)
+    return Missing(f"tvm.{own}.{name}", LACKING[own][name])
 
 
 def no_name(module: str, name: str) -> AttributeError:
@@ -97,11 +134,11 @@ def no_name(module: str, name: str) -> AttributeError:
     return MissingName(f"{full} is not in tvmlite", Span.of_caller(), instead_of(full) or None)
 
 
-def refusing(module: str) -> Callable[[str], NoReturn]:
+def refusing(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module that has no more names."""
 
-    def attribute(name: str) -> NoReturn:
-        raise no_name(module, name)
+    def attribute(name: str) -> Any:
+        return lacking(module, name)
 
     return attribute
 

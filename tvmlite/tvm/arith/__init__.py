@@ -29,7 +29,7 @@ def _absent(name: str) -> Any:
         raise UnsupportedError(
             f"tvm.arith.{name} is not supported",
             Span.of_caller(),
-            hint="tvm.arith.Analyzer() simplifies expressions and tells their bounds",
+            hint="tvm.arith.Analyzer() simplifies expressions and gives their bounds",
         )
 
     refuse.__name__ = name

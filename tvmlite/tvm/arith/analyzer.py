@@ -1,4 +1,4 @@
-"""``tvm.arith.Analyzer``: simplifies expressions, and tells bounds, remainders and sets of them."""
+"""``tvm.arith.Analyzer``: simplifies expressions, and gives bounds, remainders and sets of them."""
 
 from __future__ import annotations
 
@@ -114,4 +114,4 @@ class Analyzer:
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
 
 
-_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set tell what is known"
+_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set give what is known"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lacking
 
 _PLACES: dict[str, tuple[str, str]] = {
     "FuncType": ("tvmlite.tvm.relay.ty", "FuncType"),
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         module, own = _PLACES[name]
         return getattr(importlib.import_module(module), own)
-    raise no_name("tvmlite.tvm.ir", name)
+    return lacking("tvmlite.tvm.ir", name)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.te.tensor.registry import get_global_func
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lacking
 from tvmlite.tvm.registry import PackedFunc
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
@@ -60,4 +60,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "ndarray":
         return importlib.import_module("tvmlite.tvm.nd")
-    raise no_name(__name__, name)
+    return lacking(__name__, name)

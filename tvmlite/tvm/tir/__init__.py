@@ -13,15 +13,15 @@ from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lacking
 from tvmlite.tvm.attributes import Text as StringImm
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
 from tvmlite.tvm.tir.axis import IterVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
+from tvmlite.tvm.tir.by_hand import ret
 from tvmlite.tvm.tir.function import PrimFunc
 from tvmlite.tvm.tir.nodes import ForKind, Reduce
-from tvmlite.tvm.tir.returned import ret
 
 PrimExpr = Expr
 attributes.enter()
@@ -59,17 +59,9 @@ _OF_NODES = """
     SeqStmt Store Sub While
 """.split()
 _OF_LAYOUTS = ("BijectiveLayout", "Layout", "bijective_layout", "layout")
-_MODULES = (
-    "buffer",
-    "data_layout",
-    "expr",
-    "function",
-    "generic",
-    "ir_builder",
-    "op",
-    "stmt",
-    "stmt_functor",
-)
+_MODULES = """
+    analysis buffer data_layout expr function generic ir_builder op stmt stmt_functor
+""".split()
 _ABSENT_MODULES = ("schedule", "transform")
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -113,7 +105,7 @@ def __getattr__(name: str) -> typing.Any:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
     if name in _ABSENT_MODULES:
         return absent_modules.module(f"tir.{name}")
-    raise no_name(__name__, name)
+    return lacking(__name__, name)
 
 
 def __dir__() -> list[str]:

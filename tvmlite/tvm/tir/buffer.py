@@ -1,4 +1,4 @@
-"""``tvm.tir.decl_buffer``, with TVM's parameters in their order, and what TVM tells of a buffer."""
+"""``tvm.tir.decl_buffer``, with TVM's parameters in their order, and what TVM knows of a buffer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
+from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.buffer_access import BufferAccess
 from tvmlite.te.loop.ir import Buffer as Buffer
@@ -80,39 +81,40 @@ def decl_buffer(
     return TvmBuffer(**given, pointer=data, buffer_type=buffer_type)
 
 
-def _access_ptr(
-    buffer: ir.Buffer,
-    access_mask: Any = "rw",
-    ptr_type: str = "handle",
-    content_lanes: int = 1,
-    offset: Any = 0,
-    extent: Any = None,
-) -> e.Expr:
-    """The address of an element of ``buffer`` for a C function; see ``te``'s. ``access_mask`` says what is
-    done there, ``ptr_type``, ``content_lanes`` and ``extent`` are TVM's and change nothing."""
-    mask = {number: name for name, number in _MASKS.items()}.get(access_mask, access_mask)
-    if mask not in _MASKS:
-        raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
-    return _plain_access_ptr(buffer, mask, offset)
+class BufferNames:
+    """Methods that TVM's buffers have."""
 
+    def access_ptr(
+        self: Any,
+        access_mask: Any = "rw",
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> e.Expr:
+        """The address of an element for a C function; see ``te``'s. ``access_mask`` says what is done there,
+        ``ptr_type``, ``content_lanes`` and ``extent`` are TVM's and change nothing."""
+        mask = {number: name for name, number in _MASKS.items()}.get(access_mask, access_mask)
+        if mask not in _MASKS:
+            raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
+        return _plain_access_ptr(self, mask, offset)
 
-def _offset_of(buffer: ir.Buffer, indices: Any) -> list[e.Expr]:
-    """How many elements before the one at ``indices`` there are in ``buffer``."""
-    given = indices if isinstance(indices, (list, tuple)) else [indices]
-    if len(given) != len(buffer.shape):
-        raise TensorExpressionError(
-            f"offset_of: buffer {buffer.name!r} has {len(buffer.shape)} axes, given {len(given)} indices",
-            Span.of_caller(),
-        )
-    offset: e.Expr = e.const(0)
-    for k, index in enumerate(given):
-        place = e.scalar("offset_of: an index", index)
-        offset = offset + place * buffer.strides[k] if buffer.strides else offset * buffer.shape[k] + place
-    return [simplify(offset)]
+    def offset_of(self: Any, indices: Any) -> list[e.Expr]:
+        """How many elements before the one at ``indices`` there are."""
+        given = indices if isinstance(indices, (list, tuple)) else [indices]
+        if len(given) != len(self.shape):
+            raise TensorExpressionError(
+                f"offset_of: buffer {self.name!r} has {len(self.shape)} axes, given {len(given)} indices",
+                Span.of_caller(),
+            )
+        offset: e.Expr = e.const(0)
+        for k, index in enumerate(given):
+            place = e.scalar("offset_of: an index", index)
+            offset = offset + place * self.strides[k] if self.strides else offset * self.shape[k] + place
+        return [simplify(offset)]
 
 
 _plain_access_ptr = BufferAccess.access_ptr
-ir.Buffer.access_ptr = _access_ptr  # type: ignore[attr-defined]
-ir.Buffer.offset_of = _offset_of  # type: ignore[attr-defined]
+extend(ir.Buffer, BufferNames)
 
 __getattr__ = refusing(__name__)

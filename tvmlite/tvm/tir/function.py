@@ -10,13 +10,13 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
 from tvmlite.te.intrin.ir_builder import BufferVar
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.op_attributes import OpAttributes
+from tvmlite.tvm.tir.by_hand import widened, with_output
 from tvmlite.tvm.tir.nodes import Named
-from tvmlite.tvm.tir.returned import with_output
-from tvmlite.tvm.tir.widened import widened
 
 
 def _make(
@@ -54,19 +54,21 @@ PrimFunc = Named(
 )
 
 
-def with_attr(function: ir.Function, attr_key_or_dict: Any, attr_value: Any = None) -> ir.Function:
-    """``function`` with its name (``"global_symbol"``) or further attributes set."""
+class FunctionNames:
+    """Methods that TVM's functions have."""
 
-    given = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
-    for key, value in given.items():
-        if key == "global_symbol":
-            function = replace(function, name=str(value))
-        else:
-            function = replace(function, attrs=OpAttributes((*function.attrs, (key, value))))
-    return function
+    def with_attr(self: Any, attr_key_or_dict: Any, attr_value: Any = None) -> ir.Function:
+        """The function with its name (``"global_symbol"``) or further attributes set."""
+        given = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
+        function: ir.Function = self
+        for key, value in given.items():
+            if key == "global_symbol":
+                function = replace(function, name=str(value))
+            else:
+                function = replace(function, attrs=OpAttributes((*function.attrs, (key, value))))
+        return function
 
 
-ir.Function.with_attr = with_attr  # type: ignore[attr-defined]
-
+extend(ir.Function, FunctionNames)
 
 __getattr__ = refusing(__name__)

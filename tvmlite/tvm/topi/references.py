@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 
-def _each(value: Any, rank: int) -> tuple[int, ...]:
+def each(value: Any, rank: int) -> tuple[int, ...]:
+    """One number an axis: ``value``, or the one that it is for all."""
     return (int(value),) * rank if isinstance(value, (int, np.integer)) else tuple(map(int, value))
 
 
@@ -19,17 +20,17 @@ def _around(padding: Any, size: Sequence[int]) -> list[tuple[int, int]]:
         return [(0, 0)] * rank
     if padding == "SAME":
         return [(n // 2, (n - 1) // 2) for n in size]
-    given = _each(padding, rank)
+    given = each(padding, rank)
     given = given * 2 if len(given) == rank else given
     return list(zip(given[:rank], given[rank:], strict=True))
 
 
-def _convolved(
+def convolved(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1
 ) -> np.ndarray:
     """A convolution of any rank, channels first, by kernels of output and input channels."""
     rank = a_np.ndim - 2
-    stride, dilation = _each(stride, rank), _each(dilation, rank)
+    stride, dilation = each(stride, rank), each(dilation, rank)
     size = [(n - 1) * step + 1 for n, step in zip(w_np.shape[2:], dilation, strict=True)]
     axes = tuple(range(2, 2 + rank))
     data = np.pad(a_np, [(0, 0), (0, 0), *_around(padding, size)])
@@ -52,28 +53,28 @@ def conv1d_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any = 1
 ) -> np.ndarray:
     """The convolution of NCW rows by OIW kernels."""
-    return _convolved(a_np, w_np, stride, padding, dilation)
+    return convolved(a_np, w_np, stride, padding, dilation)
 
 
 def group_conv1d_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> np.ndarray:
     """The same in ``groups`` of channels."""
-    return _convolved(a_np, w_np, stride, padding, dilation, groups)
+    return convolved(a_np, w_np, stride, padding, dilation, groups)
 
 
 def conv3d_ncdhw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
     """The convolution of NCDHW volumes by OIDHW kernels."""
-    return _convolved(a_np, w_np, stride, padding, 1, groups)
+    return convolved(a_np, w_np, stride, padding, 1, groups)
 
 
 def conv3d_ndhwc_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
     """The convolution of NDHWC volumes by DHWIO kernels."""
-    made = _convolved(np.moveaxis(a_np, -1, 1), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups)
+    made = convolved(np.moveaxis(a_np, -1, 1), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups)
     return np.moveaxis(made, 1, -1)
 
 
@@ -82,7 +83,7 @@ def _transposed(
 ) -> np.ndarray:
     """A transposed convolution of any rank, channels first, by kernels of input and output channels."""
     rank = a_np.ndim - 2
-    stride, more = _each(stride, rank), _each(output_padding, rank)
+    stride, more = each(stride, rank), each(output_padding, rank)
     size = w_np.shape[2:]
     whole = [
         (n - 1) * step + k + extra
@@ -194,7 +195,7 @@ def adaptive_pool(np_data: np.ndarray, out_size: Any, pool_type: str, layout: st
     """The maxima or averages of parts, as many as ``out_size`` says on each axis."""
     last = layout.endswith("C")
     data = np.moveaxis(np_data, -1, 1) if last else np_data
-    counts = _each(out_size, data.ndim - 2)
+    counts = each(out_size, data.ndim - 2)
     out = np.zeros((*data.shape[:2], *counts), data.dtype)
     reduce = np.mean if pool_type == "avg" else np.max
     for place in np.ndindex(*counts):
