@@ -221,6 +221,26 @@ def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
     return json.load_json, (json.save_json(schedule),)
 
 
+_PARTS = {"tile": ("split", "split", "reorder")}
+"""Primitives that TVM records as several."""
+
+
+def _primitive_record(schedule: Schedule) -> list[str]:
+    """The primitives so far by their names, if the schedule was made to keep them; else none."""
+    if not vars(schedule).get("keeps_record"):
+        return []
+    names = (part for step in schedule.trace for part in _PARTS.get(step.primitive, (step.primitive,)))
+    return ["vanilla", *names]
+
+
+def _schedule_record(schedule: Schedule) -> list[Any]:
+    """What the schedule was after each of them, parts of one as what the whole led to."""
+    if not vars(schedule).get("keeps_record"):
+        return []
+    states = [step.state for step in schedule.trace for _ in _PARTS.get(step.primitive, (step.primitive,))]
+    return [vars(schedule)["keeps_record"], *states]
+
+
 _METHODS: dict[type, dict[str, Any]] = {
     ir.Seq: {
         "__getitem__": lambda seq, index: seq.body[index],
@@ -271,7 +291,11 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
     },
     StageBase: {"iter_var_attrs": _iter_var_attrs},
     Stage: {"group": lambda s: groups.innermost(s.schedule, {s.origin_op})},
-    Schedule: {"groups": groups.groups_of},
+    Schedule: {
+        "groups": groups.groups_of,
+        "primitive_record": _primitive_record,
+        "schedule_record": _schedule_record,
+    },
     groups.Group: {
         "group": groups.parent,
         "num_child_stages": groups.children,

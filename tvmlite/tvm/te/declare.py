@@ -12,6 +12,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.ir.transform import PassContext
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
@@ -108,8 +109,12 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
 
 
 def create_schedule(ops: Any) -> Any:
-    """The schedule of ``ops``, operations or tensors."""
-    return te.create_schedule(ops)
+    """The schedule of ``ops``, operations or tensors. In a ``PassContext`` with ``"te.keep_schedule_record"``
+    it keeps what it was after each primitive, as ``schedule_record``."""
+    made = te.create_schedule(ops)
+    if PassContext.current().config.get("te.keep_schedule_record"):
+        vars(made)["keeps_record"] = made.state
+    return made
 
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
