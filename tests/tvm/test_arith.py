@@ -92,7 +92,7 @@ def test_sets_are_of_the_values_while_variables_run() -> None:
     assert ends(te.floormod(X, 10), 3, 11) == ["0", "9"]
     assert ends(te.truncmod(X, 4), -9, 9) == ["-3", "3"]
     assert ends(te.max(X, 2), 0, 9) == ["2", "9"]
-    assert ends(te.floordiv(8, X), 1, 3) == ["neg_inf", "pos_inf"]
+    assert ends(te.floordiv(8, X), 1, 3) == ["neg_inf: handle", "pos_inf: handle"]
     assert known.int_set(X, {X: tvm.ir.Range(0, 4)}).max_value.value == 3
 
 
@@ -115,13 +115,25 @@ def test_a_bound_is_deduced_from_a_condition(factor: int) -> None:
     ]
     for condition, holds in conditions:
         found = arith.deduce_bound(X, condition, given, given)
-        end = found.max_value if str(found.min_value) == "neg_inf" else found.min_value
+        end = found.max_value if str(found.min_value) == "neg_inf: handle" else found.min_value
         step = 1 if end is found.max_value else -1
         value = arith.Analyzer().simplify(end).value
         assert all(holds(value, y) for y in range(-2, 6))
         assert not all(holds(value + step, y) for y in range(-2, 6))
     assert arith.deduce_bound(X, X + Y, given, {}).is_nothing()
     assert arith.deduce_bound(X, X * 2 - X > Y, given, {}).is_nothing()
+
+
+def test_conditions_clip_variables() -> None:
+    found = arith.detect_clip_bound(tir.all(X * 2 < Y, X > 3, X <= 40), [X])
+    assert arith.Analyzer().simplify(found[0]).value == 4
+    assert arith.Analyzer().can_prove_equal(found[1], te.min(te.floordiv(Y - 1, 2), 40))
+    lowest, highest, *other = arith.detect_clip_bound(tir.all(X >= 1, Y < 5), [X, Y])
+    assert (lowest.value, highest, other[0], other[1].value) == (1, None, None, 4)
+    assert arith.detect_clip_bound(X < Y, [X, Y]) == []
+    exact = arith.deduce_bound(X, (X * 5).equal(-10), {}, {})
+    assert (exact.min_value.value, exact.max_value.value) == (-2, -2)
+    assert arith.deduce_bound(X, (X * 4).equal(Y), {}, {}).is_nothing()
 
 
 def test_what_arith_does_not_have_is_named() -> None:

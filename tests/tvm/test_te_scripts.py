@@ -186,6 +186,20 @@ def test_loops_of_threads_run_while_what_they_share_is_computed() -> None:
     assert extent("warp", "threadIdx.y") == 1
 
 
+def test_the_stage_that_copies_a_cache_begins_anew() -> None:
+    a = te.placeholder((8, 6), name="a")
+    b = te.compute((8, 6), lambda i, j: a[i, j] * 2, name="b")
+    s = te.create_schedule(b.op)
+    _outer, _inner = s[b].split(b.op.axis[0], factor=4)
+    cached = s.cache_write(b, "local")
+    assert len(cached.op.axis) == 3
+    assert tuple(s[b].leaf_iter_vars) == tuple(b.op.axis)
+    _rows, columns, *_ = s[b].tile(*b.op.axis, 2, 3)
+    s[cached].compute_at(s[b], columns)
+    x = uniform(8, 6)
+    np.testing.assert_array_equal(tvm.build(s, [a, b])(x), x * 2)
+
+
 def test_a_blas_product_and_a_python_function_are_stages() -> None:
     a, b = te.placeholder((7, 5), name="A"), te.placeholder((5, 6), name="B")
     bias = te.var("bias", dtype="float32")

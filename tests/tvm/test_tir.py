@@ -98,8 +98,8 @@ def test_variables_are_replaced() -> None:
     assert tvm.arith.Analyzer().can_prove(n + 1 > n)
     assert tvm.arith.Analyzer().can_prove_equal(n * 2, n + n)
     assert not tvm.arith.Analyzer().can_prove_equal(n, m)
-    with pytest.raises(UnsupportedError, match=r"tvm\.arith\.detect_clip_bound is not supported"):
-        tvm.arith.detect_clip_bound(n)
+    with pytest.raises(UnsupportedError, match=r"tvm\.arith\.detect_iter_map is not supported"):
+        tvm.arith.detect_iter_map(n)
 
 
 def test_a_function_made_by_hand_is_built() -> None:

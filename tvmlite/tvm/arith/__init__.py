@@ -9,7 +9,7 @@ from tvmlite.core.span import Span
 from tvmlite.tvm.absent import no_name
 from tvmlite.tvm.arith.analyzer import Analyzer
 from tvmlite.tvm.arith.const_int_bound import ConstIntBound
-from tvmlite.tvm.arith.deduce import deduce_bound, detect_linear_equation
+from tvmlite.tvm.arith.deduce import deduce_bound, detect_clip_bound, detect_linear_equation
 from tvmlite.tvm.arith.int_set import IntervalSet, IntSet
 from tvmlite.tvm.arith.modular_set import ModularSet
 
@@ -20,6 +20,7 @@ __all__ = [
     "IntervalSet",
     "ModularSet",
     "deduce_bound",
+    "detect_clip_bound",
     "detect_linear_equation",
 ]
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tvmlite.core import arguments
+from tvmlite.core.alike import alike
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Known
@@ -39,7 +40,10 @@ class Analyzer:
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Whether both are certainly equal."""
-        return e.is_const(self.simplify(e.convert(lhs) - e.convert(rhs)), 0)
+        left, right = self.simplify(lhs), self.simplify(rhs)
+        if "bool" in (left.dtype, right.dtype):
+            return alike(left, right)
+        return e.is_const(self.simplify(left - right), 0)
 
     def const_int_bound(self, expr: Any) -> ConstIntBound:
         """Constants that ``expr`` stays between."""

@@ -76,19 +76,43 @@ def deduce_bound(
     if found is None:
         return NOTHING
     factor, rest = found
-    if isinstance(cond, e.Equal):
-        exact = known.simplify(e.FloorMod(*e.match(rest, factor)))
-        value = known.simplify(e.FloorDiv(*e.match(0 - rest, factor)))
-        return IntervalSet(value, value) if e.is_const(exact, 0) else NOTHING
-    worst = evaluate(rest, relax_map, known).min_value
-    if worst is NEG_INF or mentions(factor, [getattr(one, "var", one) for one in relax_map]):
+    relaxed = [getattr(one, "var", one) for one in relax_map]
+    if mentions(factor, relaxed) or (isinstance(cond, e.Equal) and mentions(rest, relaxed)):
         return NOTHING
-    # factor * var + worst >= 0
-    if known.prove(factor > 0):
-        return IntervalSet(known.simplify(e.FloorDiv(*e.match(factor - worst - 1, factor))), POS_INF)
+    worst = rest if isinstance(cond, e.Equal) else evaluate(rest, relax_map, known).min_value
+    if worst is NEG_INF or not (known.prove(factor > 0) or known.prove(factor < 0)):
+        return NOTHING
+    # factor * var >= -worst, or == -worst
+    quotient = e.fold(e.FloorDiv, *e.match(0 - worst, factor))
+    divides = e.is_const(known.simplify(e.fold(e.FloorMod, *e.match(0 - worst, factor))), 0)
+    if isinstance(cond, e.Equal):
+        return IntervalSet(quotient, quotient) if divides else NOTHING
     if known.prove(factor < 0):
-        return IntervalSet(NEG_INF, e.fold(e.FloorDiv, *e.match(0 - worst, factor)))
-    return NOTHING
+        return IntervalSet(NEG_INF, quotient)
+    return IntervalSet(quotient if divides else quotient + 1, POS_INF)
+
+
+def detect_clip_bound(expr: e.Expr, var_list: Sequence[Any]) -> list[Any]:
+    """Of each variable the least and the greatest value for which ``expr``, comparisons that all hold, does,
+    None where it has none; empty if a comparison is not linear in just one of the variables."""
+    variables = [getattr(one, "var", one) for one in arguments.listed("var_list", var_list, "te.vars")]
+    ends: dict[Any, list[Any]] = {one: [None, None] for one in variables}
+    for one in _conditions(e.scalar("detect_clip_bound: expr", expr)):
+        within = [var for var in variables if mentions(one, [var])]
+        if len(within) != 1:
+            return []
+        found = deduce_bound(within[0], one, {}, {})
+        if found.is_nothing():
+            return []
+        known = ends[within[0]]
+        for k, (end, keep) in enumerate(((found.min_value, e.Max), (found.max_value, e.Min))):
+            if end not in (NEG_INF, POS_INF):
+                known[k] = end if known[k] is None else e.fold(keep, *e.match(known[k], end))
+    return [end for one in variables for end in ends[one]]
+
+
+def _conditions(expr: e.Expr) -> list[e.Expr]:
+    return [*_conditions(expr.a), *_conditions(expr.b)] if isinstance(expr, e.And) else [expr]
 
 
 def _count(expr: e.Expr, var: e.Var) -> int:

@@ -19,7 +19,7 @@ class Infinite:
         self.name = name
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name}: handle"  # as TVM shows a variable of its type
 
     __repr__ = __str__
 

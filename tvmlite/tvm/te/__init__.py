@@ -10,6 +10,7 @@ from tvmlite.te.extensions import load_primitives
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.te import caching as caching
 from tvmlite.tvm.te import intrinsic_call, operators
 from tvmlite.tvm.te import threads as threads
 

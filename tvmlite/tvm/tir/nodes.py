@@ -217,8 +217,9 @@ SeqStmt = _named("SeqStmt", ir.Seq, lambda seq: ir.Seq(tuple(seq)))
 Evaluate = _named(
     "Evaluate",
     (ir.Evaluate, ir.Assert),
-    lambda value: ir.Evaluate(_expr(value)),
+    lambda value: value if is_packed_call(value) else ir.Evaluate(e.scalar("tir.Evaluate: value", value)),
     lambda stmt: isinstance(stmt, ir.Evaluate) or is_packed_call(stmt),
+    checks=False,
 )
 BufferStore = _named("BufferStore", ir.Store, _buffer_store)
 Store = BufferStore
