@@ -261,3 +261,14 @@ def test_functions_strings_and_tuples_are_pythons() -> None:
     both = container.ADT(3, ["a", "b"])
     assert (both.tag, list(both), container.tuple_object([1, 2]).tag) == (3, ["a", "b"], 0)
     assert tuple(container.ShapeTuple((2, 3))) == (2, 3)
+
+
+def test_what_is_not_there_is_an_error_of_the_class_that_tvm_has() -> None:
+    with pytest.raises(ValueError, match=r"no function is registered as 'no\.function'"):
+        tvm.get_global_func("no.function")
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i], name="b")
+    with pytest.raises(AttributeError, match="the module has no function 'other'; there are: f"):
+        tvm.build(te.create_schedule(b.op), [a, b], name="f")["other"]
+    with pytest.raises(RuntimeError, match="bitwise_not of float32"):
+        _ = ~tvm.tir.const(1.5)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
+from tvmlite.core.errors import TensorExpressionError
 from tvmlite.te.tensor import registry
 from tvmlite.tvm import te, topi
 from tvmlite.tvm.contrib import cblas, clang
@@ -184,6 +185,24 @@ def test_loops_of_threads_run_while_what_they_share_is_computed() -> None:
     assert [extent(scope, "threadIdx.x") for scope in ("shared", "warp", "local")] == [16, 16, 1]
     assert [extent(scope, "blockIdx.x") for scope in ("shared", "local", "global")] == [1, 1, 1]
     assert extent("warp", "threadIdx.y") == 1
+
+
+@pytest.mark.parametrize("rows", [4, 3])
+def test_what_a_scan_needs_is_computed_for_its_own_rows(rows: int) -> None:
+    x, state = te.placeholder((rows, 2), name="x"), te.placeholder((5, 2), name="state")
+    first = te.compute((1, 2), lambda *_: 0.0, name="first")
+    doubled = te.compute((5, 2), lambda t, i: x[t - 1, i] * 2, name="doubled")  # of no row 0
+    step = te.compute((5, 2), lambda t, i: state[t - 1, i] + doubled[t, i], name="step")
+    total = te.scan(first, step, state, inputs=[x])
+    s = te.create_schedule(total.op)
+    if rows == 3:
+        with pytest.raises(TensorExpressionError, match="reads tensor 'x' at 0 to 3 on axis 0, whose extent"):
+            tvm.build(s, [x, total])
+        return
+    given, made = uniform(rows, 2), tvm.nd.empty((5, 2))
+    tvm.build(s, [x, total])(given, made)
+    np.testing.assert_allclose(made.numpy()[1:], np.cumsum(2 * given, 0), rtol=1e-6)
+    assert isinstance(tvm.lower(s, [x, state, total])["main"], tvm.tir.PrimFunc)
 
 
 def test_the_stage_that_copies_a_cache_begins_anew() -> None:

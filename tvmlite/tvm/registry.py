@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlite.core import arguments
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te.tensor import registry
+
+
+class NoFunction(UnsupportedError, ValueError):
+    """A function that is not registered: TVM has a ValueError there."""
 
 
 def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
@@ -19,8 +25,14 @@ def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The function registered as ``name``; without one None if that is allowed, else an error."""
     arguments.text("get_global_func: name", name)
-    if allow_missing and not registry.is_registered(name):
-        return None
+    if not registry.is_registered(name):
+        if allow_missing:
+            return None
+        raise NoFunction(
+            f"get_global_func: no function is registered as {name!r}",
+            Span.of_caller(),
+            hint=f"tvm.register_func({name!r}, function)",
+        )
     return registry.get_global_func(name)
 
 

@@ -11,6 +11,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import ROOT
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.inline import replace_reads
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
@@ -19,6 +20,7 @@ def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, l
     """``schedule`` and its arguments: outputs that are not among ``args`` are computed for what reads them
     alone, or follow ``args`` if nothing does. Tensors among them that are inlined, or computed in another's
     loops, are computed whole apart, which leaves the loops as they were scheduled."""
+    args = _without_states(schedule, args)
     known = schedule.stage_map
     given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
     inner = [op for op in schedule.outputs if op not in given and any(s.reads(op) for s in schedule.stages)]
@@ -44,6 +46,14 @@ def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, l
     found = {schedule[op].op.output(k): copies[op.output(k)] for op in apart for k in range(op.num_outputs)}
     current = [schedule.current(x) if isinstance(x, Tensor) and x.op in known else x for x in params]
     return made, [found.get(now, x) for now, x in zip(current, params, strict=True)]
+
+
+def _without_states(schedule: Schedule, args: Sequence[Any]) -> list[Any]:
+    """``args``, of which states of a scan, parts of it, become arguments that nothing reads."""
+    states = {x for stage in schedule.stages for x in getattr(stage.op, "state", ())}
+    return [
+        placeholder(x.shape, x.dtype, x.name) if isinstance(x, Tensor) and x in states else x for x in args
+    ]
 
 
 def _copy(op: Operation, copies: dict[Tensor, Tensor], schedule: Schedule) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
-from tvmlite.te.tensor.registry import get_global_func
 from tvmlite.tvm.absent import lacking
-from tvmlite.tvm.registry import PackedFunc
+from tvmlite.tvm.registry import PackedFunc, get_global_func
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
 from tvmlite.tvm.runtime.convert import const, convert

@@ -19,6 +19,10 @@ from tvmlite.tvm.runtime.timing import evaluator
 _KINDS = ("llvm", "c", "cpu", "native", "stackvm")
 
 
+class MissingFunction(InputError, AttributeError):
+    """A function that a module does not have: TVM has an AttributeError there."""
+
+
 class Module:
     """Compiled functions. Calling the module calls its entry: the only function, or the one named
     ``default_function``. Arguments are checked as ``tvmlite.runtime.CompiledFunction`` says."""
@@ -59,7 +63,8 @@ class Module:
         if given == self.entry_name or (given == "main" and len(self._functions) == 1):
             return self.entry_func
         if name not in self._functions:
-            raise InputError(f"the module has no function {name!r}; there are: {', '.join(self._functions)}")
+            there = ", ".join(self._functions)
+            raise MissingFunction(f"the module has no function {name!r}; there are: {there}")
         return self._functions[name]
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:

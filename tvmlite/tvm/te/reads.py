@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tvmlite import te
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.relations import plain
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
@@ -29,10 +33,27 @@ def is_declaring() -> bool:
 
 def check_reads_of(schedule: Schedule) -> None:
     """A TensorExpressionError if a compute of ``schedule`` reads outside a tensor for some element. What the
-    update of a scan reads of its state's earlier rows is there."""
+    update of a scan reads of its state's earlier rows is there; and of what a scan needs, only the rows that
+    it asks for are computed."""
     ops = [stage.origin_op for stage in schedule.stages]
     states = {tensor for op in ops if isinstance(op, ScanOp) for tensor in op.state}
     for op in ops:
         if vars(op).get(_UNCHECKED):
             assert isinstance(op, t.ComputeOp)
-            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+            try:
+                check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+            except TensorExpressionError:
+                if not states or schedule[op].op is not op:
+                    raise
+                check_reads(op.body, _needed(op, schedule), op.name, op.span, states)
+
+
+def _needed(op: t.ComputeOp, schedule: Schedule) -> dict[e.Var, tuple[Any, Any]]:
+    """The begin and the extent of each axis that ``schedule`` computes of ``op``."""
+    infer = importlib.import_module("tvmlite.tvm.te.schedule").InferBound
+    found = infer(schedule)
+    axes = [axis for axis in (*op.axis, *op.reduce_axis) if axis in found]
+    return {
+        **op.axis_ranges(),
+        **{axis.var: (plain(found[axis].min), plain(found[axis].extent)) for axis in axes},
+    }
