@@ -124,6 +124,14 @@ def test_a_bound_is_deduced_from_a_condition(factor: int) -> None:
     assert arith.deduce_bound(X, X * 2 - X > Y, given, {}).is_nothing()
 
 
+def test_remainders_cancel_with_quotients() -> None:
+    known = arith.Analyzer()
+    whole = te.truncdiv(X, 3) * 3 + te.truncmod(X, 3)
+    assert known.simplify(whole) is X
+    assert isinstance(known.simplify(te.truncmod(X, 3)), tir.Mod)
+    assert known.can_prove_equal(te.truncmod(Y, 5) + te.truncdiv(Y, 5) * 5 - 1, Y - 1)
+
+
 def test_conditions_clip_variables() -> None:
     found = arith.detect_clip_bound(tir.all(X * 2 < Y, X > 3, X <= 40), [X])
     assert arith.Analyzer().simplify(found[0]).value == 4

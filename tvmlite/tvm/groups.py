@@ -7,6 +7,7 @@ from typing import Any
 
 from tvmlite.te.schedule.group import Group, GroupPrimitive
 from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.scan import ScanOp
 
 
 def groups_of(schedule: Any) -> list[Group]:
@@ -25,7 +26,20 @@ def innermost(schedule: Schedule | None, members: set[Any], but: Group | None = 
         if schedule is None
         else [g for g in groups_of(schedule) if g is not but and members <= _members(g)]
     )
-    return min(reversed(found), key=lambda group: len(group.stages), default=None)
+    smallest = min(reversed(found), key=lambda group: len(group.stages), default=None)
+    return smallest or _of_scan(schedule, members)
+
+
+def _of_scan(schedule: Schedule | None, members: set[Any]) -> Group | None:
+    """The group of what a scan carries out at each iteration, if that has all ``members``."""
+    for stage in schedule.stages if schedule is not None else ():
+        if isinstance(stage.op, ScanOp):
+            known = schedule.__dict__.setdefault("_tvm_scans", {})
+            if stage.origin_op not in known:
+                known[stage.origin_op] = Group([schedule[op] for op in stage.op.body()])
+            if members <= _members(known[stage.origin_op]):
+                return known[stage.origin_op]
+    return None
 
 
 def parent(group: Group) -> Group | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Known
@@ -30,7 +31,13 @@ class Analyzer:
 
     def simplify(self, expr: Any, steps: int = 2) -> e.Expr:
         """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
-        return self._known.simplify(self._bound(expr))
+        node = self._bound(expr)
+        made = self._known.simplify(node)
+        written_out = rewrite(node, _by_quotients)
+        if written_out is node:
+            return made
+        other = self._known.simplify(written_out)
+        return min(made, other, key=lambda one: sum(1 for _ in postorder(one)))
 
     rewrite_simplify = canonical_simplify = simplify
 
@@ -116,6 +123,13 @@ class Analyzer:
         if name.startswith("_"):
             raise AttributeError(name)
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
+
+
+def _by_quotients(node: Any) -> Any:
+    """A remainder of truncated division by its quotient, with which others may cancel."""
+    if isinstance(node, e.TruncMod) and node.lanes == 1:
+        return node.a - e.fold(e.TruncDiv, node.a, node.b) * node.b
+    return node
 
 
 _HINT = "simplify, can_prove, const_int_bound, modular_set and int_set give what is known"
