@@ -201,18 +201,19 @@ def _nothing_more(plain: Any) -> Any:
         raise MissingName(
             f"{tvm_name(node)} has no attribute {name!r} in tvmlite",
             Span.of_caller(),
-            f"it has: {', '.join(_attributes(node))}",
+            f"it has: {_attributes(type(node))}",
         )
 
     return attribute
 
 
-def _attributes(node: Any) -> list[str]:
-    """The fields and properties of ``node``; of a node without fields, as a stage is, its methods too."""
-    kind = type(node)
-    own = {one.name for one in fields(node)} if is_dataclass(node) else set()
+@functools.cache
+def _attributes(kind: type) -> str:
+    """The fields and properties of a class; of one without fields, as stages are, its methods too."""
+    own = {one.name for one in fields(kind)} if is_dataclass(kind) else set()
     shown = (property,) if own else (property, FunctionType)
-    return sorted(own | {one for one in dir(kind) if one[0] != "_" and isinstance(getattr(kind, one), shown)})
+    more = {one for one in dir(kind) if one[0] != "_" and isinstance(getattr(kind, one), shown)}
+    return ", ".join(sorted(own | more))
 
 
 def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
