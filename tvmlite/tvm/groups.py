@@ -32,9 +32,11 @@ def innermost(schedule: Schedule | None, members: set[Any], but: Group | None = 
 
 def _of_scan(schedule: Schedule | None, members: set[Any]) -> Group | None:
     """The group of what a scan carries out at each iteration, if that has all ``members``."""
-    for stage in schedule.stages if schedule is not None else ():
+    if schedule is None:
+        return None
+    for stage in schedule.stages:
         if isinstance(stage.op, ScanOp):
-            known = schedule.__dict__.setdefault("_tvm_scans", {})
+            known = vars(schedule).setdefault("_tvm_scans", {})
             if stage.origin_op not in known:
                 known[stage.origin_op] = Group([schedule[op] for op in stage.op.body()])
             if members <= _members(known[stage.origin_op]):

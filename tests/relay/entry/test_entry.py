@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tvmlite.core.errors import TypeInferError
+from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.relay import passes
@@ -12,8 +12,9 @@ from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.relay.entry.lower import dimensions, lower_group
 from tvmlite.relay.entry.memory import slots_of
 from tvmlite.relay.ir.interpret import interpret
-from tvmlite.relay.ir.nodes import Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.ir.nodes import Function, Module, Tuple, TupleGetItem, Var, constant, var
 from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret as run_loops
 from tvmlite.te.loop.passes import legalize
@@ -134,3 +135,12 @@ def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:
 
     assert len(kernels) == 1
     assert entry.messages[0] == 'node "Sum" (Add): the extents n and m must be equal'
+
+
+def test_a_parameter_of_several_tensors_is_refused() -> None:
+    scalar = TensorType((), "int32")
+    both = Var("both", TupleType((scalar, scalar)))
+    with pytest.raises(
+        UnsupportedError, match=r"parameter both is of type \(int32, int32\)(?s:.*)a parameter"
+    ):
+        compiled(Module({"main": Function((both,), TupleGetItem(both, 0))}))

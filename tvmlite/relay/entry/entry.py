@@ -70,6 +70,13 @@ def build_entry(
     compact ``policy`` calls are in another order, which its attribute ``labels`` says.
     """
     main = module.main
+    for param in main.params:
+        if not isinstance(param.type, TensorType):
+            raise UnsupportedError(
+                f"parameter {param.name} is of type {param.type}; those of compiled functions are tensors",
+                param.span,
+                hint="give each of its fields a parameter, or interpret the function",
+            )
     root, scratch = order(main), {}
     if policy.compact:
         scratch = _scratch_of(root, kernels)
