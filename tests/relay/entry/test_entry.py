@@ -140,7 +140,6 @@ def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:
 def test_a_parameter_of_several_tensors_is_refused() -> None:
     scalar = TensorType((), "int32")
     both = Var("both", TupleType((scalar, scalar)))
-    with pytest.raises(
-        UnsupportedError, match=r"parameter both is of type \(int32, int32\)(?s:.*)a parameter"
-    ):
-        compiled(Module({"main": Function((both,), TupleGetItem(both, 0))}))
+    module = Module({"main": Function((both,), TupleGetItem(both, 0))})
+    with pytest.raises(UnsupportedError, match=r"parameter both is of type \(Tensor.*(?s:.*)a parameter, or"):
+        compiled(module)
