@@ -13,7 +13,8 @@ from tvmlite.techniques.narrow_products.known_range import known_range
 
 QUADS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 SHAPE = (4, 64)
-sums, codes, floats = var("s", SHAPE, "int32"), var("q", SHAPE, "uint8"), var("x", SHAPE, "float32")
+sums, codes, floats = (var(kind, SHAPE, kind) for kind in ("int32", "uint8", "float32"))
+image = var("image", (1, 4, 8, 8), "uint8")
 
 
 def quantized(data: Expr, scale: float = 1.0) -> Call:
@@ -31,7 +32,7 @@ def dequantized(scale: float = 0.5) -> Expr:
 
 
 def is_known(body: Expr) -> bool:
-    made = known_range(QUADS)(Module({"main": Function((sums, codes, floats), body)})).main.body
+    made = known_range(QUADS)(Module({"main": Function((sums, codes, floats, image), body)})).main.body
     assert isinstance(made, Call)
     assert made["fits_int32"] or made is body
     return made["fits_int32"]
@@ -64,6 +65,14 @@ def test_sums_of_small_scales_and_what_stood_for_bytes_fit(data: Expr) -> None:
 )
 def test_of_others_it_is_not_known(data: Expr) -> None:
     assert not is_known(quantized(data))
+
+
+@pytest.mark.parametrize(("scale", "fits"), [(1.0, True), (1e4, False)])
+def test_a_convolution_of_bytes_has_as_many_terms_as_its_weight(scale: float, fits: bool) -> None:
+    kernel = constant(np.full((8, 4, 3, 3), -128), "int8")
+    made = make("nn.conv2d", image, kernel, out_dtype="float32")
+
+    assert is_known(quantized(make("multiply", made, constant(scale, "float32")))) is fits
 
 
 def test_steps_below_1_make_numbers_larger() -> None:

@@ -16,11 +16,14 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
+from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.passes.patterns import selects
+from tvmlite.te.templates import anchors
 from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.narrow_products.quantized import fixed
 
 LARGEST = 2.0**31 * (1 - 2.0**-16)
 """Numbers up to here are within int32 when a formula's float32 has rounded them a few times."""
@@ -53,7 +56,7 @@ def _rule(node: Expr) -> Expr:
 
 def largest(value: Expr, depth: int = DEEPEST) -> float:
     """What no element of ``value`` is beyond, on either side of 0; infinite, or NaN, where that is not known,
-    and where an element may be NaN."""
+    and where an element may be NaN. (Sums of products have fewer terms than their weight has elements.)"""
     if depth == 0:
         return math.inf
     depth -= 1
@@ -64,6 +67,13 @@ def largest(value: Expr, depth: int = DEEPEST) -> float:
             return _largest_of(kind)
         case Call("qnn.dequantize", (codes, scale, zero)):
             return (_largest_of(tensor_type_of(codes).dtype) + largest(zero)) * largest(scale)
+        case Call(op=str() as name, args=(data, weight)) if (
+            operators.get(name).schedule == anchors.CONVOLUTION
+        ):
+            kinds = [tensor_type_of(one) for one in (data, weight)]
+            terms = fixed(kinds[1].shape)
+            if terms is not None and all(dtypes.is_int(kind.dtype) for kind in kinds):
+                return math.prod(terms) * _largest_of(kinds[0].dtype) * _largest_of(kinds[1].dtype)
         case Call("add" | "subtract", (a, b)):
             return largest(a, depth) + largest(b, depth)
         case Call("multiply", (a, b)):
@@ -75,6 +85,10 @@ def largest(value: Expr, depth: int = DEEPEST) -> float:
     if isinstance(value, Call) and (value.op == "nn.relu" or is_view(value) or selects(value)):
         return largest(value.args[0], depth)
     return math.inf
+
+
+def _is_convolution(name: str) -> bool:
+    return operators.get(name).schedule == anchors.CONVOLUTION
 
 
 def _largest_of(kind: str) -> float:
