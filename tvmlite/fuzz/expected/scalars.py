@@ -352,6 +352,7 @@ _OTHERS: dict[str, Callable[..., Bounded]] = {
     "popcount": lambda a: _count(a, False),
     "clz": lambda a: _count(a, True),
     "likely": lambda a: a,
+    "fits_int32": lambda a: a,
 }
 
 TRUE, FALSE = constant(True, "bool"), constant(False, "bool")

@@ -27,6 +27,7 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
+from tvmlite.te.tensor.intrinsics import fits_int32
 
 
 def _type(given: Dtypes, made: Dtypes, names: str) -> Callable[..., TensorType]:
@@ -77,16 +78,23 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
     rounding=Rounding.STEPS,
     infer=_type(FLOAT, INTEGERS, "output"),
     reference=quantize_numpy,
-    attrs={"axis": -1, "out_dtype": "int8"},
+    attrs={"axis": -1, "out_dtype": "int8", "fits_int32": False},
 )
 def quantize(
     call: Call, i: Indices, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor
 ) -> e.Expr:
-    """``round(data / scale) + zero_point``, ties to even, saturated to ``out_dtype``; NaN gives 0."""
+    """``round(data / scale) + zero_point``, ties to even, saturated to ``out_dtype``; NaN gives 0.
+
+    With ``fits_int32`` all of ``data / scale`` is known to fit, and of others the result is not defined: so
+    passes say of sums whose scales they know.
+    """
     work = "float64" if data.dtype == "float64" else "float32"
     scale = _parameter(call, output_scale, data, i).astype(work)
     zero_point = _parameter(call, output_zero_point, data, i).astype(work)
-    return e.cast(call["out_dtype"], intrinsic("round", data[i].astype(work) / scale) + zero_point)
+    steps = data[i].astype(work) / scale
+    if call["fits_int32"]:
+        steps = fits_int32(steps)
+    return e.cast(call["out_dtype"], intrinsic("round", steps) + zero_point)
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:

@@ -160,6 +160,7 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "popcount": _bit_counter(lambda value, width: value.bit_count()),
     "clz": _bit_counter(lambda value, width: width - value.bit_length()),
     "likely": lambda a: a,
+    "fits_int32": lambda a: a,
 }
 """Intrinsics by name. Those of floats are computed in float64 and rounded once."""
 

@@ -53,6 +53,7 @@ TABLE: dict[str, Intrinsic] = {
         Intrinsic("reinterpret", 1, "any", "given"),
         *(Intrinsic(name, 1, "any") for name in PREFETCHES),
         Intrinsic("likely", 1, "any"),
+        Intrinsic("fits_int32", 1),
     )
 }
 
@@ -292,6 +293,12 @@ def clz(x: Value) -> Expr:
 def likely(x: Value) -> Expr:
     """The condition ``x``, which mostly holds."""
     return e.Call("likely", (_condition("likely", x),), "bool")
+
+
+def fits_int32(x: Value) -> Expr:
+    """The float ``x``, of which the caller knows that it is a number whose rounding int32 holds: what rounds
+    it need not limit it before. Of other numbers the result is not defined."""
+    return call("fits_int32", x)
 
 
 def if_then_else(condition: Value, a: Value, b: Value) -> Expr:

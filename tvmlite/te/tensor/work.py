@@ -17,7 +17,7 @@ _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e
 STATED = "operations"
 """The attribute of an operation that states its own count."""
 
-_NO_ARITHMETIC = ("if_then_else", "likely", *PREFETCHES, "reinterpret")
+_NO_ARITHMETIC = ("if_then_else", "likely", "fits_int32", *PREFETCHES, "reinterpret")
 
 
 def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:

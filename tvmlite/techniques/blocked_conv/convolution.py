@@ -25,8 +25,9 @@ from tvmlite.te.templates.tile import (
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
+from tvmlite.techniques.blocked_conv.padding import padded
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
-from tvmlite.techniques.blocked_conv.thread_partition import by_rows, pad_by_rows
+from tvmlite.techniques.blocked_conv.thread_partition import by_rows
 from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
 from tvmlite.techniques.common.nest import (
     AHEAD,
@@ -39,7 +40,7 @@ from tvmlite.techniques.common.nest import (
     whole_steps,
 )
 from tvmlite.techniques.common.prefetch import fetch_ahead, near_distance
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import finish
 
 MOST_ROW_TAIL = 0.15
 """The most of the work of tiles of several rows that may lie below the last row."""
@@ -84,10 +85,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     group.inline_all_but({host.op, *pads})
     row_wise = by_rows(group, anchor)
     for pad in pads:
-        if row_wise:
-            pad_by_rows(group, pad)
-        else:
-            elementwise_loops(group, pad.output(0))
+        padded(group, pad, row_wise)
     block = number(anchor.output(0).shape[-1])
     assert block is not None
     stage = group.stage(host)

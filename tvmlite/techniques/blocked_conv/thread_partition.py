@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
-from tvmlite.te.templates.share import is_even, share, threads_for
+from tvmlite.te.templates.share import threads_for
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
 
 
 def by_rows(group: Group, anchor: ComputeOp) -> bool:
@@ -48,16 +47,3 @@ def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
     if anchor.inputs[0].dtype == "bfloat16" and group.target.has("avx512bf16"):
         return False
     return group.target.machine.shared_cache_is_far and channels <= pixels
-
-
-def pad_by_rows(group: Group, pad: ComputeOp) -> None:
-    """Loops for padded data of channels in blocks: a thread has the rows of it that it reads afterwards."""
-    result = pad.output(0)
-    stage, axes, threads = group.stage(pad), group.axes(result), threads_for(group.target, None)
-    if len(axes) < 5 or not is_even(product(map(extent_of, (axes[0], axes[2]))), threads):
-        elementwise_loops(group, result)
-        return
-    images, block, row, *rest = axes
-    stage.reorder(images, row, block, *rest)
-    vectorize(stage, rest[-1], extent_of(rest[-1]), group.target.lanes(result.dtype))
-    share(stage, stage.fuse(images, row), threads, "a row")

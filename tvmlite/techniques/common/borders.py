@@ -37,6 +37,13 @@ def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, in
     return first, last
 
 
+def padding_before(pad: ComputeOp, axis: int) -> int | None:
+    """How many places of ``axis`` are before the first that ``pad`` copies; None if that is not known."""
+    source = _place(pad, pad.inputs[0], axis)
+    first = None if source is None else _value(source, {pad.axis[axis].var: 0})
+    return None if first is None else -first
+
+
 def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
     """Where in its ``axis`` ``op`` reads ``tensor``; None unless that is one place."""
     places = [

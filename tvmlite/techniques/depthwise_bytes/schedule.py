@@ -33,6 +33,10 @@ MOST_UNROLLED = 160
 COPY_BYTES = 1 << 15
 """The padded rows that are copied at a time: they are read as soon as they are written, from a near cache."""
 
+LEAST_COPY = 1 << 13
+"""Rows of several blocks are copied before any is read, as long as they are smaller: a register of four
+pixels spans two that were stored, and is read late where these have not yet arrived in the cache."""
+
 FEW_GROUPS = 8
 """Copies of rows of no more groups of four pixels are written out; of longer rows the groups with padding in
 them have loops of their own."""
@@ -50,7 +54,8 @@ def taps(group: Group) -> bool:
 def _arrange(group: Group, anchor: ComputeOp) -> None:
     """Chunks of rows of a block, and in each: the padded copy of what it reads, then tile after tile.
 
-    Knobs: ``tile`` (rows, outputs of a row), ``chunk``, the rows of a chunk.
+    Knobs: ``tile`` (rows, outputs of a row), ``chunk``, the rows of a chunk, ``blocks``, how many blocks are
+    in it.
     """
     result = anchor.output(0)
     host = group.host(result)
@@ -69,6 +74,9 @@ def _arrange(group: Group, anchor: ComputeOp) -> None:
     place = chunk
     if not _blocks_are_enough(anchor, threads):
         whole = place = stage.fuse(whole, chunk)
+    elif (several := _blocks_of_a_chunk(group, anchor, threads)) > 1:
+        whole, _ = stage.split(whole, factor=several)
+        place = whole
     share(stage, whole, threads, "some rows of a block")
     for pad in pads:
         group.stage(pad).compute_at(stage, place)
@@ -92,10 +100,14 @@ def _tile(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     return high, wide
 
 
-def _blocks_are_enough(anchor: ComputeOp, threads: int) -> bool:
-    """Whether threads share blocks, each with all its rows: to find the place of a chunk takes divisions."""
+def _blocks_are_enough(anchor: ComputeOp, threads: int, several: int = 1) -> bool:
+    """Whether threads share blocks, ``several`` at a time, each with all its rows: to find the place of a
+    chunk takes divisions."""
     blocks = product(map(extent_of, anchor.axis[:2]))
-    return blocks is None or blocks % threads == 0 or enough(blocks, ENOUGH_PLANES, threads)
+    if blocks is None:
+        return True
+    parts = blocks // several
+    return parts % threads == 0 or enough(parts, ENOUGH_PLANES, threads)
 
 
 def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -> int:
@@ -113,6 +125,19 @@ def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -
     return group.knob(
         "chunk", sorted({high, 2 * high, 4 * high, default, -(-height // high) * high}), default
     )
+
+
+def _blocks_of_a_chunk(group: Group, anchor: ComputeOp, threads: int) -> int:
+    """The knob ``blocks``: as many as ``LEAST_COPY`` has room for, of those that divide all of them and leave
+    enough for the ``threads``."""
+    source, blocks = anchor.inputs[0], product(map(extent_of, anchor.axis[:2]))
+    image = product(number(n) for n in source.shape[2:])
+    if not blocks or not image:
+        return 1
+    most = max(1, LEAST_COPY // image)
+    divisors = (n for n in range(1, most + 1) if blocks % n == 0)
+    fitting = [n for n in divisors if _blocks_are_enough(anchor, threads, n)]
+    return group.knob("blocks", fitting, fitting[-1])
 
 
 def _copy(group: Group, pad: ComputeOp, before: int) -> None:

@@ -5,6 +5,7 @@ from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
 from tvmlite.techniques.narrow_products import lookup, quantized_lstm
 from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
+from tvmlite.techniques.narrow_products.known_range import known_range
 from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
 from tvmlite.techniques.narrow_products.requantize import requantize
 from tvmlite.techniques.narrow_products.signs import signs
@@ -45,6 +46,16 @@ register(
         Stage.ELEMENT_TYPES,
         lambda _: lookup_tables,
         lambda _: lookup_tables,
+    )
+)
+
+register(
+    TargetPass(
+        "narrow_products",
+        "known_range",
+        Stage.ELEMENT_TYPES,
+        lambda options: known_range(options.target),
+        lambda target: target and known_range(target),
     )
 )
 

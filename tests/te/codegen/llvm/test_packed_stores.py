@@ -13,6 +13,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm.extensions.packed_stores import combine
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor.intrinsics import fits_int32
 from tvmlite.te.tensor.intrinsics import round as rint
 
 SPECIAL = [0.5, 1.5, 2.5, -0.5, -1.5, 3e9, -3e9, np.inf, -np.inf, np.nan, -np.nan, 1e38, -1e38]
@@ -65,6 +66,27 @@ def test_a_register_of_bytes_is_stored_at_once(target: Target, lanes: int) -> No
     assert [line.split()[1:4] for line in stores] == [[f"<{4 * lanes}", "x", "i8>"]]
     assert "packssdw" in text
     assert "packuswb" in text
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "c"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_what_fits_is_not_limited(target: str, dtype: str) -> None:
+    given = np.concatenate([[2.0**31 - 128, -(2.0**31), 1e9, -1e9], np.arange(-223, 223, 0.5)])
+    x = te.placeholder((896,), "float32", "x")
+    y = te.compute(x.shape, lambda i: (rint(fits_int32(x[i])) + 3.0).astype(dtype), name="y")
+    schedule = te.create_schedule(y.op)
+    _, inner = schedule[y].split(y.op.axis[0], factor=64)
+    part, lane = schedule[y].split(inner, factor=16)
+    schedule[y].unroll(part)
+    schedule[y].vectorize(lane)
+
+    built = build(schedule, [x, y], target=target)
+
+    limits = np.iinfo(dtype)
+    wanted = np.clip(np.rint(given) + 3, limits.min, limits.max).astype(dtype)
+    np.testing.assert_array_equal(built(given.astype("float32")), wanted)
+    if target == "native" and "packssdw" in built.source("llvm"):
+        assert "fcmp" not in built.source("llvm")
 
 
 # --- what is combined -------------------------------------------------------------------------------

@@ -362,7 +362,7 @@ class Writer:
         args, dtype = [self._find(a) for a in node.args], node.args[0].dtype
         work = "float32" if dtype in HALVES else dtype
         match node.name:
-            case "likely":
+            case "likely" | "fits_int32":
                 return args[0]
             case name if name == ROUND_TO:
                 return f"{self.helpers.name('round_to', node.dtype)}({', '.join(map(strip, args))})"

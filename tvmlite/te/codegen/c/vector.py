@@ -313,7 +313,7 @@ class VectorWriter:
                 form = x86.scale if node.name == functions.SCALE else x86.limit
                 a, b = (self._named(x, vector=True).text for x in args)
                 return _Text(f"(({self.type_of(dtype)}){form(self.lanes, a, b)})", dtype)
-            case "likely":
+            case "likely" | "fits_int32":
                 return args[0]
             case "reinterpret":
                 return _Text(f"(({self.type_of(dtype)}){self._vector(args[0])})", dtype)

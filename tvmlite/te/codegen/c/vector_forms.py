@@ -122,7 +122,7 @@ def _is_plain_call(node: e.Call) -> bool:
         case "if_then_else":
             in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
             return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
-        case functions.EITHER | contraction.MULTIPLY_ADD | "likely":
+        case functions.EITHER | contraction.MULTIPLY_ADD | "likely" | "fits_int32":
             return True
         case functions.SCALE | functions.LIMIT:
             return node.lanes in x86.SCALED_LANES

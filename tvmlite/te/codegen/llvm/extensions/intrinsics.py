@@ -55,8 +55,8 @@ def _llvm(values: Expressions, node: e.Call) -> str:
     return arith.rounded(values.w, made, node.dtype, node.lanes)
 
 
-@emits("likely")
-def _likely(values: Expressions, node: e.Call) -> str:
+@emits("likely", "fits_int32")
+def _itself(values: Expressions, node: e.Call) -> str:
     return values.known[node.args[0]]
 
 

@@ -150,7 +150,9 @@ def _packed(values: Expressions, node: e.Foreign) -> str:
     w, lanes, moved = values.w, node.args[0].lanes, int(node.form)
     how, count = _INSTRUCTIONS[lanes], len(node.args)
     ints, shorts, bytes_ = vector("i32", lanes), vector("i16", 2 * lanes), vector("i8", 4 * lanes)
-    parts = [_nearest(w, values.known[x], node.dtype, moved, lanes) for x in node.args]
+    limited = [_limited(w, values.known[x], x, node.dtype, moved) for x in node.args]
+    floats = vector("float", lanes)
+    parts = [w.call(how.nearest, ints, [(floats, x), *how.immediates]) for x in limited]
     halves = []
     for a, b in zip(parts[::2], [*parts[1::2], "poison"], strict=False):
         half = w.call(how.pack.format("packssdw"), shorts, [(ints, a), (ints, b)])
@@ -166,19 +168,23 @@ def _packed(values: Expressions, node: e.Foreign) -> str:
     return w.emit(f"bitcast {vector('i32', len(order))} {ordered} to {vector('i8', node.lanes)}")
 
 
-def _nearest(w: Writer, value: str, to: str, moved: int, lanes: int) -> str:
-    """``value`` rounded to int32, or a number that saturates alike; where NaN gives 0.
+def _limited(w: Writer, value: str, node: e.Expr, to: str, moved: int) -> str:
+    """``value``, that of ``node``, or a number that int32 holds and that saturates alike; where NaN gives 0.
 
-    The instruction gives the least int32 for NaN and for all numbers beyond int32. It is right for those
-    below, and for NaN where 0 is the least; those above are limited before.
+    Rounding to int32 gives the least one for NaN and for all numbers beyond int32. It is right for those
+    below, and for NaN where 0 is the least; those above are limited before, and nothing is where ``node``
+    says that it fits.
     """
-    floats, mask, how = vector("float", lanes), vector("i1", lanes), _INSTRUCTIONS[lanes]
+    if isinstance(node, e.Call) and node.name == "fits_int32":
+        return value
+    lanes = node.lanes
+    floats, mask = vector("float", lanes), vector("i1", lanes)
     least, most = dtypes.limits(to)
     high = literal(float(most - moved), "float32", lanes)
     above = w.emit(f"fcmp olt {floats} {high}, {value}")
     limited = w.emit(f"select {mask} {above}, {floats} {high}, {floats} {value}")
-    if least != 0:
-        ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
-        zero = literal(float(-moved), "float32", lanes)
-        limited = w.emit(f"select {mask} {ordered}, {floats} {limited}, {floats} {zero}")
-    return w.call(how.nearest, vector("i32", lanes), [(floats, limited), *how.immediates])
+    if least == 0:
+        return limited
+    ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
+    zero = literal(float(-moved), "float32", lanes)
+    return w.emit(f"select {mask} {ordered}, {floats} {limited}, {floats} {zero}")

@@ -1,0 +1,96 @@
+"""Roundings to bytes that need no limit before: of numbers that are known to be within int32.
+
+Processors round floats to int32, and what is beyond it to one number, on whichever side it was. So floats are
+limited first, which is one of four instructions for a vector of sums. Sums of int32 times a scale below 1 are
+within int32, as are numbers that stood for bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import rewrite
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.ir.op import is_view
+from tvmlite.relay.passes.patterns import selects
+from tvmlite.te.templates import anchors
+from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.narrow_products.quantized import fixed
+
+LARGEST = 2.0**31 * (1 - 2.0**-16)
+"""Numbers up to here are within int32 when a formula's float32 has rounded them a few times."""
+
+DEEPEST = 8
+"""How many operators deep what is rounded is looked at: sums, their scale and bias, and what is added."""
+
+
+def known_range(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``; nothing is done for one without products of bytes."""
+
+    def known_range(module: Module) -> Module:
+        main = module.main
+        body = rewrite(main.body, _rule) if multiplies_quads(target) else main.body
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return known_range
+
+
+def _rule(node: Expr) -> Expr:
+    match node:
+        case Call("qnn.quantize", (data, Constant(step), _)) if step.min(initial=1) > 0:
+            is_float32, least = tensor_type_of(data).dtype == "float32", float(step.min(initial=np.inf))
+            if is_float32 and not node["fits_int32"] and largest(data) / least <= LARGEST:
+                return Call(
+                    node.op, node.args, canonical({**dict(node.attrs), "fits_int32": True}), node.span
+                )
+    return node
+
+
+def largest(value: Expr, depth: int = DEEPEST) -> float:
+    """What no element of ``value`` is beyond, on either side of 0; infinite, or NaN, where that is not known,
+    and where an element may be NaN. (Sums of products have fewer terms than their weight has elements.)"""
+    if depth == 0:
+        return math.inf
+    depth -= 1
+    match value:
+        case Constant(data):
+            return float(np.abs(data.astype(np.float64)).max(initial=0))
+        case Call("cast", (data,)) if dtypes.is_int(kind := tensor_type_of(data).dtype):
+            return _largest_of(kind)
+        case Call("qnn.dequantize", (codes, scale, zero)):
+            return (_largest_of(tensor_type_of(codes).dtype) + largest(zero)) * largest(scale)
+        case Call(op=str() as name, args=(data, weight)) if (
+            operators.get(name).schedule == anchors.CONVOLUTION
+        ):
+            kinds = [tensor_type_of(one) for one in (data, weight)]
+            terms = fixed(kinds[1].shape)
+            if terms is not None and all(dtypes.is_int(kind.dtype) for kind in kinds):
+                return math.prod(terms) * _largest_of(kinds[0].dtype) * _largest_of(kinds[1].dtype)
+        case Call("add" | "subtract", (a, b)):
+            return largest(a, depth) + largest(b, depth)
+        case Call("multiply", (a, b)):
+            return largest(a, depth) * largest(b, depth)
+        case Call("round", (data,)):
+            return largest(data, depth) + 0.5
+        case Call("clip", (data,)) if largest(data, depth) < math.inf:  # NaN stays NaN
+            return max(abs(value["a_min"]), abs(value["a_max"]))
+    if isinstance(value, Call) and (value.op == "nn.relu" or is_view(value) or selects(value)):
+        return largest(value.args[0], depth)
+    return math.inf
+
+
+def _is_convolution(name: str) -> bool:
+    return operators.get(name).schedule == anchors.CONVOLUTION
+
+
+def _largest_of(kind: str) -> float:
+    """The largest magnitude of an integer of dtype ``kind``."""
+    return float(max(abs(int(limit)) for limit in dtypes.limits(kind)))
