@@ -68,6 +68,9 @@ def float_bits(value: float, dtype: str) -> str:
     return f"0x{int(np.array(value, np.float32).view(np.uint32)):08x}u"
 
 
+EXCESS_PRECISION = "defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ % 16 != 0"
+"""Whether floats are computed in more than their own precision, as by x87."""
+
 FUSES = "defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)"
 """Whether the machine has multiply-adds that round once."""
 
@@ -188,8 +191,12 @@ def multiply_add(dtype: str, a: str, b: str, c: str) -> str:
 
 
 def _multiply_add(dtype: str) -> str:
-    once = f"    return {multiply_add(dtype, 'a', 'b', 'c')};"
-    return f"#if {FUSES}\n{once}\n#else\n    return a * b + c;\n#endif"
+    once, kept = multiply_add(dtype, "a", "b", "c"), f"volatile {work_type(dtype)} sum"
+    return (
+        f"#if {FUSES}\n    return {once};\n"
+        f"#elif {EXCESS_PRECISION}\n    {kept} = a * b + c; /* which rounds it */\n    return sum;\n"
+        "#else\n    return a * b + c;\n#endif"
+    )
 
 
 def _narrowed(text: str, dtype: str) -> str:
