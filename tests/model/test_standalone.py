@@ -81,7 +81,15 @@ def bytes_() -> Module:
     return Module.from_expr(relay.Function((x,), relay.qnn.quantize(y, scale, zero, out_dtype="int8")))
 
 
-MODELS = {"images": images, "text": text, "bytes": bytes_}
+def few_bits() -> Module:
+    """Weights of 4 bits in groups, of many rows and of one, the last group filled up."""
+    x = relay.var("x", shape=(6, 64))
+    y = relay.nn.relu(relay.nn.dense(x, weight(12, 64)))
+    module = Module.from_expr(relay.Function((x,), relay.nn.dense(relay.reshape(y, (1, 72)), weight(6, 72))))
+    return relay.quantize(module, mode="weight_only", bits=4, group=32).module
+
+
+MODELS = {"images": images, "text": text, "bytes": bytes_, "few_bits": few_bits}
 
 
 @pytest.fixture(autouse=True)
@@ -183,6 +191,23 @@ def test_it_includes_no_more_than_is_everywhere(exported: tuple[Module, Path]) -
     assert set(re.findall(r"^\s*#\s*include\s+(\S+)", text, re.MULTILINE)) <= ALLOWED
 
 
+def test_weights_of_few_bits_stay_packed(tmp_path: Path) -> None:
+    """Words of eight codes, a scale of 16 bits for each group, and no matrix of floats in the arena."""
+    lib = tvmlite.compile(few_bits(), TARGET, name="net")
+
+    kept = [(str(one.dtype), one.shape) for one in lib.constants.offsets]
+
+    assert kept == [
+        ("uint32", (3, 8, 4)),
+        ("float16", (3, 2, 4)),
+        ("uint32", (2, 12, 4)),
+        ("float16", (2, 3, 4)),
+    ]
+    assert lib.signature.workspace == 992
+    lib.export(tmp_path / "net.c")
+    assert "PREFETCH" not in (tmp_path / "net.c").read_text()
+
+
 def test_kernels_say_what_they_compute(exported: tuple[Module, Path]) -> None:
     _, folder = exported
 
@@ -280,7 +305,7 @@ def test_weights_may_be_in_a_file(tmp_path: Path) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("model", "bits"), [(images, 256), (bytes_, 512)])
+@pytest.mark.parametrize(("model", "bits"), [(images, 256), (bytes_, 512), (few_bits, 512)])
 @pytest.mark.parametrize("machine", [(), ("-m32", "-mfpmath=387")])
 def test_with_vectors_it_computes_the_same(
     model: Callable[[], Module], bits: int, machine: tuple[str, ...], tmp_path: Path
