@@ -76,9 +76,14 @@ FUSES = "defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)"
 
 
 class Helpers:
-    """The helper functions a source needs, in an order in which each comes after those it calls."""
+    """The helper functions a source needs, in an order in which each comes after those it calls.
 
-    def __init__(self) -> None:
+    ``rounds``: sums are rounded to their own precision also where there is excess precision, as functions
+    made of multiply-adds need.
+    """
+
+    def __init__(self, rounds: bool = True) -> None:
+        self.rounds = rounds
         self._texts: dict[str, str] = {}
         self.libm = False
 
@@ -131,7 +136,7 @@ class Helpers:
             case "popcount" | "clz":
                 return work, f"{work} a", _count_bits(kind, dtype)
             case "multiply_add":
-                return work, f"{work} a, {work} b, {work} c", _multiply_add(dtype)
+                return work, f"{work} a, {work} b, {work} c", _multiply_add(dtype, self.rounds)
             case "isfinite":
                 return "_Bool", f"{work} a", "    return a - a == 0;"
             case "isinf":
@@ -190,13 +195,11 @@ def multiply_add(dtype: str, a: str, b: str, c: str) -> str:
     return f"__builtin_fma{'' if dtype == 'float64' else 'f'}({a}, {b}, {c})"
 
 
-def _multiply_add(dtype: str) -> str:
+def _multiply_add(dtype: str, rounds: bool) -> str:
     once, kept = multiply_add(dtype, "a", "b", "c"), f"volatile {work_type(dtype)} sum"
-    return (
-        f"#if {FUSES}\n    return {once};\n"
-        f"#elif {EXCESS_PRECISION}\n    {kept} = a * b + c; /* which rounds it */\n    return sum;\n"
-        "#else\n    return a * b + c;\n#endif"
-    )
+    excess = f"#elif {EXCESS_PRECISION}\n    {kept} = a * b + c; /* which rounds it */\n    return sum;\n"
+    other = f"{excess if rounds else ''}#else\n    return a * b + c;\n#endif"
+    return f"#if {FUSES}\n    return {once};\n{other}"
 
 
 def _narrowed(text: str, dtype: str) -> str:
