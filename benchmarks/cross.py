@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from models import inputs_of
@@ -65,7 +66,7 @@ def by_wasmtime(lib: CompiledModule, x: np.ndarray, like: np.ndarray) -> np.ndar
     with tempfile.TemporaryDirectory(prefix="tvmlite-cross-") as place:
         lib.export(Path(place) / "net.wasm")
         module = wasmtime.Module.from_file(store.engine, str(Path(place) / "net.wasm"))
-    exports = wasmtime.Instance(store, module, []).exports(store)
+    exports: Any = wasmtime.Instance(store, module, []).exports(store)
     memory, begin = exports["memory"], exports["__heap_base"].value(store)
     places = []
     for size in (x.nbytes, like.nbytes, lib.signature.workspace or 0):

@@ -42,7 +42,9 @@ def test_inputs_between_two_steps_are_left_out() -> None:
 
 def test_where_all_inputs_are_between_steps_the_tolerance_says_so() -> None:
     x = relay.var("x", shape=(3,))
-    halves = relay.add(relay.multiply(x, relay.const(np.float32(0))), relay.const(np.float32([0.5, 1, 30])))
+    halves = relay.add(
+        relay.multiply(x, relay.const(np.float32(0))), relay.const(np.array([0.5, 1, 30], np.float32))
+    )
 
     found = self_test.cases(Function((x,), relay.round(halves)))
 
