@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("threads")
         ("compile fixed.onnx", 2, "the following arguments are required: -o/--output"),
         ("compile absent.onnx -o x.so", 1, "ModelError: model file 'absent.onnx' does not exist"),
         ("compile text.onnx -o x.so", 1, "ModelError: model file 'text.onnx': not an ONNX model"),
-        ("compile fixed.onnx -o x.dll", 1, "InputError: cannot export to x.dll: expected an ending of .so"),
+        ("compile fixed.onnx -o x.exe", 1, "InputError: cannot export to x.exe: expected an ending of .so"),
         ("compile fixed.onnx -o absent/x.so", 1, "-o absent/x.so: there is no folder absent"),
         ("compile fixed.onnx -o x.so --target cuda", 1, "TargetError: target 'cuda' is of unknown kind"),
         ("compile fixed.onnx -o x.so --opt-level 7", 2, "invalid choice: 7"),

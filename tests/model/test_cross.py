@@ -6,8 +6,10 @@ import importlib.util
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,19 +129,85 @@ def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             lib.export(tmp_path / f"net{ending}")
 
 
+def exports_of_dll(data: bytes) -> tuple[int, set[str]]:
+    """The machine of a PE file, and the names in its export table."""
+    (head,) = struct.unpack_from("<I", data, 0x3C)
+    machine, sections, optional = struct.unpack_from("<4xHH12xH", data, head)
+    tables = [struct.unpack_from("<8x4I", data, head + 24 + optional + 40 * k) for k in range(sections)]
+
+    def place(address: int) -> int:
+        return next(raw + address - at for size, at, _, raw in tables if at <= address < at + size)
+
+    (directory,) = struct.unpack_from("<I", data, head + 24 + 112)
+    count, _, names = struct.unpack_from("<24x3I", data, place(directory))
+    addresses = struct.unpack_from(f"<{count}I", data, place(names))
+    return machine, {data[place(one) :].split(b"\0", 1)[0].decode() for one in addresses}
+
+
+def exports_of_dylib(data: bytes) -> tuple[int, set[str]]:
+    """The processor of a Mach-O library, and the external symbols that it defines."""
+    magic, processor, kind, commands = struct.unpack_from("<II4xII", data)
+    assert (magic, kind) == (0xFEEDFACF, 6)
+    at, names = 32, set[str]()
+    for _ in range(commands):
+        command, size, symbols, count, strings = struct.unpack_from("<5I", data, at)
+        at += size
+        for k in range(count if command == 2 else 0):
+            name, flags = struct.unpack_from("<IB", data, symbols + 16 * k)
+            if flags & 0x0F == 0x0F:
+                names.add(data[strings + name :].split(b"\0", 1)[0].decode().removeprefix("_"))
+    return processor, names
+
+
+@needs_zig
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("triple", "system"),
-    [("aarch64-apple-macosx14", "macOS"), ("aarch64-macos", "macOS"), ("x86_64-windows-gnu", "Windows")],
+    ("triple", "ending", "read", "processor"),
+    [
+        pytest.param(
+            "x86_64-windows-gnu", ".dll", exports_of_dll, 0x8664, marks=pytest.mark.exhaustive
+        ),  # the first builds a C library, for minutes
+        ("aarch64-apple-macosx", ".dylib", exports_of_dylib, 0x100000C),
+    ],
 )
-def test_libraries_for_systems_that_are_not_linked_for_are_refused(
-    triple: str, system: str, tmp_path: Path
+def test_a_library_for_another_system_has_what_its_header_declares(
+    triple: str, ending: str, read: Callable[[bytes], tuple[int, set[str]]], processor: int, tmp_path: Path
+) -> None:
+    lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
+
+    lib.export(tmp_path / f"net{ending}")
+    lib.export(tmp_path / "net.h")
+
+    found, names = read((tmp_path / f"net{ending}").read_bytes())
+    declared = set(re.findall(r"\b(net\w*)\(", (tmp_path / "net.h").read_text()))
+    assert found == processor
+    assert {"net", "net_run_tensors", "net_last_error"} <= declared <= names
+
+
+@pytest.mark.parametrize(
+    ("triple", "system", "ending"),
+    [("aarch64-apple-macosx14", "macOS", ".dylib"), ("x86_64-windows-gnu", "Windows", ".dll")],
+)
+def test_libraries_for_systems_have_their_endings(
+    triple: str, system: str, ending: str, tmp_path: Path
 ) -> None:
     if link.is_native(triple):
         pytest.skip("this is such a system")
     lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
-    for ending in (".so", ".a", ".tar"):
-        with pytest.raises(InputError, match=rf"(?s)libraries for {system} are not linked.*hint: .*net\.c"):
-            lib.export(tmp_path / f"net{ending}")
-    with pytest.raises(InputError, match=r"(?s)expected an ending of .*macOS and Windows compile C source"):
-        lib.export(tmp_path / "net.dll")
+    for other in (".so", ".a", ".tar"):
+        with pytest.raises(
+            InputError, match=rf"(?s)of code for {system}, \{ending} is linked.*hint: .*net\.c"
+        ):
+            lib.export(tmp_path / f"net{other}")
+    other = ".dll" if ending == ".dylib" else ".dylib"
+    with pytest.raises(
+        InputError, match=r"(?s)the code is for llvm.*, such a library is for (Windows|macOS)"
+    ):
+        lib.export(tmp_path / f"net{other}")
     lib.export(tmp_path / "net.c")
+
+
+def test_a_triple_for_macos_has_a_vendor(tmp_path: Path) -> None:
+    lib = tvmlite.compile(network(), target="llvm -mtriple=aarch64-macos", name="net")
+    with pytest.raises(InputError, match=r"(?s)no files for macOS.*-mtriple=aarch64-apple-macosx"):
+        lib.export(tmp_path / "net.dylib")

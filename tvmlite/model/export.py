@@ -21,13 +21,13 @@ from tvmlite.te.codegen import jit, packed, process
 from tvmlite.te.codegen.c import bundle
 from tvmlite.te.codegen.c import generator as c
 
-ENDINGS = (".so", ".wasm", ".a", ".o", ".tar", ".c", ".h")
+ENDINGS = (".so", ".dll", ".dylib", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 
 FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
 """What one function is written as: an archive is of a model."""
 
-OTHER_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
-"""Systems, by words of their triples, whose libraries are no ELF files."""
+SHARED = {"Windows": ".dll", "macOS": ".dylib"}
+"""How shared libraries of systems end whose files are no ELF files."""
 
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
@@ -76,7 +76,7 @@ def _export(lib: Model, path: Path, weights: str, code_size: int | str | None = 
         standalone.write(lib, path, weights, _write, most)
         return
     match path.suffix:
-        case ".so" | ".wasm" | ".a" | ".o":
+        case ".so" | ".dll" | ".dylib" | ".wasm" | ".a" | ".o":
             _write_library(library_export.of_model(lib), path)
         case ".tar":
             text = _text_of(library_export.of_model(lib))
@@ -114,11 +114,7 @@ def _code_of(lib: Model, folder: Path) -> list[Path]:
 def check_format(path: Path, weights: int = 0) -> None:
     """An InputError if a model with so many bytes of ``weights`` is not to be written as ``path`` ends."""
     if path.suffix not in ENDINGS:
-        foreign = path.suffix in (".dylib", ".dll")
-        raise InputError(
-            f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}",
-            hint=f"macOS and Windows compile C source: {path.with_suffix('.c')}" if foreign else None,
-        )
+        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
     if path.suffix == ".c" and weights > MOST_IN_C:
         raise InputError(
             f"cannot export to {path}: the model has {weights / 1e9:.1f} GB of weights, "
@@ -136,12 +132,19 @@ def check_target(path: Path, target: Target) -> None:
         )
     if is_wasm and path.suffix not in (".wasm", ".h"):
         raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
-    system = next((name for key, name in OTHER_SYSTEMS.items() if key in target.triple), None)
-    if system is not None and path.suffix not in (".c", ".h") and not link.is_native(target.triple):
+    system = link.system(target.triple)
+    if path.suffix in SHARED.values() and path.suffix != SHARED.get(system):
+        name = next(name for name, ending in SHARED.items() if ending == path.suffix)
+        raise InputError(f"cannot export to {path}: the code is for {target}, such a library is for {name}")
+    if system and path.suffix not in (".c", ".h", SHARED[system]) and not link.is_native(target.triple):
         raise InputError(
-            f"cannot export to {path}: libraries for {system} are not linked on another system; the thread "
-            "pool's system calls and the file's form are those of Linux",
+            f"cannot export to {path}: of code for {system}, {SHARED[system]} is linked on another system",
             hint=f"{path.with_suffix('.c')} is C source, which a compiler there makes a library of",
+        )
+    if path.suffix == SHARED["macOS"] and "apple" not in target.triple:
+        raise InputError(
+            f"cannot export to {path}: LLVM makes no files for macOS of the triple {target.triple!r}",
+            hint=f"-mtriple={target.triple.split('-')[0]}-apple-macosx",
         )
     if target.kind == "c" and path.suffix in (".a", ".o"):
         raise InputError(

@@ -157,6 +157,8 @@ def write(code: Code, path: Path) -> None:
     match path.suffix:
         case ".so":
             link.shared(objects, path, exports, triple, data, text)
+        case ".dll" | ".dylib":
+            link.shared(objects, path, exports, triple, data)
         case ".a":
             link.archive(objects, path, triple, data)
         case _:

@@ -14,21 +14,15 @@ from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.model import code_size, self_test
-from tvmlite.model.example_inputs import TOLERANCE
 from tvmlite.model.exportable import Model
 from tvmlite.model.kernels import legal_kernel
-from tvmlite.relay.ir.interpret import Value, interpret
 from tvmlite.relay.ir.nodes import Constant
-from tvmlite.relay.ir.random_inputs import random_inputs
 from tvmlite.runtime.library import link
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import standalone as c
 from tvmlite.te.codegen.c.generator import comment
 from tvmlite.te.codegen.c.text import memory_type, unsigned_type
 from tvmlite.te.loop import ir as loop
-
-CASES = 2
-"""Inputs with what the interpreter makes of them, for tests."""
 
 IN_SOURCE, IN_FILE = "source", "file"
 """Where weights are: in the C source, or in a file of their own that the program maps or links."""
@@ -66,10 +60,11 @@ def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = Non
     if weights == IN_FILE:
         put(path.with_suffix(".bin"), lib.constants.blob().tobytes())
         return
-    found, name = cases(lib), path.with_suffix(".h").name
-    put(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, TOLERANCE))
+    found, name = self_test.cases(lib.module.main), path.with_suffix(".h").name
+    rtol = self_test.tolerance(found)
+    put(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, rtol))
     put(path.with_name(f"{path.stem}_cases.npz"), self_test.cases_file(found))
-    put(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", TOLERANCE))
+    put(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", rtol))
 
 
 def _is_plain(
@@ -91,23 +86,6 @@ def signature(lib: Model, weights: str) -> Signature:
     if weights not in (IN_SOURCE, IN_FILE):
         raise InputError(f"export: weights is {weights!r}, expected {IN_SOURCE!r} or {IN_FILE!r}")
     return c.own_signature(lib.entry, lib.constants.size if weights == IN_FILE else 0)
-
-
-def cases(lib: Model, count: int = CASES) -> list[self_test.Case]:
-    """Random inputs, seeded, and what the interpreter computes of them after all graph passes."""
-    found = []
-    for seed in range(count):
-        inputs, _ = random_inputs(lib.module.main, seed)
-        outputs = _arrays(interpret(lib.module, inputs))
-        found.append(self_test.Case(_arrays(tuple(inputs)), outputs))
-    return found
-
-
-def _arrays(value: Value) -> list[np.ndarray]:
-    """The arrays of a value, whatever tuples they are in."""
-    if isinstance(value, tuple):
-        return [array for one in value for array in _arrays(one)]
-    return [np.ascontiguousarray(value)]
 
 
 def _weights(lib: Model, calls: Sequence[str]) -> list[c.Weight]:

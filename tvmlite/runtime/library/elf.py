@@ -28,7 +28,9 @@ _DYNAMIC_SYMBOLS = 11
 
 def has_objects(triple: str = "") -> bool:
     """Whether ``relocatable_object`` makes objects for ``triple`` ("": this machine)."""
-    return _architecture(triple) in _MACHINES and not ("apple" in triple or "windows" in triple)
+    return _architecture(triple) in _MACHINES and not any(
+        name in triple for name in ("apple", "macos", "darwin", "windows")
+    )
 
 
 def _architecture(triple: str) -> str:

@@ -25,6 +25,9 @@ _ELSEWHERE = "the environment variable TMPDIR names the folder for temporary fil
 
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
+_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
+"""By words of triples."""
+
 
 C_FLAGS = (
     "-std=c99",
@@ -77,9 +80,16 @@ def is_native(triple: str) -> bool:
     return same and system in triple
 
 
+def system(triple: str) -> str:
+    """The system of ``triple`` whose libraries are no ELF files: Windows, macOS, or "" for none of them."""
+    return next((name for word, name in _SYSTEMS.items() if word in triple), "")
+
+
 def _zig_triple(triple: str) -> str:
     """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
     architecture, *others = triple.split("-")
+    if system(triple) == "macOS":
+        return f"{_ARCHITECTURES.get(architecture, architecture)}-macos"
     if re.match("arm(?!64)|thumb", architecture):
         architecture = "arm"
     others = [part for part in others if part not in ("unknown", "pc", "none")]
@@ -97,10 +107,10 @@ def shared(
 ) -> Path:
     """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
 
-    Only the symbols ``exports`` are visible from outside, if any are named. ``data`` is a symbol
-    that the objects refer to, and its bytes, uint8, of any number (``segment``). With ``metadata`` the file
-    is one that ``runtime.load`` accepts (``seal``). Of a static library among ``objects`` all is linked if
-    ``whole``, else what other objects refer to. It appears whole or not at all. Raises LibraryError when
+    Only the symbols ``exports`` are visible from outside, if any are named; for macOS all are. ``data`` is a
+    symbol that the objects refer to, and its bytes, uint8, of any number (``segment``). With ``metadata`` the
+    file is one that ``runtime.load`` accepts (``seal``). Of a static library among ``objects`` all is linked
+    if ``whole``, else what other objects refer to. It appears whole or not at all. Raises LibraryError when
     there is no linker, or it fails, or a file cannot be written.
     """
     commands = linkers(triple)
@@ -115,10 +125,13 @@ def shared(
         if data is not None and not own_segment:
             files.append(data_object(*data, triple, folder))
         script = _exports_script(exports, folder, triple)
+        linked = folder / "linked" / Path(path).name  # some linkers write the name into it, or more files
+        linked.parent.mkdir()
 
         def link(output: Path) -> None:
-            made = [_link_command(one, files, output, script, triple, whole) for one in commands]
+            made = [_link_command(one, files, linked, script, triple, whole) for one in commands]
             run_first(made, f"linking {path}")
+            shutil.copyfile(linked, output)
             if data and own_segment:
                 segment.append(output, data[1])
             if metadata:
@@ -198,12 +211,15 @@ def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Pat
     The compiler for ``triple`` makes it of a file with the bytes. Errors as of ``compile_c``."""
     write_file(folder / "data.bin", data.tobytes())
     path = (folder / "data.bin").as_posix()
-    wasm, apple = triple.startswith("wasm"), "apple" in triple
+    wasm, apple, windows = triple.startswith("wasm"), system(triple) == "macOS", system(triple) == "Windows"
     section = f'.section .rodata.{symbol},"",@' if wasm else ".const" if apple else ".section .rodata"
+    section = '.section .rdata,"dr"' if windows else section
     name = f"_{symbol}" if apple else symbol
     kind = [f".type {name},@object"] if wasm else []
     size = [f".size {name}, {data.nbytes}"] if wasm else []
-    stack = [] if wasm or apple else ['.section .note.GNU-stack,"",%progbits']  # which need not be executable
+    stack = (
+        [] if wasm or apple or windows else ['.section .note.GNU-stack,"",%progbits']
+    )  # which need not be executable
     lines = [section, f".globl {name}", *kind, ".p2align 6", f"{name}:", f'.incbin "{path}"', *size, *stack]
     text, output = folder / "data.s", folder / "data.o"
     write_file(text, "\n".join([*lines, ""]).encode())
@@ -227,6 +243,11 @@ def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
 
 
 def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
+    """A file that tells the linker of ``exports``, if it takes one."""
+    if exports and system(triple) == "Windows":
+        listed = folder / "exports.def"
+        write_file(listed, "\n".join(["EXPORTS", *exports, ""]).encode())
+        return listed
     linux = "linux" in triple if triple else sys.platform == "linux"
     if not exports or not linux:
         return None
@@ -244,6 +265,10 @@ def _link_command(
     whole: bool,
 ) -> list[str]:
     """Threads of the pool run code of the library, so it is never unloaded (``nodelete``)."""
+    if system(triple):
+        named = [f"-Wl,-install_name,@rpath/{output.name}"] if system(triple) == "macOS" else []
+        listed = [str(script)] if script else []
+        return [*command, "-shared", "-s", "-o", str(output), *map(str, files), *listed, *named]
     alone = _is_ld(command)
     elf_options = ["-Bsymbolic", "-z,noexecstack", "-z,nodelete"]
     options = [] if sys.platform != "linux" and not triple else elf_options

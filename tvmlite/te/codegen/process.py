@@ -66,7 +66,10 @@ def reason_not_to_run(target: Target) -> str:
     if target.kind != "llvm":
         return ""
     native = processor.host()[0]
-    if target.triple.split("-")[0] != native.split("-")[0]:
+    same = target.triple.split("-")[0] == native.split("-")[0]
+    if not same or link.system(target.triple) != link.system(
+        native
+    ):  # which differ in how functions are called
         return f"it is for {target.triple}, this process runs on {native}"
     missing = missing_features(sorted(target.instructions))
     return f"this processor lacks {', '.join(missing)}" if missing else ""

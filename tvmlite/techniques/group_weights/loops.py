@@ -244,7 +244,7 @@ class Product:
 
     def _many(self, lanes: _Lanes, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
-        length = _part(sizes.group)
+        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # without vectors, stacks are small
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
         count = loops.Cell("count")
 

@@ -399,8 +399,10 @@ class FunctionWriter:
         self._emit("}")
 
     def _evaluate(self, value: e.Expr) -> None:
-        writer = Writer(self)
+        writer, own = Writer(self), self.module.standalone
         if isinstance(value, e.Call) and value.name in PREFETCHES:
+            if own is not None and own.scalar:
+                return  # flash is no slower, and what a hint is of may lie behind an array
             load: object = value.args[0]
             assert isinstance(load, ir.Load), "a prefetch is of a load"
             (index,) = load.indices

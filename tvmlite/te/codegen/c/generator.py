@@ -18,6 +18,7 @@ from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
 from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
 from tvmlite.te.codegen.c.parts import in_parts
+from tvmlite.te.codegen.c.text import EXCESS_PRECISION, Helpers
 from tvmlite.te.codegen.c.vector import CONDITION
 from tvmlite.te.codegen.c_functions import definitions
 from tvmlite.te.codegen.math.expand import expand_intrinsics
@@ -35,8 +36,12 @@ _PROTOTYPES = {
     symbols.NOW: f"int64_t {symbols.NOW}(void);",
 }
 
-_VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
-"""Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``."""
+_VECTORS = (
+    "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) \\\n"
+    f"    && !({EXCESS_PRECISION})"
+)
+"""Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``. With excess precision
+GCC has none of floats."""
 
 _GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns", "no-tree-loop-if-convert")
@@ -115,9 +120,11 @@ def generate(
             raise UnsupportedError(
                 f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
             )
-    module = Module({f.name: signature_of(f) for f in functions}, standalone=standalone)
+    scalar = standalone is not None and standalone.scalar  # mathematics is the C library's
+    helpers = Helpers(rounds=not scalar)
+    module = Module({f.name: signature_of(f) for f in functions}, helpers=helpers, standalone=standalone)
     for function in functions:
-        if standalone is not None and standalone.scalar:
+        if scalar:
             function = quantizing(function)
         expanded = in_parts(expand_intrinsics(function, either=x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()

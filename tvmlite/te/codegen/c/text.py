@@ -68,14 +68,22 @@ def float_bits(value: float, dtype: str) -> str:
     return f"0x{int(np.array(value, np.float32).view(np.uint32)):08x}u"
 
 
+EXCESS_PRECISION = "defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ % 16 != 0"
+"""Whether floats are computed in more than their own precision, as by x87."""
+
 FUSES = "defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)"
 """Whether the machine has multiply-adds that round once."""
 
 
 class Helpers:
-    """The helper functions a source needs, in an order in which each comes after those it calls."""
+    """The helper functions a source needs, in an order in which each comes after those it calls.
 
-    def __init__(self) -> None:
+    ``rounds``: sums are rounded to their own precision also where there is excess precision, as functions
+    made of multiply-adds need.
+    """
+
+    def __init__(self, rounds: bool = True) -> None:
+        self.rounds = rounds
         self._texts: dict[str, str] = {}
         self.libm = False
 
@@ -128,7 +136,7 @@ class Helpers:
             case "popcount" | "clz":
                 return work, f"{work} a", _count_bits(kind, dtype)
             case "multiply_add":
-                return work, f"{work} a, {work} b, {work} c", _multiply_add(dtype)
+                return work, f"{work} a, {work} b, {work} c", _multiply_add(dtype, self.rounds)
             case "isfinite":
                 return "_Bool", f"{work} a", "    return a - a == 0;"
             case "isinf":
@@ -187,9 +195,11 @@ def multiply_add(dtype: str, a: str, b: str, c: str) -> str:
     return f"__builtin_fma{'' if dtype == 'float64' else 'f'}({a}, {b}, {c})"
 
 
-def _multiply_add(dtype: str) -> str:
-    once = f"    return {multiply_add(dtype, 'a', 'b', 'c')};"
-    return f"#if {FUSES}\n{once}\n#else\n    return a * b + c;\n#endif"
+def _multiply_add(dtype: str, rounds: bool) -> str:
+    once, kept = multiply_add(dtype, "a", "b", "c"), f"volatile {work_type(dtype)} sum"
+    excess = f"#elif {EXCESS_PRECISION}\n    {kept} = a * b + c; /* which rounds it */\n    return sum;\n"
+    other = f"{excess if rounds else ''}#else\n    return a * b + c;\n#endif"
+    return f"#if {FUSES}\n    return {once};\n{other}"
 
 
 def _narrowed(text: str, dtype: str) -> str:
