@@ -199,10 +199,6 @@ def test_how_far_workloads_are_from_each_other() -> None:
         (lambda: auto_scheduler.PreloadCustomSketchRule(None, None), "no rules of one's own"),
         (lambda: auto_scheduler.TaskScheduler([], objective_func=max), "what counts is the time of a run"),
         (lambda: auto_scheduler.ComputeDAG([1]), "a list of tensors"),
-        (
-            lambda: auto_scheduler.ComputeDAG(product(4, 4, 4)).init_state.split(None, 0, [4]),
-            "a state has no split: schedules are generated as a whole",
-        ),
     ],
 )
 def test_what_is_not_here_is_an_error_by_name(call: Any, text: str) -> None:

@@ -23,6 +23,7 @@ task = at.task.create("matmul", (512,), tvm.target.Target("llvm"))
 module = graph_executor.GraphModule(lib["default"](dev))
 testing.assert_allclose(np.zeros(3), module.get_output(0))
 at.no_such_name.deeper()
+at.tempalte("x")
 rpc.connect("host", 9090)
 at.task.create("other", (), "llvm")
 """
@@ -36,7 +37,7 @@ def written(path: Path, text: str) -> Path:
 def test_names_are_resolved_through_imports_and_aliases(tmp_path: Path) -> None:
     found = {one.name: one for one in uses(written(tmp_path / "s.py", SCRIPT))}
 
-    assert found["tvm.autotvm.task.create"].lines == (8, 13)
+    assert found["tvm.autotvm.task.create"].lines == (8, 14)
     assert found["tvm.contrib.graph_executor.GraphModule"].lines == (9,)
     assert found["tvm.testing.assert_allclose"].missing == ""
     assert found["tvm.target.Target"].missing == ""
@@ -44,6 +45,7 @@ def test_names_are_resolved_through_imports_and_aliases(tmp_path: Path) -> None:
     missing = {name: one.missing for name, one in found.items() if one.missing}
     assert missing == {
         "tvm.autotvm.no_such_name.deeper": "tvm.autotvm has no 'no_such_name'",
+        "tvm.autotvm.tempalte": "tvm.autotvm has no 'tempalte'; did you mean template?",
         "tvm.rpc.connect": "rpc.LocalSession() is a session with this machine; an exported library can be "
         "copied to another",
     }

@@ -68,6 +68,29 @@ def test_parameters_that_are_not_given_are_inputs() -> None:
         module.get_output(1)
 
 
+def test_weights_may_be_left_out_of_a_built_model(tmp_path: Path) -> None:
+    mod, params = perceptron()
+    lib = relay.build(mod, "llvm", params=params)
+    lib["remove_params"]().export_library(tmp_path / "lib.so")
+    module = tvm.runtime.load_module(tmp_path / "lib.so")["default"](tvmlite.cpu(0))
+
+    with pytest.raises(InputError, match="run: inputs w, b have not been set"):
+        module["run"](x=X)
+    module["load_params"](tvm.runtime.save_param_dict(lib.get_params()))
+    module["run"](x=X)
+    np.testing.assert_allclose(module["get_output"](0).numpy(), expected(X, params), rtol=1e-5)
+
+
+def test_a_virtual_machine_is_timed() -> None:
+    mod, params = perceptron()
+    machine = relay.vm.VirtualMachine(relay.vm.compile(mod, "llvm", params=params), tvmlite.cpu(0))
+
+    times = machine.benchmark(tvmlite.cpu(0), X, repeat=3, number=1)
+
+    assert len(times.results) == 3
+    assert times.mean > 0
+
+
 def test_the_graph_is_json_that_lists_calls_in_order() -> None:
     mod, params = perceptron()
     graph, lib, others = relay.build(mod, "llvm", params=params)

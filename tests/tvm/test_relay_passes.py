@@ -349,7 +349,11 @@ def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
         (lambda: tvm.transform.Sequential([1]), TypeError, "expected Pass objects"),
         (lambda: tvm.transform.PassContext(required_pass=3), TypeError, "list/tuple/set"),
         (lambda: tvm.transform.module_pass(lambda mod, ctx: mod), ValueError, "provide opt_level"),
-        (lambda: transform.NoSuchPass(), UnsupportedError, "transform.NoSuchPass is not in tvmlite"),
+        (
+            lambda: transform.FoldConstants(),
+            AttributeError,
+            "has no 'FoldConstants'; did you mean FoldConstant",
+        ),
     ],
 )
 def test_mistakes_with_passes_are_named(use: object, error: type[Exception], message: str) -> None:

@@ -6,12 +6,12 @@ import importlib
 
 import numpy as np
 import pytest
+from tvmlite.tvm.runtime.vm import VirtualMachine
 
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.ir.instrument import PrintAfterAll, PrintBeforeAll
-from tvmlite.tvm.runtime.vm import VirtualMachine
 
 
 def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
@@ -120,7 +120,6 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.op", "register_compute"),
         ("relay.qnn.op", "register_qnn_legalize"),
         ("relay.transform", "ForwardFoldScaleAxis"),
-        ("relay.transform", "SomePassOfTvm"),
         ("relay.analysis", "extract_fused_functions"),
         ("relay", "TypeKind"),
     ],

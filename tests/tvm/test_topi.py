@@ -249,6 +249,40 @@ def test_a_scalar_of_the_caller_is_in_the_formula() -> None:
         topi.add(a, "x")
 
 
+def test_scalars_of_floats_and_truths_are_operands_too() -> None:
+    b = te.var("b", dtype="float32")
+    x = np.array([7.5, -7.5], "f4")
+    for make, wanted in ((topi.floor_divide, x // 2.5), (topi.floor_mod, x % 2.5)):
+        a = te.placeholder((2,), name="a")
+        c = make(a, b)
+        np.testing.assert_allclose(tvm.build(te.create_schedule(c.op), [a, b, c])(x, 2.5), wanted)
+    truths = [te.var(name, dtype="bool") for name in "pq"]
+    assert str(topi.logical_xor(*truths)) == "p != q"
+
+
+def test_a_layout_may_stand_behind_the_outputs_of_a_schedule() -> None:
+    data = some(1, 2, 6, 6)
+    a = te.placeholder(data.shape, name="a")
+    made = topi.nn.pool2d(a, [2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "max")
+    s = topi.x86.schedule_pool(made, "NCHW")
+    wanted = data.reshape(1, 2, 3, 2, 3, 2).max((3, 5))
+    np.testing.assert_array_equal(tvm.build(s, [a, made])(data), wanted)
+
+
+def test_a_window_that_begins_behind_the_data_counts_in_ceil_mode() -> None:
+    options = ([3, 3], [3, 3], [1, 1], [2, 1, 2, 1])
+    data = some(1, 1, 31, 31)
+    for kind, counts in (("max", True), ("avg", False)):
+        made = run(lambda x, k=kind, c=counts: topi.nn.pool2d(x, *options, k, True, "NCHW", c), data)
+        wanted = topi.testing.poolnd_python(
+            data, *options[:3], options[3][:2], options[3][2:], kind, counts, True, layout="NCHW"
+        )
+        assert made.shape == (1, 1, 12, 11)
+        np.testing.assert_allclose(made.clip(0), wanted.clip(0), rtol=1e-6)
+    with pytest.raises(UnsupportedError, match="a window begins in the padding at the end"):
+        topi.nn.pool2d(te.placeholder((1, 1, 31, 31)), *options, "avg", True)
+
+
 def test_a_tag_is_given_to_results() -> None:
     a = te.placeholder((4,), name="a")
     with te.tag_scope("mine"):
@@ -269,9 +303,9 @@ def test_helpers_of_shapes() -> None:
 
 
 def test_what_topi_has_not_says_so() -> None:
-    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.sparse_to_dense is not supported"):
+    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.sparse_to_dense is not in tvmlite"):
         topi.sparse_to_dense(None)
-    with pytest.raises(AttributeError, match=r"tvm\.topi\.nothing is not in tvmlite"):
+    with pytest.raises(AttributeError, match=r"tvm\.topi has no 'nothing'"):
         topi.nothing  # noqa: B018
     with pytest.raises(TensorExpressionError, match=r"topi\.relu|topi\.nn\.relu: 3 given, expected a tensor"):
         topi.nn.relu(3)

@@ -57,6 +57,11 @@ class NDArray(np.ndarray):
         """The address of the first element."""
         return self.ctypes.data
 
+    @property
+    def device(self) -> Device:  # type: ignore[override]
+        """The processor, in whose memory every array is."""
+        return Device()
+
     def numpy(self) -> np.ndarray:
         """The same memory as a plain numpy array."""
         return self.view(np.ndarray)

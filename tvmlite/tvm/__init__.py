@@ -12,11 +12,7 @@ A name's module is loaded when the name is first used. What cannot be here (devi
 objects of TVM's foreign function interface, TVMScript) is an error that names the thing and what to use.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Any
-
+from tvmlite.tvm import lazy
 from tvmlite.tvm.alias import install
 
 install()
@@ -24,77 +20,21 @@ install()
 __version__ = "0.11.0"
 """The version of TVM whose names these are."""
 
-_MODULES = (
-    "_ffi",
-    "arith",
-    "auto_scheduler",
-    "autotvm",
-    "container",
-    "contrib",
-    "driver",
-    "error",
-    "ir",
-    "nd",
-    "parser",
-    "relay",
-    "rpc",
-    "runtime",
-    "support",
-    "target",
-    "te",
-    "testing",
-    "tir",
-    "topi",
-    "transform",
+__getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDunderAll]
+    __name__,
+    """
+        _ffi arith auto_scheduler autotvm container contrib driver error ir nd parser relay rpc runtime
+        support target te testing tir topi transform
+    """,
+    {
+        ".ir": "instrument",
+        ".relay.expr": "GlobalVar",
+        ".ir.module": "IRModule",
+        ".error": "TVMError",
+        ".driver.build_module": "build lower",
+        ".runtime.convert": "const convert",
+        ".runtime.devices": "context cpu cuda device ext_dev gpu hexagon metal opencl rocm vpi vulkan webgpu",
+        ".registry": "get_global_func register_func",
+        ".ir.json": "load_json save_json",
+    },
 )
-"""The modules that are names here."""
-
-_RENAMED = {"instrument": "tvmlite.tvm.ir.instrument"}
-"""A module under another name of TVM's."""
-
-_PLACES: dict[str, str] = {
-    "GlobalVar": "tvmlite.tvm.relay.expr",
-    "IRModule": "tvmlite.tvm.ir.module",
-    "TVMError": "tvmlite.tvm.error",
-    "build": "tvmlite.tvm.driver.build_module",
-    "const": "tvmlite.tvm.runtime.convert",
-    "context": "tvmlite.tvm.runtime.devices",
-    "convert": "tvmlite.tvm.runtime.convert",
-    "cpu": "tvmlite.tvm.runtime.devices",
-    "cuda": "tvmlite.tvm.runtime.devices",
-    "device": "tvmlite.tvm.runtime.devices",
-    "ext_dev": "tvmlite.tvm.runtime.devices",
-    "get_global_func": "tvmlite.tvm.registry",
-    "gpu": "tvmlite.tvm.runtime.devices",
-    "hexagon": "tvmlite.tvm.runtime.devices",
-    "load_json": "tvmlite.tvm.ir.json",
-    "lower": "tvmlite.tvm.driver.build_module",
-    "metal": "tvmlite.tvm.runtime.devices",
-    "opencl": "tvmlite.tvm.runtime.devices",
-    "register_func": "tvmlite.tvm.registry",
-    "rocm": "tvmlite.tvm.runtime.devices",
-    "save_json": "tvmlite.tvm.ir.json",
-    "vpi": "tvmlite.tvm.runtime.devices",
-    "vulkan": "tvmlite.tvm.runtime.devices",
-    "webgpu": "tvmlite.tvm.runtime.devices",
-}
-"""Names of functions and classes, with the module that has each."""
-
-__all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"tvmlite.tvm.{name}")
-    if name in _RENAMED:
-        return importlib.import_module(_RENAMED[name])
-    if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
-    absent = importlib.import_module("tvmlite.tvm.absent")
-    if absent.is_absent(name):
-        return absent.module(name)
-    raise absent.no_name(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -13,41 +13,61 @@ PACKAGE = "tvmlite.tvm"
 ALIAS = "tvm"
 
 
-class _Aliased(MetaPathFinder, Loader):
-    """Finds ``tvm.x`` as ``tvmlite.tvm.x`` while ``sys.modules["tvm"]`` is this package.
+class _Module(Loader):
+    """Loads the module ``name``, which then has two names.
 
-    Without it Python would find the same files under the alias's name and run each a second time, and classes
-    of the two copies would not know each other.
+    Without it Python would find the same file under the second name and run it again, and classes of the two
+    copies would not know each other.
     """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self._name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The module has run under its own name; the import machinery put another's spec on it."""
+        module.__spec__ = self._spec
+
+
+class _Aliased(MetaPathFinder):
+    """Finds ``tvm.x`` as ``tvmlite.tvm.x`` while ``sys.modules["tvm"]`` is this package."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if not fullname.startswith(f"{ALIAS}.") or sys.modules.get(ALIAS) is not sys.modules.get(PACKAGE):
             return None
-        return ModuleSpec(fullname, self)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        real = PACKAGE + spec.name.removeprefix(ALIAS)
-        module = importlib.import_module(real)
-        self._spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """The module has run under its own name; the import machinery put the alias's spec on it."""
-        module.__spec__ = self._spec
+        return ModuleSpec(fullname, _Module(PACKAGE + fullname.removeprefix(ALIAS)))
 
 
 class _NotHere(MetaPathFinder, Loader):
-    """Finds the modules of TVM that are not here (``tvmlite.tvm.absent``), where no file has been found."""
+    """Finds the modules of TVM that have no file here (``tvmlite.tvm.absent``): where the names of one are in
+    another module, that."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         name = fullname.removeprefix(f"{PACKAGE}.")
-        if name == fullname or not importlib.import_module(f"{PACKAGE}.absent").is_absent(name):
+        if name == fullname:
             return None
-        return ModuleSpec(fullname, self, is_package=True)
+        absent = importlib.import_module(f"{PACKAGE}.absent")
+        if name in absent.ANOTHER:
+            return ModuleSpec(fullname, _Module(self._another(name, absent.ANOTHER[name])))
+        return ModuleSpec(fullname, self, is_package=True) if absent.is_absent(name) else None
+
+    def _another(self, name: str, place: str) -> str:
+        """The module ``tvm.<place>``; an ImportError if ``name`` is a function of its package, here or in
+        TVM, of which the import would make a module."""
+        package, _, last = f"{PACKAGE}.{name}".rpartition(".")
+        owner = sys.modules[package]
+        known = last in dir(owner) or name in importlib.import_module(f"{PACKAGE}.absent").NAMES
+        if not known or isinstance(getattr(owner, last), ModuleType):
+            return f"{PACKAGE}.{place}"
+        raise ModuleNotFoundError(f"tvm.{name} is a function, and no module in tvmlite: import tvm.{place}")
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return importlib.import_module(f"{PACKAGE}.absent").module(spec.name.removeprefix(f"{PACKAGE}."))

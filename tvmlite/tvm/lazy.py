@@ -5,30 +5,37 @@ quick, and functions of modules that need the caller's own (what prints a node k
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tvmlite.tvm import absent
 
 
 def attributes(
-    package: str, modules: Sequence[str], places: Mapping[str, str], renamed: Mapping[str, str] | None = None
-) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: ``modules`` are below ``package``, and of each name in ``places`` the
-    module below ``package`` that has it, under the name in ``renamed`` where that is another."""
+    package: str, modules: str, places: Mapping[str, str], more: Callable[[str], Any] | None = None
+) -> tuple[Callable[[str], Any], list[str]]:
+    """The ``__getattr__`` and the ``__all__`` of ``package``.
+
+    ``modules`` are below it. ``places`` has, by modules (``".task"``, ``"tvmlite.te"``), the names of each,
+    or ``name=own`` where it has another there. What neither has, ``more`` finds, or else tables of what TVM
+    has (``tvmlite.tvm.absent``).
+    """
+    below = modules.split()
+    found: dict[str, tuple[str, str]] = {}
+    for place, names in places.items():
+        for one in names.split():
+            name, _, own = one.partition("=")
+            found[name] = place, own or name
 
     def attribute(name: str) -> Any:
-        if name in modules:
+        if name in found:
+            place, own = found[name]
+            return getattr(importlib.import_module(place, package), own)
+        if name in below:
             return importlib.import_module(f"{package}.{name}")
-        if name in places:
-            module = importlib.import_module(f"{package}.{places[name]}")
-            return getattr(module, (renamed or {}).get(name, name))
-        below = f"{package}.{name}".removeprefix("tvmlite.tvm.")
-        if absent.is_absent(below):
-            return absent.module(below)
-        raise absent.no_name(package, name)
+        return more(name) if more and not name.startswith("__") else absent.lookup(package, name)
 
-    return attribute
+    return attribute, sorted({*below, *found})
 
 
 def later(module: str, name: str) -> Callable[..., Any]:

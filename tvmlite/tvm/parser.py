@@ -8,6 +8,7 @@ from typing import Any
 from tvmlite.core.errors import ParseError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import const
 from tvmlite.tvm.relay.text.parser import TvmParser
@@ -52,3 +53,6 @@ def _text(source: Any) -> str:
     if not isinstance(source, str):
         raise ParseError(f"parse: source is {show(source)}, expected a string", Span.of_caller())
     return source
+
+
+__getattr__ = refusing(__name__)

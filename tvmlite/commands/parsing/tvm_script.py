@@ -48,11 +48,10 @@ def why_missing(name: str) -> str:
     for place, part in enumerate(parts):
         try:
             found = _below(found, part)
-        except (AttributeError, ImportError):
+        except (AttributeError, ImportError) as error:
             before = ".".join([TVM, *parts[:place]])
-            return (
-                importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or f"{before} has no {part!r}"
-            )
+            near = str(error) if str(error).startswith(before) else f"{before} has no {part!r}"
+            return importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or near
         except TvmliteError as error:
             return error.message
         if isinstance(reason := getattr(found, "absent_because", None), str):

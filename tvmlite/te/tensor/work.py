@@ -17,6 +17,9 @@ _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e
 STATED = "operations"
 """The attribute of an operation that states its own count."""
 
+STATED_WHOLE = "FLOP"
+"""The attribute of an operation that states how many it takes as a whole."""
+
 _NO_ARITHMETIC = ("if_then_else", "likely", "fits_int32", *PREFETCHES, "reinterpret")
 
 
@@ -26,8 +29,8 @@ def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:
     Additions, multiplications, divisions, minima, maxima and calls of intrinsics count one each (``fma``
     two), conversions, comparisons and the computation of indices nothing. A reduction of ``n`` values counts
     ``n`` combinations. Of a selection both sides count; where a schedule leaves but one of them, an operation
-    may state its own count for an element, its attribute ``operations``. Loops given as they are
-    (``te.extern``) cannot be counted and count nothing.
+    may state its own count for an element, its attribute ``operations``, or as a whole, ``FLOP``. Loops
+    given as they are (``te.extern``) cannot be counted and count nothing.
     """
     return sum(_of_compute(op, sizes) for op in _reached(outputs) if isinstance(op, t.ComputeOp))
 
@@ -60,7 +63,10 @@ def index_readers(outputs: Sequence[Operation]) -> set[t.Tensor]:
 
 
 def _of_compute(op: t.ComputeOp, sizes: Mapping[str, int]) -> int:
-    points, stated = _points(op.axis, sizes), dict(op.attrs).get(STATED)
+    attrs = dict(op.attrs)
+    if (whole := attrs.get(STATED_WHOLE)) is not None:
+        return int(whole.value if isinstance(whole, e.Const) else whole)
+    points, stated = _points(op.axis, sizes), attrs.get(STATED)
     if stated is not None:
         return points * stated
     first = op.body[0]

@@ -10,11 +10,13 @@ from typing import Any
 
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.autotune.measure import LocalRunner as OurRunner
-from tvmlite.autotune.measure.build import Builder, reference
+from tvmlite.autotune.measure.build import Builder, candidate_of, reference
 from tvmlite.core import arguments
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.runtime.pool.threads import num_threads
-from tvmlite.tvm.auto_scheduler.compute_dag import State
+from tvmlite.te.lowering.lower import lower
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.auto_scheduler.loop_state import State
 from tvmlite.tvm.autotvm.measure.measure_methods import ERRORS, no_remote
 
 
@@ -62,12 +64,27 @@ class LocalBuilder:
         return [self._built(one) for one in measure_inputs]
 
     def _built(self, given: MeasureInput) -> BuildResult:
-        start, core = time.perf_counter(), given.task.core
-        made = reference(core) if given.state.config is None else Builder(core).built(given.state.config)
+        start = time.perf_counter()
+        made = _candidate(given)
         seconds = time.perf_counter() - start
         if isinstance(made, Outcome):
             return BuildResult(None, ERRORS.get(made.error, 8), made.message, seconds)
         return BuildResult(made, 0, "", seconds)
+
+
+def _candidate(given: MeasureInput) -> Candidate | Outcome:
+    """The code of a state, or why there is none."""
+    core, state = given.task.core, given.state
+    if state.config is not None:
+        return Builder(core).built(state.config)
+    if not state.transform_steps:
+        return reference(core)
+    try:
+        schedule, tensors = given.task.compute_dag.apply_steps_from_state(state)
+        lowered = lower(schedule, tensors)
+    except TvmliteError as error:
+        return Outcome(error="schedule", message=error.message)
+    return candidate_of(lowered, core.target)
 
 
 class LocalRunner:
@@ -168,3 +185,6 @@ class PythonBasedMeasureCallback(MeasureCallback):
 def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
     """``inp`` itself: what was read from a file is whole."""
     return inp
+
+
+__getattr__ = refusing(__name__)

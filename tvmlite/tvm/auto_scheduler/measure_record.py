@@ -12,6 +12,7 @@ from tvmlite.core import VERSION
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import space
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.measure import MeasureInput, MeasureResult
 from tvmlite.tvm.auto_scheduler.measure import RecordToFile as RecordToFile
 from tvmlite.tvm.auto_scheduler.records import fastest, load
@@ -85,7 +86,8 @@ def _task_of(record: Record) -> SearchTask:
 def _record(inp: MeasureInput, res: MeasureResult) -> Record:
     if inp.state.config is None:
         raise UnsupportedError(
-            "auto_scheduler: a state of plain loops has no settings, and there is no record of it",
+            "auto_scheduler: a state of plain loops, or of primitives called by hand, has no settings, and "
+            "there is no record of it",
             Span.of_caller(),
             hint="records are of states that a search gave",
         )
@@ -102,3 +104,6 @@ def _record(inp: MeasureInput, res: MeasureResult) -> Record:
         time=res.timestamp,
         schedules=schedules_digest(),
     )
+
+
+__getattr__ = refusing(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.tvm import tuned
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.records import fastest
 from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy, SketchPolicy
 from tvmlite.tvm.auto_scheduler.search_task import SearchTask, TuningOptions, tune_tasks
@@ -127,3 +128,6 @@ class ApplyHistoryBestOrSample(ApplyHistoryBest):
         num_measure: int = -1,
     ) -> None:
         super().__init__(records)
+
+
+__getattr__ = refusing(__name__)

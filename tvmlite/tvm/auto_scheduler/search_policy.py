@@ -1,40 +1,19 @@
-"""How a task is searched, and the cost models that help."""
+"""How a task is searched."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.core import arguments
+import numpy as np
+
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import missing, refusing
+from tvmlite.tvm.auto_scheduler.cost_model import RandomModel, XGBModel
+from tvmlite.tvm.auto_scheduler.loop_state import State
 
-
-class RandomModel:
-    """No model: any schedule is as likely as any other. ``tuner`` is what ``tvmlite.autotune`` calls that."""
-
-    tuner = "random"
-
-
-class XGBModel:
-    """A model of loops that learns from measurements; its options are of no account."""
-
-    tuner = "xgboost"
-
-    def __init__(self, **options: Any) -> None:
-        self.options = options
-        self.files: list[str] = []
-
-    def update_from_file(self, file_name: Any, n_lines: int | None = None) -> None:
-        """Have a search learn from the records in ``file_name``, which must be there; of all lines, whatever
-        ``n_lines`` is."""
-        path = arguments.path("update_from_file: file_name", file_name, InputError)
-        if not path.is_file():
-            raise InputError(f"update_from_file: there is no file {str(path)!r}")
-        self.files.append(str(path))
-
-    save = missing("auto_scheduler.XGBModel.save", "update_from_file learns from records again")
-    load = missing("auto_scheduler.XGBModel.load", "update_from_file learns from records")
+_POPULATION = 50
+"""How many states a search begins with, as in TVM."""
 
 
 class SearchPolicy:
@@ -84,6 +63,17 @@ class SketchPolicy(SearchPolicy):
             )
         self.tuner, self.seed, self.program_cost_model = model.tuner, seed or 0, model
 
+    def sample_initial_population(self) -> list[State]:
+        """States of the task drawn at random, of which a search begins to choose."""
+        core, space = self.search_task.core, self.search_task.core.config_space
+        drawn = space.sample(_POPULATION, np.random.default_rng(self.seed))
+        return [State(space.get(int(index)), core) for index in drawn]
+
+    generate_sketches = missing(
+        "SketchPolicy.generate_sketches", "sample_initial_population gives whole schedules"
+    )
+    evolutionary_search = missing("SketchPolicy.evolutionary_search", "SearchTask.tune searches")
+
     @property
     def resumed(self) -> list[str]:
         """See ``SearchPolicy``; those of the cost model, too."""
@@ -106,3 +96,6 @@ class PreloadCustomSketchRule:
             Span.of_caller(),
             hint="autotvm.template is a schedule of one's own with knobs",
         )
+
+
+__getattr__ = refusing(__name__)

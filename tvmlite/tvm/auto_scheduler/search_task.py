@@ -18,6 +18,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.compute_dag import ComputeDAG, State
 from tvmlite.tvm.auto_scheduler.measure import (
     LocalBuilder,
@@ -37,6 +38,9 @@ from tvmlite.tvm.auto_scheduler.workload_registry import (
 )
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.measure.measure_methods import ERRORS
+
+TASK_INPUT_BUFFER_TABLE: dict[str, Any] = {}
+"""The inputs that programs have given of tasks: none, they are random."""
 
 
 class NoSchedule(InputError, RuntimeError):
@@ -214,3 +218,6 @@ def measured(task: SearchTask, record: rec.Record) -> tuple[MeasureInput, Measur
     number = ERRORS.get(record.error, 8) if record.error else 0
     result = MeasureResult(record.costs, number, record.message, sum(record.costs), record.time)
     return MeasureInput(task, State(record.config, task.core)), result
+
+
+__getattr__ = refusing(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.workload_registry import decode_workload_key as decode_workload_key
 from tvmlite.tvm.autotvm.utils import get_const_int as get_const_int
 from tvmlite.tvm.autotvm.utils import get_const_tuple as get_const_tuple
@@ -27,3 +28,6 @@ def calc_workload_dis_factor(target_workload: Sequence[Any], workload: Sequence[
     if not is_number or workload == 0 or target_workload == 0 or target_workload % workload:  # type: ignore[operator]
         return float("inf")
     return target_workload // workload  # type: ignore[operator,return-value]
+
+
+__getattr__ = refusing(__name__)

@@ -11,6 +11,7 @@ from tvmlite.autotune.search.templates import template
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import encode_args
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 
 PREFIX = "auto_scheduler/"
 """Before the names of workloads, so that they are no templates of others."""
@@ -97,3 +98,6 @@ def workload_func_name(workload_key: str) -> str:
 
 def _tuples(fields: Sequence[Any]) -> list[Any]:
     return [tuple(_tuples(one)) if isinstance(one, list) else one for one in fields]
+
+
+__getattr__ = refusing(__name__)

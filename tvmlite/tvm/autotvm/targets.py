@@ -11,7 +11,17 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.tvm import target as tvm_target
 
-_IGNORED = ("-keys=", "-device=", "-model=", "-libs=", "-link-params=", "-opt-level=", "-mabi=", "-host=")
+_IGNORED = (
+    "-keys=",
+    "-device=",
+    "-model=",
+    "-libs=",
+    "-link-params=",
+    "-opt-level=",
+    "-mabi=",
+    "-host=",
+    "-jit=",
+)
 """Options of TVM's that say nothing of the code made here."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tvmlite.core.errors import InputError
 from tvmlite.te.expr import Const
+from tvmlite.tvm.absent import refusing
 
 SI_PREFIXES = ("y", "z", "a", "f", "p", "n", "u", "m", " ", "K", "M", "G", "T", "P", "E", "Z", "Y")
 """Powers of 1000, from 1e-24 to 1e24."""
@@ -63,3 +64,6 @@ def format_si_prefix(x: float, si_prefix: str) -> float:
     if si_prefix not in SI_PREFIXES:
         raise InputError(f"si_prefix is {si_prefix!r}, expected one of {', '.join(map(repr, SI_PREFIXES))}")
     return x * 10.0 ** (-3 * (SI_PREFIXES.index(si_prefix) - _NONE))
+
+
+__getattr__ = refusing(__name__)

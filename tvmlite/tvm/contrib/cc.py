@@ -10,6 +10,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import LibraryError
 from tvmlite.runtime.library import elf, link, seal
 from tvmlite.runtime.library.library import METADATA
+from tvmlite.tvm.absent import refusing
 
 
 def create_shared(output: str, objects: str | Sequence[str], options: Sequence[str] | None = None) -> None:
@@ -26,3 +27,6 @@ def create_shared(output: str, objects: str | Sequence[str], options: Sequence[s
     metadata = elf.content_of(made, METADATA) if sys.platform == "linux" else None
     if metadata is not None:
         seal.append(made, metadata.rstrip(b"\0").decode())
+
+
+__getattr__ = refusing(__name__)

@@ -7,7 +7,8 @@ from typing import Any
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.ndarray import require_cpu
-from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.executors.graph import GraphExecutor
 from tvmlite.tvm.executors.model import ModelExecutor, library_of
 
@@ -144,4 +145,7 @@ class GraphModule:
                 self.get_output(index)
 
         pauses = cooldown_interval_ms, repeats_to_cooldown
-        return timed(whole if end_to_end else run, number, repeat, min_repeat_ms, *pauses)
+        return timed(of_call(whole if end_to_end else run), number, repeat, min_repeat_ms, *pauses)
+
+
+__getattr__ = refusing(__name__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 
+from tvmlite.tvm.absent import refusing
+
 
 class TempDirectory:
     """A folder that is gone when this object is."""
@@ -29,3 +31,6 @@ class TempDirectory:
 def tempdir() -> TempDirectory:
     """A new one."""
     return TempDirectory()
+
+
+__getattr__ = refusing(__name__)

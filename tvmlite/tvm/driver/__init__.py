@@ -1,10 +1,11 @@
-"""``tvm.driver``: lowering and building."""
+"""``tvm.driver``: lowering and building, and the command ``tvmc``."""
 
-from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.driver import build_module
-from tvmlite.tvm.driver.build_module import build, lower
+from tvmlite.tvm.lazy import attributes
 
-__all__ = ["build", "build_module", "lower"]
-
-
-__getattr__ = refusing(__name__)
+__getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
+    __name__,
+    "build_module tvmc",
+    {
+        ".build_module": "build lower",
+    },
+)

@@ -12,7 +12,7 @@ from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError
 from tvmlite.core.span import warn
 from tvmlite.runtime.ndarray import NDArray, array
-from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.runtime_params import load_param_dict
 
 
@@ -143,7 +143,7 @@ class Executor:
         no account."""
         call = self[func_name]
         pauses = cooldown_interval_ms, repeats_to_cooldown
-        return lambda *args: timed(lambda: call(*args), number, repeat, min_repeat_ms, *pauses)
+        return lambda *args: timed(of_call(lambda: call(*args)), number, repeat, min_repeat_ms, *pauses)
 
     def load_params(self, params_bytes: Any) -> None:
         """Set the parameters that ``save_param_dict`` wrote; those that the model has not are a warning."""

@@ -33,8 +33,12 @@ class BenchmarkResult:
     __repr__ = __str__
 
 
+Runs = Callable[[int, int], Sequence[float]]
+"""The seconds of a call in each of so many runs: ``runs(number, repeat)``, of ``number`` calls each."""
+
+
 def timed(
-    call: Callable[[], Any],
+    runs: Runs,
     number: int,
     repeat: int,
     min_repeat_ms: float | None,
@@ -47,14 +51,19 @@ def timed(
     repeat = arguments.whole("repeat", repeat, InputError, least=1)
     if min_repeat_ms:
         arguments.number("min_repeat_ms", min_repeat_ms, InputError)
-        once = measure(call, number, 1).runs[0]
+        once = runs(number, 1)[0]
         number = max(number, math.ceil(min_repeat_ms * 1e-3 / max(once, 1e-9)))
     if not cooldown_interval_ms:
-        return BenchmarkResult(measure(call, number, repeat).runs)
+        return BenchmarkResult(runs(number, repeat))
     pause = arguments.number("cooldown_interval_ms", cooldown_interval_ms, InputError) * 1e-3
     every = arguments.whole("repeats_to_cooldown", repeats_to_cooldown, InputError, least=1)
-    runs: list[float] = []
+    found: list[float] = []
     for start in range(0, repeat, every):
-        runs += measure(call, number, min(every, repeat - start)).runs
+        found += runs(number, min(every, repeat - start))
         time.sleep(pause)
-    return BenchmarkResult(runs)
+    return BenchmarkResult(found)
+
+
+def of_call(call: Callable[[], Any]) -> Runs:
+    """Runs of ``call``."""
+    return lambda number, repeat: measure(call, number, repeat).runs

@@ -11,6 +11,7 @@ from typing import Any
 from tvmlite.core.errors import ConfigError, TvmliteError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 
 
@@ -274,3 +275,6 @@ def _over_functions(function: Callable[..., Any]) -> Callable[[IRModule, PassCon
         return made
 
     return run
+
+
+__getattr__ = refusing(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.types import FuncType, TensorType, TupleType
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.relay.expr import Constant, GlobalVar, TupleWrapper, Var, adopt
@@ -139,16 +139,6 @@ def all_dtypes(expr: Any) -> set[str]:
     return found
 
 
-def list_fake_quantized_op_freqs(mod: Any) -> dict[str, int]:
-    """Of operators between dequantize and quantize, which are compiled to integers as they are."""
-    return missing("relay.analysis.list_fake_quantized_op_freqs", "relay.analysis.list_op_freqs")()
-
-
-def get_calibration_data(mod: Any, data: Any) -> Any:
-    """Of partitions for other compilers."""
-    return missing("relay.analysis.get_calibration_data", "there is one code generator for all of a model")()
-
-
 def check_basic_block_normal_form(expr: Any) -> bool:
     """Whether no value is used in another block than its own without a let."""
     return is_basic_block_normal(expr)
@@ -161,23 +151,8 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
 
 alpha_equal = structural_equal
-free_type_vars = missing("relay.analysis.free_type_vars", "there are no type variables")
-bound_type_vars = all_type_vars = free_type_vars
-check_kind = missing(
-    "relay.analysis.check_kind", "a type's kind is its class: isinstance(t, relay.TensorType)"
-)
-unmatched_cases = missing("relay.analysis.unmatched_cases", "there are no algebraic data types")
-detect_feature = missing(
-    "relay.analysis.detect_feature", "relay.analysis.list_op_freqs says what a graph calls"
-)
-AnnotatedRegionSet = missing(
-    "relay.analysis.AnnotatedRegionSet", "there is one code generator for all of a model"
-)
-CallGraph = missing("relay.analysis.CallGraph", "mod.functions has the functions by name")
-Feature = missing("relay.analysis.Feature", "relay.analysis.list_op_freqs says what a graph calls")
-extract_fused_functions = missing(
-    "relay.analysis.extract_fused_functions",
-    "relay.transform.FuseOps makes them: post_order_visit finds them",
-)
 
 __all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
+
+
+__getattr__ = refusing(__name__)

@@ -19,6 +19,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
@@ -46,6 +47,7 @@ class ExecutorFactoryModule:
         self, lib: Any, ir_mod: IRModule, target: Target, name: str, params: Mapping[str, Any]
     ) -> None:
         self.lib, self.ir_mod, self.target, self.libmod_name = lib, ir_mod, target, name
+        self._opt_level = _level()
         self.params = {key: np.asarray(value).view(NDArray) for key, value in params.items()}
 
     @property
@@ -61,7 +63,14 @@ class ExecutorFactoryModule:
             return lambda model, *devices: self[model](*devices)
         if name == "get_graph_json":
             return self.get_graph_json
+        if name == "remove_params":
+            return self._without_params
         raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
+
+    def _without_params(self) -> ExecutorFactoryModule:
+        """The model compiled again with its weights as inputs, which ``load_params`` sets."""
+        with transform.PassContext(opt_level=self._opt_level):
+            return build(self.ir_mod, self.target, mod_name=self.libmod_name)
 
     def get_params(self) -> dict[str, Any]:
         """The weights that were given, by name; they are in the library already."""
@@ -359,3 +368,6 @@ def build_config(
 ) -> Any:
     """TVM's old name of ``tvm.transform.PassContext``."""
     return transform.PassContext(opt_level, required_pass, disabled_pass)
+
+
+__getattr__ = refusing(__name__)

@@ -20,7 +20,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import canonical
 from tvmlite.runtime.ndarray import NDArray
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.graph.adopt import ADOPTED, NAMED, SURFACE, adopt
@@ -355,11 +355,6 @@ def bind(expr: Any, binds: Any) -> Any:
 
 Expr = ExprWithOp = RelayExpr
 
-_NO_REFERENCES = "expressions have no side effects: return new values"
-RefCreate = missing("relay.RefCreate", _NO_REFERENCES)
-RefRead = missing("relay.RefRead", _NO_REFERENCES)
-RefWrite = missing("relay.RefWrite", _NO_REFERENCES)
-
 NAMED.add(GlobalVar)
 SURFACE.update(
     {
@@ -367,3 +362,6 @@ SURFACE.update(
         for one in (Var, Constant, Call, Function, Let, If, Tuple, TupleGetItem, LetDims, Loop)
     }
 )
+
+
+__getattr__ = refusing(__name__)

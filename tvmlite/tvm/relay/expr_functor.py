@@ -10,6 +10,7 @@ from typing import Any
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, adopt
 from tvmlite.tvm.relay.op.op import Op
 
@@ -162,3 +163,6 @@ class ExprMutator(ExprFunctor):
 
 
 __all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor"]
+
+
+__getattr__ = refusing(__name__)

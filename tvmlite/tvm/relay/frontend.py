@@ -10,7 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay import frontend as ours
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.inferred import mark
@@ -57,15 +57,4 @@ def of_core(core: nodes.Module) -> IRModule:
     return made
 
 
-_BY_ONNX = "export the model to ONNX, and use relay.frontend.from_onnx"
-from_pytorch = missing("relay.frontend.from_pytorch", "torch.onnx.export, then relay.frontend.from_onnx")
-from_tensorflow = missing("relay.frontend.from_tensorflow", _BY_ONNX)
-from_tflite = missing("relay.frontend.from_tflite", _BY_ONNX)
-from_keras = missing("relay.frontend.from_keras", _BY_ONNX)
-from_mxnet = missing("relay.frontend.from_mxnet", _BY_ONNX)
-from_coreml = missing("relay.frontend.from_coreml", _BY_ONNX)
-from_caffe = missing("relay.frontend.from_caffe", _BY_ONNX)
-from_caffe2 = missing("relay.frontend.from_caffe2", _BY_ONNX)
-from_darknet = missing("relay.frontend.from_darknet", _BY_ONNX)
-from_paddle = missing("relay.frontend.from_paddle", _BY_ONNX)
-from_oneflow = missing("relay.frontend.from_oneflow", _BY_ONNX)
+__getattr__ = refusing(__name__)

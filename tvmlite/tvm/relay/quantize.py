@@ -19,6 +19,7 @@ from tvmlite.relay.ir.nodes import Call, Module
 from tvmlite.relay.quantize.layers import OPERATORS, is_product, names_of
 from tvmlite.relay.quantize.prepare import prepare
 from tvmlite.relay.quantize.quantize import quantize as quantize_module
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.ir.module import IRModule
 
@@ -154,3 +155,6 @@ def _skipped(module: Module, places: Sequence[int]) -> list[str]:
         if isinstance(node, Call) and is_product(node) and node.op == "nn.conv2d"
     ]
     return [name for place, name in enumerate(convolutions) if place in places]
+
+
+__getattr__ = refusing(__name__)

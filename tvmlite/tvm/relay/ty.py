@@ -15,7 +15,7 @@ from tvmlite.relay.ir import types
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim, normal_dim
 from tvmlite.te import expr as te
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.lazy import later
 
 _DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
@@ -245,17 +245,4 @@ def scalar_type(dtype: Anything) -> TensorType:
     return TensorType((), dtype)
 
 
-_NO_POLYMORPHISM = "there are no type variables: write types in full"
-_NO_ADT = "there are tensors, tuples and functions, and no algebraic data types"
-TypeVar = missing("relay.TypeVar", _NO_POLYMORPHISM)
-GlobalTypeVar = missing("relay.GlobalTypeVar", _NO_ADT)
-TypeCall = missing("relay.TypeCall", _NO_ADT)
-TypeKind = missing("relay.TypeKind", "a type's kind is its class: isinstance(t, relay.TensorType)")
-TypeFunctor = missing("relay.TypeFunctor", "relay.TensorType and the like have fields to look at")
-TypeMutator = missing("relay.TypeMutator", "relay.TensorType and the like have fields to look at")
-TypeVisitor = missing("relay.TypeVisitor", "relay.TensorType and the like have fields to look at")
-RefType = missing("relay.RefType", "expressions have no side effects: return new values")
-TypeRelation = missing(
-    "relay.TypeRelation", "an operator's type relation is a function: relay.ir.op.operator"
-)
-TypeConstraint = missing("relay.TypeConstraint", _NO_POLYMORPHISM)
+__getattr__ = refusing(__name__)

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, results
+from tvmlite.tvm.runtime.devices import require_present
 
 
 class Executable:
@@ -55,3 +58,27 @@ class VirtualMachine:
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """What ``main`` gives."""
         return self.invoke("main", *args, **kwargs)
+
+    def benchmark(
+        self,
+        device: Any,
+        *args: Any,
+        func_name: str = "main",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: float | None = None,
+        limit_zero_time_iterations: int = 100,
+        end_to_end: bool = False,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        **kwargs: Any,
+    ) -> BenchmarkResult:
+        """Seconds of a run: as ``contrib.graph_executor.GraphModule.benchmark``. Inputs are on the CPU
+        anyway, so that ``end_to_end`` makes no difference."""
+        require_present(device)
+        self.set_input(func_name, *args, **kwargs)
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+        return timed(of_call(lambda: self.invoke(func_name)), number, repeat, min_repeat_ms, *pauses)
+
+
+__getattr__ = refusing(__name__)

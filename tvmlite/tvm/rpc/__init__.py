@@ -9,25 +9,15 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
-from tvmlite.tvm.absent import missing, no_name
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module
 
-_HERE = "rpc.LocalSession() is a session with this machine; an exported library can be copied to another"
-
 RPC_SESS_MASK = 128
 """TVM's mark of remote devices, of which there are none."""
 
-connect = missing("rpc.connect", _HERE)
-connect_tracker = missing("rpc.connect_tracker", _HERE)
-PopenSession = missing("rpc.PopenSession", _HERE)
-Server = missing("rpc.Server", _HERE)
-Tracker = missing("rpc.Tracker", _HERE)
-
-
-def __getattr__(name: str) -> Any:
-    raise no_name(__name__, name)
+__getattr__ = refusing(__name__)
 
 
 class LocalSession:
@@ -58,8 +48,9 @@ class LocalSession:
         self._stored(path).unlink()
 
     def load_module(self, path: str) -> Module:
-        """``tvm.runtime.load_module`` of the file ``path`` of the session."""
-        return load_module(self._place(path))
+        """``tvm.runtime.load_module`` of the file ``path`` of the session, or of a whole path of this
+        machine."""
+        return load_module(path if Path(path).is_absolute() else self._place(path))
 
     def device(self, dev_type: str, dev_id: int = 0) -> AnyDevice:
         """A device of this machine."""

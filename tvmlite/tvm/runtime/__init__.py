@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
-from tvmlite.tvm.absent import lacking
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.executors.benchmark import BenchmarkResult as BenchmarkResult
 from tvmlite.tvm.registry import PackedFunc, get_global_func
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
@@ -55,8 +53,4 @@ __all__ = [
     "vulkan",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "ndarray":
-        return importlib.import_module("tvmlite.tvm.nd")
-    return lacking(__name__, name)
+__getattr__ = refusing(__name__)

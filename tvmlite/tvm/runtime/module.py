@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tvmlite.core import arguments
@@ -11,10 +11,10 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
-from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.runtime.archive import write_archive
 from tvmlite.tvm.runtime.devices import require_present
-from tvmlite.tvm.runtime.timing import evaluator
 
 _KINDS = ("llvm", "c", "cpu", "native", "stackvm")
 
@@ -89,15 +89,25 @@ class Module:
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
     ) -> Callable[..., BenchmarkResult]:
-        """A function of the arguments that times ``number`` calls ``repeat`` times, in seconds of one call:
-        ``.mean``, ``.results``. What follows ``min_repeat_ms`` is TVM's for other devices and must be left
-        as it is."""
+        """A function of the arguments that gives the times of ``func_name`` in seconds of one call
+        (``.mean``, ``.results``): ``repeat`` runs of ``number`` calls, or of as many as last
+        ``min_repeat_ms``. After every ``repeats_to_cooldown`` runs there is a pause of
+        ``cooldown_interval_ms``; ``limit_zero_time_iterations`` is of no account."""
         require_present(dev)
-        if cooldown_interval_ms or f_preproc:
+        if f_preproc:
             raise UnsupportedError(
-                "time_evaluator: cooldown_interval_ms and f_preproc are not supported", Span.of_caller()
+                f"time_evaluator: f_preproc {f_preproc!r} is not supported", Span.of_caller()
             )
-        return evaluator(self.get_function(func_name), number, repeat, min_repeat_ms)
+        function = self.get_function(func_name)
+        pauses = cooldown_interval_ms, repeats_to_cooldown
+
+        def evaluate(*args: Any) -> BenchmarkResult:
+            def runs(number: int, repeat: int) -> Sequence[float]:
+                return function.time(*args, number=number, repeat=repeat).runs
+
+            return timed(runs, number, repeat, min_repeat_ms, *pauses)
+
+        return evaluate
 
     def get_source(self, fmt: str = "") -> str:
         """The code as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
@@ -179,3 +189,6 @@ def _kernel(where: str, function: CompiledFunction) -> CompiledKernelFunction:
     if not isinstance(function, CompiledKernelFunction):
         raise UnsupportedError(f"{where}: {function.name} was loaded, its code is not kept", Span.of_caller())
     return function
+
+
+__getattr__ = refusing(__name__)

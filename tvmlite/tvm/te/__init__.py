@@ -9,7 +9,7 @@ from tvmlite import te
 from tvmlite.te.extensions import load_primitives
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.tvm import attributes
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.te import caching as caching
 from tvmlite.tvm.te import intrinsic_call, operators
 from tvmlite.tvm.te import threads as threads
@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"tvmlite.tvm.te.{name}")
     else:
-        raise no_name("tvmlite.tvm.te", name)
+        return lookup("tvmlite.tvm.te", name)
     globals()[name] = value
     return value
 

@@ -16,6 +16,7 @@ from tvmlite.tvm.ir.transform import PassContext
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
+from tvmlite.tvm.te.caching import AS_TVM
 from tvmlite.tvm.te.op_attributes import with_attributes
 from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
@@ -112,6 +113,7 @@ def create_schedule(ops: Any) -> Any:
     """The schedule of ``ops``, operations or tensors. In a ``PassContext`` with ``"te.keep_schedule_record"``
     it keeps what it was after each primitive, as ``schedule_record``."""
     made = te.create_schedule(ops)
+    vars(made)[AS_TVM] = True
     if PassContext.current().config.get("te.keep_schedule_record"):
         vars(made)["keeps_record"] = made.state
     return made

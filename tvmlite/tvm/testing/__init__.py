@@ -14,7 +14,7 @@ import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
@@ -84,9 +84,9 @@ def __getattr__(name: str) -> Any:
         return lambda function: function
     if name == "skip_if_32bit":
         return lambda reason="": _pytest().mark.skipif(sys.maxsize < 2**32, reason=reason)
-    if name in ("auto_scheduler", "autotvm"):
+    if name in ("auto_scheduler", "autotvm", "plugin"):
         return importlib.import_module(f"{__name__}.{name}")
-    raise no_name(__name__, name)
+    return lookup(__name__, name)
 
 
 def requires_package(*packages: str) -> Any:

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+from threading import Thread
+from typing import Any
+
 from tvmlite import te
 from tvmlite.tvm import topi
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.auto_scheduler.compute_dag import ComputeDAG
+from tvmlite.tvm.auto_scheduler.loop_state import State
 from tvmlite.tvm.auto_scheduler.workload_registry import register_workload
+
+
+class PropagatingThread(Thread):
+    """A thread whose ``join`` gives what its function gave, or raises what that raised."""
+
+    def run(self) -> None:
+        """Call the function."""
+        self._failed: BaseException | None = None
+        self._result: Any = None
+        try:
+            self._result = self._target(*self._args, **self._kwargs)  # type: ignore[attr-defined]
+        except BaseException as error:  # raised where the thread is joined
+            self._failed = error
+
+    def join(self, timeout: float | None = None) -> Any:
+        """What the function gave, when it has ended."""
+        super().join(timeout)
+        if self._failed is not None:
+            raise self._failed
+        return self._result
 
 
 def _product(left: te.Tensor, right: te.Tensor, name: str) -> te.Tensor:
@@ -108,13 +133,20 @@ def softmax_abcd_auto_scheduler_test(a: int, b: int, c: int, d: int) -> list[te.
     return [data, topi.nn.softmax(data, axis=-1)]
 
 
-conv2d_winograd_nhwc_auto_scheduler_test = missing(
-    "testing.auto_scheduler.conv2d_winograd_nhwc_auto_scheduler_test",
-    "relay.nn.conv2d: whether Winograd's transform is used is decided when a model is compiled",
-)
-get_tiled_matmul = missing(
-    "testing.auto_scheduler.get_tiled_matmul", "te.create_schedule(op)[tensor] schedules by hand"
-)
-invalid_compute_definition = missing(
-    "testing.auto_scheduler.invalid_compute_definition", "te.compute refuses a wrong computation at once"
-)
+def get_tiled_matmul() -> tuple[ComputeDAG, State]:
+    """A product in tiles, each computed in a buffer of its own."""
+    a, b, c = matmul_auto_scheduler_test(512, 512, 512)
+    dag = ComputeDAG([a, b, c])
+    state = dag.get_init_state()
+    tile = state.cache_write(c, "global")
+    rows, columns, products = state[tile].iters
+    i, j = state.split(tile, rows, [4, 8]), state.split(tile, columns, [4, 8])
+    k = state.split(tile, products, [8])
+    state.reorder(tile, [i[0], j[0], i[1], j[1], k[0], k[1], i[2], j[2]])
+    y, x = (state.split(c, one, [32]) for one in state[c].iters)
+    state.reorder(c, [y[0], x[0], y[1], x[1]])
+    state.compute_at(tile, c, x[0])
+    return dag, state
+
+
+__getattr__ = refusing(__name__)

@@ -11,9 +11,8 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.expr import SizeVar as SizeVar
 from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.te.tensor.tensor import CommReducer as CommReducer
-from tvmlite.tvm import absent as absent_modules
 from tvmlite.tvm import attributes
-from tvmlite.tvm.absent import lacking
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.attributes import Text as StringImm
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import functions, nodes
@@ -60,9 +59,8 @@ _OF_NODES = """
 """.split()
 _OF_LAYOUTS = ("BijectiveLayout", "Layout", "bijective_layout", "layout")
 _MODULES = """
-    analysis buffer data_layout expr function generic ir_builder op stmt stmt_functor
+    analysis buffer data_layout function ir_builder op stmt_functor
 """.split()
-_ABSENT_MODULES = ("schedule", "transform")
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Buffer",
@@ -103,9 +101,7 @@ def __getattr__(name: str) -> typing.Any:
         return nodes.absent[name]
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
-    if name in _ABSENT_MODULES:
-        return absent_modules.module(f"tir.{name}")
-    return lacking(__name__, name)
+    return lookup(__name__, name)
 
 
 def __dir__() -> list[str]:

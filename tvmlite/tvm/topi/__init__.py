@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
-from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.span import Span
-from tvmlite.tvm import absent
 from tvmlite.tvm import te as te
-from tvmlite.tvm.absent import no_name
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.te import tag as tag
 from tvmlite.tvm.topi import math, schedules, transform
 
@@ -25,12 +22,6 @@ _OF_TRANSFORM = """
     tile topk transpose trilu unravel_index where
 """.split()
 
-_ABSENT = """
-    adv_index dft dynamic_strided_slice einsum fixed_point_multiply hamming_window image invert_permutation
-    isin matrix_set_diag meshgrid ndarray_size random scatter scatter_add scatter_elements scatter_nd
-    searchsorted sliding_window sparse sparse_to_dense stft tensordot unique vision
-""".split()
-
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "generic",
     "x86",
@@ -42,14 +33,6 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 ]
 
 
-def _absent(name: str) -> Any:
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(f"tvm.topi.{name} is not supported", Span.of_caller())
-
-    refuse.absent_because = f"tvm.topi.{name} is not supported"  # type: ignore[attr-defined]
-    return refuse
-
-
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.topi.{name}")
@@ -59,11 +42,7 @@ def __getattr__(name: str) -> Any:
         return getattr(math, name)
     if name in _OF_TRANSFORM:
         return getattr(transform, name)
-    if name in _ABSENT:
-        return _absent(name)
-    if absent.is_absent(f"topi.{name}"):
-        return absent.module(f"topi.{name}")
-    raise no_name(__name__, name)
+    return lookup(__name__, name)
 
 
 def __dir__() -> list[str]:

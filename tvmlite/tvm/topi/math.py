@@ -41,14 +41,30 @@ BINARY = {
     **{name: name for name in "not_equal greater_equal less_equal logical_and logical_or".split()},
     **{name: name for name in "logical_xor bitwise_and bitwise_or bitwise_xor".split()},
 }
+
+
+def _floor_divide(a: Any, b: Any) -> e.Expr:
+    """The quotient rounded down, also of floats."""
+    return te.floor(te.div(a, b)) if _is_float(a, b) else te.floordiv(a, b)
+
+
+def _floor_mod(a: Any, b: Any) -> e.Expr:
+    """What the quotient rounded down leaves, also of floats."""
+    return a - _floor_divide(a, b) * b if _is_float(a, b) else te.floormod(a, b)
+
+
+def _is_float(*operands: Any) -> bool:
+    return any("float" in e.convert(one).dtype for one in operands)
+
+
 _SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "add": CONSTRUCTORS["+"],
     "subtract": CONSTRUCTORS["-"],
     "multiply": CONSTRUCTORS["*"],
     "divide": te.div,
-    "floor_divide": te.floordiv,
+    "floor_divide": _floor_divide,
     "mod": te.truncmod,
-    "floor_mod": te.floormod,
+    "floor_mod": _floor_mod,
     "power": te.power,
     "maximum": te.max,
     "minimum": te.min,
@@ -62,6 +78,7 @@ _SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "less_equal": CONSTRUCTORS["<="],
     "logical_and": te.all,
     "logical_or": te.any,
+    "logical_xor": CONSTRUCTORS["!="],
     "bitwise_and": CONSTRUCTORS["&"],
     "bitwise_or": CONSTRUCTORS["|"],
     "bitwise_xor": CONSTRUCTORS["^"],

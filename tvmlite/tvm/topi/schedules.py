@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +10,7 @@ from tvmlite import te
 from tvmlite.core import arguments
 from tvmlite.te.templates import templates
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.target import plain
 
 
@@ -21,14 +22,21 @@ def schedule(outs: Tensor | Sequence[Tensor]) -> te.Schedule:
     return templates.complete(te.create_schedule([one.op for one in given]), plain(None))
 
 
+def _of_outputs(*given: Any, **_: Any) -> te.Schedule:
+    """``schedule`` of the first argument that is a tensor or several: before it there may be a
+    configuration, and a layout behind it."""
+    outs = [one for one in given if isinstance(one, (Tensor, list, tuple))]
+    return schedule(outs[0] if outs else given[0] if given else ())
+
+
 class Schedules(ModuleType):
     """A module whose every ``schedule_...`` is ``schedule``: one schedule fits all operators, by their
     computes."""
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("schedule_") or name == "default_schedule":
-            return lambda *outs, **_: schedule(outs[-1])
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            return _of_outputs
+        return lookup(self.__name__, name)
 
 
 generic = Schedules("tvmlite.tvm.topi.generic", "``tvm.topi.generic``: default schedules.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.topi import nn
 from tvmlite.tvm.topi.schedules import schedule as _schedule
 
@@ -154,9 +155,17 @@ def dispatch(target: Any, dispatch_map: Any) -> Any:
     return next(iter(dispatch_map.values()))
 
 
+_REFERENCES = ("references", "more_references", "image_references")
+
+
 def __getattr__(name: str) -> Any:
-    for module in ("references", "more_references", "image_references"):
+    for module in _REFERENCES:
         found = getattr(importlib.import_module(f"tvmlite.tvm.topi.{module}"), name, None)
         if found is not None and not name.startswith("_"):
             return found
-    raise AttributeError(f"tvm.topi.testing has no {name!r} in tvmlite: write the reference in numpy")
+    return lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    parts = (importlib.import_module(f"tvmlite.tvm.topi.{module}") for module in _REFERENCES)
+    return sorted({*globals(), *(name for part in parts for name in dir(part))})

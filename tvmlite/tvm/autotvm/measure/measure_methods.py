@@ -15,6 +15,7 @@ from tvmlite.autotune.measure.build import reference
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm.measure.base import Builder, MeasureErrorNo, MeasureInput, MeasureResult, Runner
 from tvmlite.tvm.autotvm.task.space import InstantiationError
 
@@ -183,3 +184,6 @@ def _failed(error: str, message: str, seconds: float) -> MeasureResult:
         InstantiationError(message) if number == MeasureErrorNo.INSTANTIATION_ERROR else RuntimeError(message)
     )
     return MeasureResult((cause,), number, seconds, time.time())
+
+
+__getattr__ = refusing(__name__)

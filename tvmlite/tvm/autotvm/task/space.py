@@ -20,6 +20,7 @@ from tvmlite.te.space import knobs
 from tvmlite.te.space.choices import AnnotateChoice, Choice, ReorderChoice, SplitChoice
 from tvmlite.te.space.config import VirtualAxis as VirtualAxis
 from tvmlite.te.space.rules import RuleSpace
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm.task.entities import AnnotateEntity as AnnotateEntity
 from tvmlite.tvm.autotvm.task.entities import OtherOptionEntity as OtherOptionEntity
 from tvmlite.tvm.autotvm.task.entities import ReorderEntity as ReorderEntity
@@ -282,3 +283,6 @@ def _merged(chains: Sequence[Sequence[int]]) -> list[int]:
     while any(left):
         made.append(max(left, key=len).pop(0))
     return made
+
+
+__getattr__ = refusing(__name__)

@@ -16,6 +16,7 @@ from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 from tvmlite.te.tensor.work import operations
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.context import ApplyConfig, DispatchContext
 from tvmlite.tvm.autotvm.task.space import (
@@ -249,3 +250,6 @@ __all__ = [
     "serialize_args",
     "template",
 ]
+
+
+__getattr__ = refusing(__name__)

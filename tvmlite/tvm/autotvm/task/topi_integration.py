@@ -9,6 +9,7 @@ from typing import Any
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.context import DispatchContext
 from tvmlite.tvm.autotvm.task.task import args_to_workload, register_customized_task
@@ -88,3 +89,6 @@ def _inputs(outputs: Sequence[Tensor]) -> list[Tensor]:
     for tensor in reached:
         reached += [one for one in tensor.op.inputs if one not in reached]
     return [one for one in reached if isinstance(one.op, PlaceholderOp)]
+
+
+__getattr__ = refusing(__name__)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm.logs import encode
 from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.tuner.tuner import Callback, flops_of
@@ -88,3 +89,6 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         print(f"\r{text} | {seconds:.2f} s", end="\n" if done >= total else "", flush=True)
 
     return show
+
+
+__getattr__ = refusing(__name__)

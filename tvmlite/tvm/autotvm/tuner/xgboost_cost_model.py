@@ -12,6 +12,7 @@ from tvmlite.autotune.model.loop_features import loop_features
 from tvmlite.autotune.model.model import CostModel
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.tuner.tuner import flops_of
 
@@ -103,3 +104,6 @@ class XGBoostCostModel:
 def results_of(pairs: Any) -> list[tuple[MeasureInput, MeasureResult]]:
     """Pairs of inputs and results as a list."""
     return [(inp, res) for inp, res in pairs]
+
+
+__getattr__ = refusing(__name__)

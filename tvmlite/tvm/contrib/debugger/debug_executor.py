@@ -13,7 +13,7 @@ from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm.contrib.debugger.debug_result import DebugResult
 from tvmlite.tvm.contrib.graph_executor import GraphModule, executor
-from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
+from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.executors.graph import GraphExecutor
 from tvmlite.tvm.executors.model import ModelExecutor, library_of
 
@@ -90,7 +90,7 @@ class GraphModuleDebug(GraphModule):
             return BenchmarkResult((0.0,) * repeat)
         self._up_to(int(index))
         pauses = cooldown_interval_ms, repeats_to_cooldown
-        return timed(lambda: self.module.run_node(index), number, repeat, min_repeat_ms, *pauses)
+        return timed(of_call(lambda: self.module.run_node(index)), number, repeat, min_repeat_ms, *pauses)
 
     def debug_get_output(self, node: Any, out: Any = None) -> Any:
         """The value of ``node``, a number or a name, in the last run; written into ``out``, if that is given.

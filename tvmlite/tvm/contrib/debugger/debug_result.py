@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.runtime_params import save_param_dict
 
 GRAPH_FILE = "_tvmdbg_graph_dump.json"
@@ -96,3 +97,6 @@ class DebugResult:
             "attrs": {**node.get("attrs", {}), "T": f"type: {self._dtypes[start]}"},
             "shape": self._shapes[start],
         }
+
+
+__getattr__ = refusing(__name__)

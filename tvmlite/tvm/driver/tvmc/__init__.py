@@ -9,31 +9,16 @@
     print(tvmc.run(package, device="cpu"))
 """
 
-from typing import Any
-
 from tvmlite.tvm.lazy import attributes
 
-_MODULES = (
-    *("autotuner", "common", "compiler", "frontends", "main", "model", "result_utils", "runner"),
-    "shape_parser",
+__getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
+    __name__,
+    "autotuner common compiler frontends main model result_utils runner shape_parser",
+    {
+        ".common": "TVMCException TVMCImportError",
+        ".model": "TVMCModel TVMCPackage TVMCResult load=load_model",
+        ".compiler": "compile=compile_model",
+        ".runner": "run=run_module",
+        ".autotuner": "tune=tune_model",
+    },
 )
-_PLACES = {
-    "TVMCException": "common",
-    "TVMCModel": "model",
-    "TVMCPackage": "model",
-    "TVMCResult": "model",
-    "compile": "compiler",
-    "load": "model",
-    "run": "runner",
-    "tune": "autotuner",
-}
-_RENAMED = {"compile": "compile_model", "load": "load_model", "run": "run_module", "tune": "tune_model"}
-
-_attribute = attributes("tvmlite.tvm.driver.tvmc", _MODULES, _PLACES, _RENAMED)
-
-
-def __getattr__(name: str) -> Any:
-    return _attribute(name)
-
-
-__all__ = [*_MODULES, *_PLACES]  # pyright: ignore[reportUnsupportedDunderAll]

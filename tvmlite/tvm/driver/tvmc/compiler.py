@@ -14,6 +14,7 @@ from tvmlite.driver import compile
 from tvmlite.model import export
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.text.printer import astext
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.driver.tvmc.model import TVMCModel, TVMCPackage
@@ -116,3 +117,6 @@ def _forms(given: Any) -> list[str]:
 
 def _code(lib: CompiledModule, form: str) -> str:
     return astext(lib.module, show_meta_data=False) if form == "relay" else lib.source(CODE[form])
+
+
+__getattr__ = refusing(__name__)

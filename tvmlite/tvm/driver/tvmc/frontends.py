@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.driver.tvmc.model import ENDINGS, FORMATS, TVMCModel
 from tvmlite.tvm.driver.tvmc.model import load_model as load_model
 
@@ -50,3 +51,6 @@ def guess_frontend(path: Any) -> Frontend:
             f"{path}: the format of {ending or 'the file'} is not known", hint="--model-format onnx"
         )
     return Frontend(ENDINGS[ending])
+
+
+__getattr__ = refusing(__name__)

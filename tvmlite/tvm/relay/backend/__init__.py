@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import refusing
 
 
 class Executor:
@@ -40,5 +40,4 @@ class Runtime:
         return hash(self.name)
 
 
-graph_executor_codegen = missing("relay.backend.graph_executor_codegen", "relay.build compiles a module")
-te_compiler = missing("relay.backend.te_compiler", "relay.build compiles a module")
+__getattr__ = refusing(__name__)

@@ -13,7 +13,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.interpret import call_reference, interpret
 from tvmlite.relay.ir.types import bind_dims
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import GlobalVar
 
@@ -116,5 +116,4 @@ def _check_dtype(param: nodes.Var, arg: Any) -> None:
         raise InputError(f"{param.name}: dtype is {np.asarray(arg).dtype}, expected {wanted}")
 
 
-ConstructorValue = missing("relay.backend.interpreter.ConstructorValue", "there are no algebraic data types")
-RefValue = missing("relay.backend.interpreter.RefValue", "expressions have no side effects")
+__getattr__ = refusing(__name__)

@@ -7,6 +7,7 @@
     pattern.match(expr)
 """
 
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.relay.dataflow_pattern.callbacks import DFPatternCallback, rewrite
 from tvmlite.tvm.relay.dataflow_pattern.patterns import (
     AltPattern,
@@ -75,3 +76,6 @@ __all__ = [
     "rewrite",
     "wildcard",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import known, missing
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.op import op
 from tvmlite.tvm.relay.op.op import Op, get
@@ -45,7 +45,8 @@ class _Group(ModuleType):
 
 
 for _name in (
-    "algorithm", "annotation", "contrib", "image", "nn", "random", "reduce", "tensor", "transform", "vision",
+    "algorithm", "annotation", "contrib", "dyn", "image", "nn", "random", "reduce", "tensor", "transform",
+    "vision",
 ):  # fmt: skip
     _module = _Group(f"{__name__}.{_name}", f"TVM's operators of relay.op.{_name}.")
     _module.__path__ = []
@@ -53,6 +54,7 @@ for _name in (
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("register"):
+    if name.startswith("register") and hasattr(op, name):
         return getattr(op, name)
-    return _find(name)
+    found = known(__name__, name)
+    return _find(name) if found is None else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import op as table
-from tvmlite.tvm.absent import missing, no_name
+from tvmlite.tvm.absent import lookup, missing
 from tvmlite.tvm.relay.op.absent import ABSENT
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
@@ -51,6 +51,8 @@ def find(name: str) -> Any:
 
     An AttributeError for a name that TVM has not, or that nothing stands behind.
     """
+    if name.rpartition(".")[2].startswith("__"):
+        raise AttributeError(name)
     if name in _PACKAGES:
         return _PACKAGES[name]
     name = _OTHERS.get(name, name)
@@ -66,4 +68,4 @@ def find(name: str) -> Any:
         return missing(f"relay.{name}", _ABSENT.get(name) or ABSENT.get(name))
     if any(one.startswith(f"{name}.") for one in ABSENT):
         return _Package(name)
-    raise no_name("tvmlite.tvm.relay", name)
+    return lookup("tvmlite.tvm.relay", name, table.names())

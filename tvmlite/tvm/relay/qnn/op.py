@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import known
 from tvmlite.tvm.relay.op.functions import find
 from tvmlite.tvm.relay.op.requantize import requantize_config
 
@@ -12,8 +12,5 @@ __all__ = ["requantize_config"]
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    if name.startswith("register"):
-        return missing(f"relay.qnn.op.{name}", "relay.op.register_legalize takes any operator")
-    return find(f"qnn.{name}")
+    found = known(__name__, name)
+    return find(f"qnn.{name}") if found is None else found

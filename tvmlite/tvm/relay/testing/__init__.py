@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.runtime.ndarray import NDArray, cpu
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import lookup, missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay import transform
@@ -18,18 +18,8 @@ from tvmlite.tvm.relay.testing.temp_op_attr import TempOpAttr
 
 _NETWORKS = (
     "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
-    "squeezenet", "temp_op_attr", "vgg",
+    "squeezenet", "synthetic", "temp_op_attr", "vgg",
 )  # fmt: skip
-
-_NO_GRADIENTS = "models are run here, not trained: there are no gradients"
-check_grad = missing("relay.testing.check_grad", _NO_GRADIENTS)
-gradient = missing("relay.testing.gradient", _NO_GRADIENTS)
-to_python = missing("relay.testing.to_python", 'relay.create_executor("debug") interprets a function')
-run_as_python = missing("relay.testing.run_as_python", 'relay.create_executor("debug") interprets a function')
-add_nat_definitions = missing("relay.testing.add_nat_definitions", "there are no algebraic data types")
-make_nat_expr = missing("relay.testing.make_nat_expr", "there are no algebraic data types")
-synthetic = missing("relay.testing.synthetic", "relay.testing.mlp and resnet are networks to try")
-byoc = missing("relay.testing.byoc", "there is one code generator for all of a model")
 
 __all__ = ["TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass"]
 
@@ -65,4 +55,4 @@ ctx_list = enabled_targets
 def __getattr__(name: str) -> Any:
     if name in _NETWORKS:
         return importlib.import_module(f"tvmlite.tvm.relay.testing.{name}")
-    raise AttributeError(f"module 'tvmlite.tvm.relay.testing' has no attribute {name!r}")
+    return lookup(__name__, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.ir.transform import (
     FunctionPass,
     ModulePass,
@@ -95,6 +95,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ABSENT:
         return ABSENT[name]
-    if name[:1].isupper():  # a pass that TVM may have
-        return missing(f"relay.transform.{name}")
-    raise AttributeError(f"module 'tvmlite.tvm.relay.transform' has no pass {name!r}")
+    return lookup(__name__, name)

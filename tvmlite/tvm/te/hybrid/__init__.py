@@ -11,6 +11,7 @@ from typing import Any
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.te.hybrid.module import HybridModule as HybridModule
 from tvmlite.tvm.te.hybrid.module import build as build
 from tvmlite.tvm.te.hybrid.module import tensors_of
@@ -80,3 +81,6 @@ def decorate(func: Any, fwrapped: Any) -> Any:
 
 
 __all__ = ["HybridFunction", "HybridModule", "build", "decorate", "script"]
+
+
+__getattr__ = refusing(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.nn.activation import (
     fast_softmax,
     leaky_relu,
@@ -84,3 +85,6 @@ __all__ = [
     "softmax",
     "space_to_depth",
 ]
+
+
+__getattr__ = refusing(__name__)

@@ -1,0 +1,107 @@
+"""Every module and name of TVM's tables is there, or an error that names it and says what to use."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import absent
+
+PROGRAM = """
+import sys
+import tvmlite.tvm
+sys.modules["tvm"] = tvmlite.tvm
+import tvm.arith.bound, tvm.relay.transform.transform, tvm.relay.function
+from tvm.auto_scheduler.cost_model.xgb_model import XGBModel
+from tvm.contrib import graph_runtime
+from tvm.relay.frontend.tensorflow import from_tensorflow
+from tvm.relay.op.strategy.generic import wrap_compute_conv2d
+from tvm.runtime.ndarray import empty
+from tvm.tir.expr import IntImm
+assert tvm.arith.bound is tvm.arith and tvm.arith.__spec__.name == "tvmlite.tvm.arith"
+assert graph_runtime is tvm.contrib.graph_executor and IntImm is tvm.tir.IntImm
+assert XGBModel is tvm.auto_scheduler.XGBModel and empty is tvm.nd.empty
+assert tvm.relay.function.Function is tvm.relay.Function
+function = tvm.topi.nn.conv2d
+try:
+    import tvm.topi.nn.conv2d
+except ModuleNotFoundError as error:
+    assert "tvm.topi.nn.conv2d is a function" in str(error), error
+else:
+    raise AssertionError("a function is a module")
+assert tvm.topi.nn.conv2d is function
+"""
+
+
+def test_modules_are_those_whose_names_they_have() -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
+
+
+def test_a_module_of_the_table_is_another_or_a_function() -> None:
+    for name, place in absent.ANOTHER.items():
+        assert isinstance(importlib.import_module(f"tvmlite.tvm.{place}"), ModuleType)
+        package, _, last = f"tvmlite.tvm.{name}".rpartition(".")
+        owner = importlib.import_module(package)
+        known = last in dir(owner) or name in absent.NAMES
+        if known and not isinstance(getattr(owner, last), ModuleType):
+            with pytest.raises(ModuleNotFoundError, match=f"tvm.{name} is a function, and no module"):
+                importlib.import_module(f"tvmlite.tvm.{name}")
+        else:
+            importlib.import_module(f"tvmlite.tvm.{name}")
+
+
+def test_a_module_that_is_absent_says_what_to_use() -> None:
+    for name, hint in absent.ABSENT.items():
+        found = importlib.import_module(f"tvmlite.tvm.{name}")
+        if hasattr(found, "absent_because"):  # else it has come to be there
+            with pytest.raises(UnsupportedError) as error:
+                found.anything()
+            assert error.value.message == f"tvm.{name}.anything is not in tvmlite"
+            assert error.value.hint == hint
+
+
+def test_a_name_that_is_absent_says_what_to_use() -> None:
+    refused = 0
+    for name, hint in absent.NAMES.items():
+        module, _, last = f"tvmlite.tvm.{name}".rpartition(".")
+        found = getattr(importlib.import_module(module), last)
+        if isinstance(found, absent.Missing):  # else it has come to be there
+            with pytest.raises(UnsupportedError) as error:
+                found()
+            assert error.value.message == f"tvm.{name} is not in tvmlite"
+            assert error.value.hint == hint
+            refused += 1
+    assert refused > len(absent.NAMES) / 2
+
+
+def test_whether_a_device_is_there_may_be_asked() -> None:
+    from tvmlite.tvm.contrib.nvcc import have_fp16
+    from tvmlite.tvm.relay.op.contrib.ethosn import ethosn_available
+
+    assert (have_fp16("7.0"), ethosn_available()) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "near"),
+    [
+        (tvm, "autotmv", "autotvm"),
+        (tvm.te, "plceholder", "placeholder"),
+        (tvm.autotvm.tuner, "XGBTunr", "XGBTuner"),
+        (tvm.contrib, "graph_exectuor", "graph_executor"),
+        (tvm.relay.transform, "FoldConstants", "FoldConstant"),
+        (tvm.relay.op, "nn.conv2dd", "nn.conv2d"),
+        (tvm.arith, "Analyser", "Analyzer"),
+    ],
+)
+def test_a_mistyped_name_is_an_attribute_error_with_near_ones(
+    owner: ModuleType, name: str, near: str
+) -> None:
+    with pytest.raises(AttributeError, match=rf"has no '{name}'; did you mean .*{near}") as error:
+        getattr(owner, name)
+    assert not isinstance(error.value, UnsupportedError)

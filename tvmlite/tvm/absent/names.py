@@ -1,0 +1,345 @@
+"""Names of TVM 0.11 that a module here does not have, with what to use instead.
+
+Operators and passes of relay have tables of their own (``relay.op.absent``, ``relay.transform.absent``).
+"""
+
+from __future__ import annotations
+
+from tvmlite.tvm.absent.modules import ADT, CPUS, DEVICES, HERE, LAYOUTS, LOOPS, MEMORY, PYTHON, SCHEDULE
+from tvmlite.tvm.absent.relay import RELAY
+
+_KNOBS = "a template's cfg.define_split and the like add them to its space"
+_FACTS = "tvm.arith.Analyzer().simplify simplifies expressions"
+_KERNEL = "tvmlite.lower(s, args) and tvmlite.build(s, args) do all of it"
+_LINKED = "contrib.cc.create_shared, or lib.export_library"
+_LLVM = "tvmlite doctor shows what LLVM and this machine have"
+_RELAY = "relay has it where an operator of the name is there, and relay.build compiles it"
+_STRUCTS = "arguments of compiled functions are checked by the call that takes them"
+_TASK = "SearchTask(func=f, args=args, target=target).tune(options)"
+_TESTS = "it serves TVM's own tests"
+_OPERATORS_TASKS = "autotvm.task.extract_from_program takes the kernels of a compiled model"
+_TUNER = "autotvm.tuner.XGBTuner, GATuner, RandomTuner and GridSearchTuner"
+
+
+_NAMES: dict[str, dict[str, str]] = {
+    "": {
+        PYTHON: "Object register_object register_extension",
+        CPUS: "cl mtl micro_dev",
+        "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
+    },
+    "_ffi": {PYTHON: "get_global_func register_error register_extension register_func register_object"},
+    "arith": {
+        _FACTS: """
+            IntConstraints IntConstraintsTransform IntGroupBounds
+            IterMapExpr IterMapResult IterMark IterSplitExpr IterSumExpr PresburgerSet
+            detect_common_subexpr detect_iter_map
+            estimate_region_lower_bound estimate_region_strict_bound estimate_region_upper_bound
+            inverse_affine_iter_map iter_map_simplify normalize_iter_map_to_expr normalize_to_iter_sum
+            solve_linear_equations solve_linear_inequalities subspace_divide
+        """
+    },
+    "auto_scheduler": {
+        "auto_scheduler.ApplyHistoryBest": "DispatchContext",
+        LAYOUTS: """
+            LayoutRewriteOption get_shape_from_rewritten_layout rewrite_compute_body rewrite_tensor_shape
+            remove_index_check is_auto_scheduler_enabled
+        """,
+        "inputs of a task are random": "register_task_input_check_func",
+        _TASK: "auto_schedule create_task",
+        PYTHON: "_ffi_api",
+    },
+    "auto_scheduler.loop_state": {"auto_scheduler.loop_state.State": "CACHE_READ StageKey StateObject"},
+    "auto_scheduler.compute_dag": {LAYOUTS: "LayoutRewriteOption get_shape_from_rewritten_layout"},
+    "auto_scheduler.measure": {
+        _TASK: "MeasureErrorNo ProgramBuilder ProgramMeasurer ProgramRunner prepare_input_map"
+    },
+    "auto_scheduler.measure_record": {"auto_scheduler.load_best_record": "distill_record_file"},
+    "auto_scheduler.relay_integration": {
+        "auto_scheduler.extract_tasks takes the kernels of a compiled model": """
+            TracingEnvironment TracingMode auto_schedule_topi call_all_topi_funcs prepare_input_map
+            traverse_to_get_io_tensors
+        """,
+        "TuningOptions(measure_callbacks=...)": """
+            LogEstimatedLatency PrintTableInfo TaskSchedulerCallback derive_similarity_tag
+            make_search_policies
+        """,
+        "auto_scheduler.ApplyHistoryBest": "DispatchContext FallbackContext",
+    },
+    "auto_scheduler.cost_model": {
+        "auto_scheduler.XGBModel or RandomModel": "CostModel PythonBasedModel RandomModelInternal"
+    },
+    "auto_scheduler.search_policy": {"auto_scheduler.PreloadMeasuredStates": "SearchCallback"},
+    "auto_scheduler.search_task": {
+        _TASK: "auto_schedule create_task",
+        "inputs of a task are random": "get_task_input_buffer register_task_input_buffer",
+    },
+    "auto_scheduler.utils": {
+        HERE: "check_remote request_remote",
+        "SearchTask.apply_best": "get_best_sche",
+        _TASK: """
+            array_mean deserialize_args get_constant get_env_set list_to_tuple make_traceback_info
+            serialize_args to_str_round
+        """,
+    },
+    "auto_scheduler.workload_registry": {
+        "register_workload, in each program": "load_workload_func_registry save_workload_func_registry"
+    },
+    "autotvm.feature": {
+        "tvmlite.autotune.model.loop_features.loop_features gives what the cost model sees": """
+            ana_lower flatten_itervar_feature get_buffer_curve_sample_flatten get_flatten_name
+            get_itervar_feature get_itervar_feature_flatten
+        """
+    },
+    "autotvm.graph_tuner": {
+        "relay.build chooses the layouts of a graph itself; tvmlite.tune times them in the whole model": """
+            DPTuner PBQPTuner
+        """
+    },
+    "autotvm.measure.measure_methods": {
+        CPUS: "set_cuda_target_arch gpu_verify_pass",
+        HERE: "check_remote default_module_loader",
+    },
+    "autotvm.task": {"a function registered by autotvm.template": "TaskExtractEnv TaskTemplate"},
+    "autotvm.task.task": {"a function registered by autotvm.template": "TaskTemplate lookup"},
+    "autotvm.task.topi_integration": {_OPERATORS_TASKS: "TaskExtractEnv"},
+    "autotvm.tuner.xgboost_cost_model": {
+        "tvmlite.autotune learns from what was measured": """
+            PlateauCallback custom_callback xgb_average_recalls
+        """
+    },
+    "autotvm.task.space": {
+        _KNOBS: """
+            AnnotateSpace Axis AxisRelation OtherOptionSpace ReorderSpace SplitSpace TransformSpace
+            get_factors get_pow2s
+        """
+    },
+    "autotvm.tophub": {
+        "nothing is downloaded": """
+            AUTOTVM_TOPHUB_ROOT_PATH PACKAGE_VERSION check_backend download_package load_reference_log
+        """
+    },
+    "autotvm.tuner": {
+        _TUNER: "CostModel DropletTuner FeatureCache ModelBasedTuner ModelOptimizer RankingType"
+    },
+    "autotvm.tuner.callback": {"tuner.save and load_history": "save_tuner_state"},
+    "autotvm.utils": {"multiprocessing.Pool().map": "pool_map"},
+    "container": {"tvm.runtime.String": "String"},
+    "contrib.cblas": {"relay.nn.batch_matmul, or topi.nn.batch_matmul": "batch_matmul"},
+    "contrib.cc": {
+        _LINKED: """
+            create_executable create_staticlib cross_compiler get_cc get_global_symbol_section_map
+            get_target_by_dump_machine
+        """
+    },
+    "contrib.graph_executor": {"tvm.cpu()": "get_device"},
+    "contrib.debugger.debug_result": {"np.savez": "save_tensors"},
+    "contrib.utils": {
+        "one process writes a file": "FileLock filelock",
+        "shutil.which and pathlib": "is_source_path which",
+    },
+    "driver.tvmc.autotuner": {
+        "tvmc.tune": """
+            add_tune_parser autotuner_settings drive_tune gen_task_list get_tuning_tasks schedule_tasks
+            tune_tasks
+        """
+    },
+    "driver.tvmc.compiler": {"tvmc.compile": "add_compile_parser drive_compile"},
+    "driver.tvmc.frontends": {
+        "export the model to ONNX": """
+            ALL_FRONTENDS KerasFrontend OnnxFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
+            TensorflowFrontend add_frontend import_keras
+        """
+    },
+    "driver.tvmc.result_utils": {"TVMCResult.format_times": "format_times"},
+    "driver.tvmc.runner": {"tvmc.run": "add_run_parser drive_run get_input_info make_inputs_dict"},
+    "driver.build_module": {_KERNEL: "form_irmodule get_binds "},
+    "error": {"a class derived from tvm.error.TVMError": "register_error"},
+    "ir": {
+        ADT: "Constructor TypeData",
+        PYTHON: "EnvFunc Node Object",
+        MEMORY: """
+            ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools
+            WorkspacePoolInfo
+        """,
+        "relay.Function and tir.PrimFunc": "BaseFunc CallingConv",
+        "relay.RelayExpr and tir.PrimExpr": "BaseExpr",
+        "types are written in full": """
+            GlobalTypeVar RelayRefType TensorAffineType TupleAffineType TypeCall TypeConstraint TypeKind
+            TypeRelation TypeVar
+        """,
+        "a call's attrs are fields to look at": "Attrs DictAttrs",
+        "a program's functions are called by their own names": "GlobalVarSupply NameSupply",
+        "tvm.ir.structural_equal and assert_structural_equal": "get_first_structural_mismatch",
+    },
+    "ir.transform": {"tvm.ir.transform.module_pass": "ApplyPassToFunction"},
+    "parser": {"an expression's span says its place": "SpanCheck"},
+    "rpc": {
+        "rpc.LocalSession() is a session with this machine; an exported library can be copied to another": """
+            PopenSession Proxy RPCError RPCSession RPC_MAGIC Server Tracker TrackerSession connect
+            connect_tracker with_minrpc
+        """
+    },
+    "runtime": {
+        CPUS: "cl ext_dev gpu hexagon mtl vpi webgpu",
+        PYTHON: """
+            Object ObjectGeneric ObjectRef ObjectTypes Scriptable TypeCode convert_to_object
+        """,
+        "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
+        "lib.profile(x) times a model kernel by kernel": "Report",
+    },
+    "runtime.container": {PYTHON: "getitem_helper"},
+    "runtime.module": {
+        PYTHON: "ModulePropertyMask",
+        "tvm.runtime has it": "PackedFunc load_module num_threads",
+    },
+    "support": {"tvmlite doctor": "describe"},
+    "target": {
+        "tvm.target.Target('llvm -mcpu=...')": "list_tags rasp riscv_cpu stm32 opengl",
+        "tvm.target.Target(...).kind.name": "TargetKind",
+        "tvm.target.Target(target, host=host)": "make_compilation_config",
+        DEVICES: "VirtualDevice",
+    },
+    "target.codegen": {
+        _LLVM: """
+            llvm_cpu_has_features llvm_get_cpu_archlist llvm_get_cpu_features llvm_get_intrinsic_name
+            llvm_get_system_cpu llvm_get_system_triple llvm_get_targets llvm_lookup_intrinsic_id
+            target_has_features
+        """,
+        "tvm.build": "build_module",
+    },
+    "te": {
+        "a layout's separators are for buffers of more than one dimension, which there are none": """
+            AXIS_SEPARATOR
+        """,
+        "te.if_then_else, or te.select": "SpecializedCondition",
+        "te.extern with a function of Python": "trace",
+        "operators of Python: x + y, x - y, x * y": "add multiply subtract",
+        "te.truncdiv and te.floordiv": "ceildiv",
+    },
+    "target.target": {
+        "tvm.target has it": """
+            TargetKind arm_cpu bifrost create cuda hexagon intel_graphics list_tags mali micro rasp riscv_cpu
+            rocm vta
+        """
+    },
+    "te.hybrid": {"te.hybrid.build": "create_module"},
+    "te.operation": {
+        "tvm.te has it": "ComputeOp ExternOp HybridOp PlaceholderOp ScanOp TensorComputeOp const",
+        "te.compute, te.extern and te.scan make them": "Operation",
+    },
+    "te.schedule": {
+        _KERNEL: """
+            AXIS_SEPARATOR ScanFixPointAnalysis
+            SchedulePostProcToPrimFunc SpecializedCondition VerifyCompactBuffer
+        """
+    },
+    "te.tensor": {"te.ComputeOp": "BaseComputeOp"},
+    "testing": {
+        _TESTS: """
+            CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
+            context_test device_test echo error_test generate_random_input_data get_dtype_range identity
+            identity_after install_request_hook is_ampere_or_newer nop object_use_count run_check_signal
+            skip_if_wheel_test strtobool terminate_self test_wrap_callback
+        """,
+        _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
+    },
+    "testing.auto_scheduler": {
+        "relay.nn.conv2d: whether Winograd's transform is used is decided when a model is compiled": """
+            conv2d_winograd_nhwc_auto_scheduler_test
+        """,
+        "te.compute refuses a wrong computation at once": "invalid_compute_definition",
+    },
+    "tir": {
+        SCHEDULE: """
+            BlockDependenceInfo BlockRV BlockScope IndexMap Schedule ScheduleError ScheduleState StmtSRef
+        """,
+        "te.decl_tensor_intrin declares an instruction": "TensorIntrin",
+        CPUS: """
+            create_barriers mma_fill mma_store ptx_commit_group ptx_cp_async ptx_ldmatrix ptx_mma ptx_mma_sp
+            ptx_wait_group tvm_bmma_sync tvm_fill_fragment tvm_load_matrix_sync tvm_mma_sync
+            tvm_store_matrix_sync tvm_thread_allreduce
+        """,
+        _STRUCTS: """
+            TVMBackendAllocWorkspace TVMBackendFreeWorkspace lookup_param tvm_check_return
+            tvm_stack_alloca tvm_stack_make_array tvm_stack_make_shape tvm_struct_get tvm_struct_set
+            tvm_throw_last_error tvm_tuple
+        """,
+        "tir.call_packed calls a registered function": """
+            call_cpacked call_cpacked_lowered call_packed_lowered
+        """,
+        "te.extern calls kernels": "call_tir",
+        LOOPS: """
+            DataProducer address_of assume stmt_list stmt_seq tvm_access_ptr type_annotation undef
+        """,
+        "lanes are taken from a vector by te's schedules": "vectorcombine vectorhigh vectorlow",
+        "lib.profile(x) times a model kernel by kernel": "end_profile_intrinsic start_profile_intrinsic",
+        "operators of Python: x & y, x | y, x ^ y, ~x, x << y, x >> y, x + y": """
+            add bitwise_and bitwise_not bitwise_or bitwise_xor multiply shift_left shift_right subtract
+        """,
+        "te.power(2, x)": "exp2",
+        "tir.q_multiply_shift": "q_multiply_shift_per_axis",
+    },
+    "tir.analysis": {
+        "tvmlite.compile(verify=True) and build(verify=True) check kernels": """
+            apply_prim_func_arg_and_result_memory_constraints calculate_constant_bytes
+            calculate_workspace_bytes detect_buffer_access_lca estimate_tir_flops get_block_access_region
+            get_block_read_write_region get_prim_func_arg_and_result_memory_constraints undefined_vars
+            verify_gpu_code verify_memory verify_ssa verify_well_formed
+        """
+    },
+    "tir.ir_builder": {"tir.ir_builder.create": "WithScope"},
+    "tir.stmt_functor": {"tir.stmt_functor.post_order_visit": "pre_order_visit renew_defs"},
+    "topi": {
+        _RELAY: """
+            adv_index argwhere ceil_log2 collapse_sum dft dynamic_strided_slice einsum expand_like eye
+            fixed_point_multiply fixed_point_multiply_per_axis hamming_window image index_put
+            invert_permutation isin matrix_set_diag meshgrid ndarray_size random scanop scatter scatter_add
+            scatter_elements scatter_nd searchsorted sliding_window sparse sparse_to_dense stft strided_set
+            tensordot unique vision
+        """,
+        "te.reduce_axis and te.comm_reducer": "comm_reduce",
+    },
+    "topi.nn": {
+        _RELAY: """
+            Workload adaptive_pool1d adaptive_pool3d batch_to_space_nd binarize_pack binary_dense bitpack
+            bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d conv1d_transpose
+            conv1d_transpose_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_alter_layout conv2d_legalize
+            conv2d_transpose conv2d_winograd_nchw conv2d_winograd_nhwc conv2d_winograd_weight_transform conv3d
+            conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc
+            dense_alter_layout dense_pack depthwise_conv2d_NCHWc depthwise_conv2d_backward_input_nhwc
+            depthwise_conv2d_backward_weight_nhwc fifo_buffer group_conv1d_ncw group_conv1d_transpose_ncw
+            group_conv2d_nhwc group_norm local_response_norm lstm mirror_pad nll_loss pool_grad qnn
+            rms_norm scale_shift_nchwc simulated_dequantize simulated_quantize softmax_common
+            space_to_batch_nd sparse_add sparse_conv2d sparse_dense sparse_dense_alter_layout sparse_transpose
+            unpack_NCHWc_to_nchw upsampling upsampling3d winograd_transform winograd_transform_matrices
+        """
+    },
+    "topi.testing": {
+        _TESTS + ": numpy and onnx.reference compute what is expected": """
+            compare_numpy_tvm group_conv2d_nchw_python group_norm_python lstm_python nll_loss
+            pool1d_ncw_python pool3d_ncdhw_python pool_grad_nchw scatter_nd_python
+        """
+    },
+    "topi.utils": {
+        _RELAY: """
+            InvalidShapeError const_matrix const_vector get_max_power2_factor is_empty_shape make_idx
+            nchw_pack_layout
+        """
+    },
+    "topi.x86": {
+        "topi.nn has the computes, whose schedules relay.build chooses": """
+            batch_matmul concatenate conv1d_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_nchw
+            conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc dense_cblas dense_nopack dense_pack
+            depthwise_conv2d_NCHWc group_conv2d_nchw matmul_cblas roi_align_nchw
+        """
+    },
+}
+
+
+NAMES = {
+    f"{module}.{name}".lstrip("."): instead
+    for module, table in {**_NAMES, **RELAY}.items()
+    for instead, names in table.items()
+    for name in names.split()
+}
+"""By name below ``tvm``; a module here that has come to have such a name is asked first."""

@@ -1,0 +1,106 @@
+"""Names of TVM 0.11's relay that a module here does not have, with what to use instead."""
+
+from __future__ import annotations
+
+from tvmlite.tvm.absent.modules import ADT, CPUS, DEVICES, LAYOUTS, MEMORY, ONE, PYTHON
+
+_EXTENT = "a dimension that differs from run to run has a name: shape=('n', 3)"
+_OPERATOR = "an operator is one decorated function (docs/adding_an_operator.md)"
+_FIELDS = "relay.TensorType and the like have fields to look at"
+_POLYMORPHISM = "there are no type variables: write types in full"
+_QUANTIZE = "relay.quantize.quantize, or tvmlite.quantize"
+_REFERENCES = {"expressions have no side effects: return new values": "RefCreate RefRead RefWrite"}
+_TYPES = {
+    _POLYMORPHISM: "TypeConstraint TypeVar",
+    ADT: "GlobalTypeVar TypeCall",
+    _EXTENT: "Id ShapeVar is_dynamic type_has_any",
+    _FIELDS: "TypeFunctor TypeMutator TypeVisitor",
+    "a type's kind is its class: isinstance(t, relay.TensorType)": "TypeKind",
+    "an operator's type relation is a function: tvmlite.relay.ir.op.operator": "TypeRelation",
+    "there are no references: return new values": "RefType",
+}
+
+
+RELAY: dict[str, dict[str, str]] = {
+    "relay": {
+        **_REFERENCES,
+        **_TYPES,
+        "relay.backend.Executor and relay.backend.Runtime": "Executor Runtime",
+        "an expression of one's own derives from relay.Call": "TempExpr",
+        "an expression's span says its place": "SpanCheck",
+        "arrays have numpy's dtypes": "DataType",
+        "print(mod)": "pretty_print",
+        "relay.analysis": "call_graph feature",
+        _OPERATOR: "reg",
+        CPUS: "is_arm",
+    },
+    "relay.analysis": {
+        DEVICES: "collect_device_info context_analysis",
+        "relay.analysis.post_order_visit": "extract_intermediate_expr",
+        "relay.transform.SimplifyExpr and FoldConstant": "search_fc_transpose",
+        "lib.profile(x) times a model kernel by kernel": "analyze_operations_distribution",
+        "tvmlite.quantize(mod, data)": "get_calibration_data get_calibration_outputs",
+        _POLYMORPHISM: "all_type_vars bound_type_vars free_type_vars",
+        ADT: "unmatched_cases",
+        ONE: "AnnotatedRegionSet",
+        "a type's kind is its class: isinstance(t, relay.TensorType)": "check_kind",
+        "mod.functions has the functions by name": "CallGraph",
+        "relay.analysis.list_op_freqs says what a graph calls": """
+            Feature detect_feature list_fake_quantized_op_freqs
+        """,
+        "relay.transform.FuseOps makes them: post_order_visit finds them": "extract_fused_functions",
+    },
+    "relay.build_module": {"relay.build": "AotExecutor BuildModule GraphExecutor get_executor_from_target"},
+    "relay.expr": {
+        **_REFERENCES,
+        "an expression of one's own derives from relay.Call": "TempExpr",
+        "print(mod)": "pretty_print",
+        "relay.analysis.post_order_visit": "extract_intermdeiate_expr dfs",
+        MEMORY: "StorageInfo",
+    },
+    "relay.expr_functor": {_FIELDS: "TypeFunctor"},
+    "relay.ty": {_EXTENT: "ShapeVar is_dynamic type_has_any"},
+    "relay.dataflow_pattern": {"rewrite, with a callback": "DominatorPattern partition"},
+    "relay.frontend": {
+        "torch.onnx.export, then relay.frontend.from_onnx": "from_pytorch",
+        "export the model to ONNX, and use relay.frontend.from_onnx": """
+            from_caffe from_caffe2 from_coreml from_darknet from_keras from_mxnet from_oneflow from_paddle
+            from_tensorflow from_tflite quantize_conv_bias_mode_from_var
+        """,
+        "dtypes are numpy's and bfloat16: relay.transform.ToMixedPrecision": "ChangeDatatype",
+    },
+    "relay.op": {
+        _OPERATOR: """
+            OpImplementation OpPattern OpStrategy register_convert_op_layout
+            register_fake_quantization_to_integer register_infer_correct_layout
+            register_mixed_precision_conversion
+        """,
+        ONE: "register_external_compiler",
+    },
+    "relay.qnn.op": {"relay.op.register_legalize takes any operator": "register_qnn_legalize"},
+    "relay.quantize": {
+        _QUANTIZE: """
+            QAnnotateKind QPartitionExpr QuantizeContext annotate calibrate collect_stats get_current_qconfig
+            kind2str partition prerequisite_optimize prepass_pipeline quantize_context realize
+        """
+    },
+    "relay.backend.interpreter": {
+        ADT: "ConstructorValue",
+        "expressions have no side effects": "RefValue",
+    },
+    "relay.testing": {
+        ADT: "Prelude add_nat_definitions make_nat_expr",
+        "models are run here, not trained: there are no gradients": "check_grad gradient",
+        "relay.create_executor('debug') interprets a function": "run_as_python to_python",
+    },
+    "relay.transform": {
+        ONE: "InlineCompilerFunctionsBoundTo MarkCompilerFunctionsAsExtern",
+        "functions are values: they are inlined when a model is compiled": "Defunctionalization",
+        LAYOUTS: "LayoutConfig",
+        "relay.transform.SimplifyExpr": "CanonicalizeCast",
+        "sizes that differ from run to run have names: shape=('n', 3)": "ChangeBatch",
+        "tvm.transform.PassContext(opt_level=..., config=...)": "build_config",
+        _OPERATOR: "register_fake_quantization_to_integer",
+    },
+    "relay.vm": {"relay.vm.compile gives the executable": "VMExecutable", PYTHON: "Object"},
+}

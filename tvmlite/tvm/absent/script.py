@@ -1,0 +1,63 @@
+"""``tvm.script``: a program may mention what TVMScript has, but what it describes is not read."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.tvm.absent.modules import LOOPS
+
+
+class Script(ModuleType):
+    """``tvm.script`` or a module below: its decorators and annotations are names; using what they describe
+    is an UnsupportedError."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"tvmlite.tvm.{name}", f"TVMScript, which is not read: {LOOPS}.")
+        self.__path__: list[str] = []
+        self.absent_because = f"TVMScript is not read: {LOOPS}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Mentioned(f"tvm.script.{name}")
+
+
+class Mentioned:
+    """A name of TVMScript in a program, not used yet."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Mentioned:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Mentioned(f"{self._name}.{name}")
+
+    def __getitem__(self, _: Any) -> Mentioned:
+        return self
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        """As a decorator, what it decorates, unread; else the name itself."""
+        decorates = len(args) == 1 and callable(args[0]) and hasattr(args[0], "__qualname__")
+        return Unread(args[0].__qualname__) if decorates else self
+
+
+class Unread:
+    """A function or module in TVMScript. Using it is an UnsupportedError."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self()
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """An error."""
+        raise UnsupportedError(f"{self._name}: TVMScript is not in tvmlite", Span.of_caller(), LOOPS)
+
+    __getitem__ = __call__
