@@ -16,9 +16,11 @@ program that only runs compiled libraries never loads the compiler.
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import VERSION as __version__
+from tvmlite.core.provided import provide
 
 if TYPE_CHECKING:
     from tvmlite import autotune, relay, runtime, te
@@ -81,9 +83,18 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
+        return _loaded(_PLACES[name], name)
     raise AttributeError(f"module 'tvmlite' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _loaded(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+provide("compile", partial(_loaded, "tvmlite.driver", "compile"))
+provide("faster_layers", partial(_loaded, "tvmlite.tuning.layer_precision.faster_layers", "faster_layers"))
+provide("techniques", partial(importlib.import_module, "tvmlite.techniques"))

@@ -19,7 +19,6 @@ from tvmlite.core.abi.signature import check_symbol
 from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
-from tvmlite.core.provided import provide
 from tvmlite.core.span import warn
 from tvmlite.machine.cpu_levels import targets_of
 from tvmlite.machine.target import Target
@@ -150,9 +149,6 @@ def compile(
     if reference is not None and not process.reason_not_to_run(target):
         reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib
-
-
-provide("compile", compile)
 
 
 def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]) -> CompiledModule:

@@ -1,32 +1,22 @@
-"""What a room needs of rooms to its right: these give it, as techniques enter themselves in tables.
+"""What a room needs of rooms to its right: the package's ``__init__``, right of all of them, gives it.
 
-The room on the left knows a name and what it is called with. The module that provides it enters it here when
-it is imported (``provide``); if nobody has imported that yet, it is loaded by name, as techniques are.
+The room on the left knows a name and what it is called with. It asks when it needs it, and only then is what
+provides it loaded.
 """
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from typing import Any
 
-PROVIDERS = {
-    "compile": "tvmlite.driver",
-    "faster_layers": "tvmlite.tuning.layer_precision.faster_layers",
-}
-"""The module that provides each name."""
-
-_PROVIDED: dict[str, Any] = {}
+_GIVERS: dict[str, Callable[[], Any]] = {}
 
 
-def provide(name: str, what: Any) -> None:
-    """Let ``what`` be given to those who ask for ``name``, one of ``PROVIDERS``, in place of what was
-    before."""
-    assert name in PROVIDERS
-    _PROVIDED[name] = what
+def provide(name: str, give: Callable[[], Any]) -> None:
+    """Let those who ask for ``name`` get what ``give()`` returns, in place of what they got before."""
+    _GIVERS[name] = give
 
 
 def provided(name: str) -> Any:
-    """What was provided as ``name``."""
-    if name not in _PROVIDED:
-        importlib.import_module(PROVIDERS[name])
-    return _PROVIDED[name]
+    """What is provided as ``name``."""
+    return _GIVERS[name]()

@@ -1,26 +1,24 @@
 """Where techniques come from: packages that enter themselves in the tables of te and relay.
 
 The tables (schedule templates, operators, passes for a target) know no processor. What fills them lies to the
-right of them and is therefore loaded by name, once, when a table is first asked for what it does not have.
+right of them and is loaded (``provided``) when a table is first asked for what it does not have.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-PROVIDERS = ("tvmlite.techniques",)
-"""Packages that register techniques when they are imported: one a kind of device."""
+from tvmlite.core.provided import provided
+
+TECHNIQUES = "techniques"
+"""What the packages that register techniques when they are imported are provided as, one a kind of device."""
 
 
-@functools.cache
 def load() -> None:
-    """Import all ``PROVIDERS``."""
-    for name in PROVIDERS:
-        importlib.import_module(name)
+    """Import all techniques."""
+    provided(TECHNIQUES)
 
 
 Table = TypeVar("Table", bound=Mapping[Any, Any])

@@ -16,13 +16,12 @@ from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.records.records import Record
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
-from tvmlite.core.provided import provide
 from tvmlite.core.span import warn
 from tvmlite.driver import check_compile_options, compile
 from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay.quantize.speed import FASTER_LAYERS, LayerTime, Plan, Speed
+from tvmlite.relay.quantize.speed import LayerTime, Plan, Speed
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.codegen import process
 from tvmlite.tuning.layer_precision.search import Build, Search
@@ -65,9 +64,6 @@ def faster_layers(
     if isinstance(records, (str, Path)):
         rec.append(records, made)
     return replace(found, records=made)
-
-
-provide(FASTER_LAYERS, faster_layers)
 
 
 def _check(options: Mapping[str, Any]) -> None:
