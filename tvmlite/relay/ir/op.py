@@ -56,7 +56,9 @@ class Rounding(enum.Enum):
     MANY = enum.auto()
     """Sums and transcendental functions: implementations differ in last bits."""
     ONCE = enum.auto()
-    """Once, as IEEE says, or not at all: what moves elements, or takes the greatest of some."""
+    """Once, as IEEE says, or not at all."""
+    NEVER = enum.auto()
+    """Not at all: elements are moved, or the greatest of some taken, and fixed numbers put beside them."""
     STEPS = enum.auto()
     """To a step: a last bit of the argument may decide a whole one."""
 
@@ -203,8 +205,7 @@ def is_selection(name: object) -> bool:
     if not (isinstance(name, str) and is_known(name)):
         return False
     row = OPERATORS[name]
-    is_once = row.rounding is Rounding.ONCE and not row.fills
-    return row.num_inputs is not None and row.fuse > Fuse.BROADCAST and is_once
+    return row.rounding is Rounding.NEVER and not row.fills and row.num_inputs is not None
 
 
 def is_view(node: object) -> bool:

@@ -11,6 +11,7 @@ from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.interpret import Value, interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Var
+from tvmlite.relay.ir.op import is_selection
 from tvmlite.relay.ir.types import Binding, TensorType, TupleType, Type, dims_of, evaluate_dim
 from tvmlite.te import expr as te
 
@@ -21,11 +22,6 @@ _SIZES = ((2, 3, 4, 5), (1,), (8, 12), (16, 24), (32, 64), (128, 160), (256,))
 """What open dimensions are drawn from, try after try: small ones first, for they are quick."""
 
 _TRIES = 3
-
-_PASSING_ON = frozenset(
-    "assume_shape broadcast_to cast copy expand_dims reshape squeeze transpose strided_slice".split()
-)
-"""Operators whose results hold elements of their first argument and no others."""
 
 
 def random_inputs(function: Function, seed: int = 0) -> tuple[list[Value], Value]:
@@ -119,6 +115,6 @@ class _IndexLimits:
 
 def _source(value: Expr) -> Expr:
     """Where the elements of ``value`` come from."""
-    while isinstance(value, Call) and value.op in _PASSING_ON:
+    while isinstance(value, Call) and (is_selection(value.op) or value.op == "cast"):
         value = value.args[0]
     return value

@@ -47,7 +47,7 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @elemwise(
     "assume_shape",
-    rounding=Rounding.ONCE,
+    rounding=Rounding.NEVER,
     may_stop=True,
     infer=_assume_type,
     reference=_assume_numpy,
@@ -70,7 +70,7 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @elemwise(
     "assume",
-    rounding=Rounding.ONCE,
+    rounding=Rounding.NEVER,
     may_stop=True,
     infer=same_as_first,
     reference=_assumed_numpy,

@@ -158,7 +158,7 @@ def bitwise_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     return e.Not(data[i]) if data.dtype == "bool" else ~data[i]
 
 
-@elemwise("copy", rounding=Rounding.ONCE, infer=same_as_first, reference=quietly(np.copy))
+@elemwise("copy", rounding=Rounding.NEVER, infer=same_as_first, reference=quietly(np.copy))
 def copy(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The same elements."""
     return data[i]

@@ -56,7 +56,7 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @operator(
     "nn.pad",
-    rounding=Rounding.ONCE,
+    rounding=Rounding.NEVER,
     fills=True,
     infer=_pad_type,
     reference=_pad_numpy,

@@ -213,7 +213,7 @@ for _rank in (1, 2, 3):
         attrs=pool_attrs(_rank, mean=False),
         schedule=anchors.POOL,
         doc=_POOLING.format("greatest element", _rank),
-        rounding=Rounding.ONCE,
+        rounding=Rounding.NEVER,
         open_attrs=("pool_size",),
     )(max_pool_compute(_rank))
     operator(

@@ -49,7 +49,7 @@ def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.max(axis=(2, 3), keepdims=True)
 
 
-@_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.ONCE)
+@_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.NEVER)
 def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each plane."""
     return _planes(data, reducers.max_reduce, "global_max_pool")
@@ -140,7 +140,7 @@ _adaptive = partial(
 )
 
 
-@_adaptive("nn.adaptive_max_pool2d", reference=adaptive_numpy(np.max), rounding=Rounding.ONCE)
+@_adaptive("nn.adaptive_max_pool2d", reference=adaptive_numpy(np.max), rounding=Rounding.NEVER)
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each region."""
     return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)

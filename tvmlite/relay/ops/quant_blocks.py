@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import at_least
+from tvmlite.relay.ir.op import Rounding, at_least
 from tvmlite.relay.ir.types import TensorType, normal_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import FLOAT, axis_of, expect, fault
 from tvmlite.relay.ops.group_quantized import BITS
@@ -43,6 +43,7 @@ def dequantize_blocks_numpy(
 
 @injective(
     "qnn.contrib_dequantize_blocks",
+    rounding=Rounding.ONCE,
     infer=_type,
     reference=dequantize_blocks_numpy,
     attrs={"axis": -1, "block": at_least(1, 32), "bits": 8},

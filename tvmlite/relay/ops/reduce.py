@@ -137,7 +137,7 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
 
 
 @_reduction(
-    "max", rounding=Rounding.ONCE, infer=_reduced(ANY), reference=_extreme_numpy(np.max, greatest=True)
+    "max", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.max, greatest=True)
 )
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
@@ -145,7 +145,7 @@ def max_(call: Call, data: Tensor) -> Tensor:
 
 
 @_reduction(
-    "min", rounding=Rounding.ONCE, infer=_reduced(ANY), reference=_extreme_numpy(np.min, greatest=False)
+    "min", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.min, greatest=False)
 )
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""

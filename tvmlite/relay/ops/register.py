@@ -60,7 +60,7 @@ elemwise = partial(_of_one_element, Fuse.ELEMWISE, "elemwise")
 broadcast = partial(_of_one_element, Fuse.BROADCAST, "broadcast")
 """Arguments are broadcast, then computed element by element."""
 
-injective = partial(_of_one_element, Fuse.INJECTIVE, "injective", rounding=Rounding.ONCE)
+injective = partial(_of_one_element, Fuse.INJECTIVE, "injective", rounding=Rounding.NEVER)
 """Each element reads some elements of the arguments, and computes nothing of them."""
 
 statement = partial(operator, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)

@@ -131,7 +131,7 @@ def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @broadcast(
     "broadcast_to",
-    rounding=Rounding.ONCE,
+    rounding=Rounding.NEVER,
     infer=_broadcast_type,
     reference=_broadcast_numpy,
     attrs={"shape": REQUIRED},

@@ -229,7 +229,7 @@ def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @operator(
     "split",
-    rounding=Rounding.ONCE,
+    rounding=Rounding.NEVER,
     infer=_split_type,
     reference=_split_numpy,
     fuse=Fuse.INJECTIVE,

@@ -44,9 +44,11 @@ AVERAGES = frozenset(
 )
 """Operators of one tensor whose results are in the range of its elements."""
 
-MOVING = frozenset(
-    ("concatenate", *AVERAGES, *(name for name in TABLE if is_selection(name) and not TABLE[name].view))
-)
+MOVING = AVERAGES | {
+    name
+    for name, row in TABLE.items()
+    if row.fuse > Fuse.BROADCAST and ((is_selection(name) and not row.view) or name == "concatenate")
+}
 """Operators that mostly move data, which is a quarter as much in bytes; they read bytes where bytes become of
 their result."""
 

@@ -149,12 +149,6 @@ def test_one_cast_serves_all_readers() -> None:
     assert sum(op == "cast" and kind == "float32" for op, kind in dtypes(after)) == 3
 
 
-def test_the_lists_may_be_others() -> None:
-    assert ("nn.dense", "float32") in dtypes(mixed(dense(x), always=frozenset()))
-    after = mixed(make("nn.relu", dense(x)), follow=frozenset())
-    assert ("nn.relu", "float32") in dtypes(after)
-
-
 @pytest.mark.parametrize("target", [None, WITHOUT])
 def test_what_has_no_product_is_the_same_object(target: Target | None) -> None:
     module = Module({"main": Function((x,), make("nn.softmax", make("nn.relu", x)))})

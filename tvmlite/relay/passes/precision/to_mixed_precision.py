@@ -4,8 +4,8 @@ What an operator does is one of three:
 
 - ``ALWAYS``: its operands are 16 bits wide, its sums add up in float32, and so it gives them; such operators
   are what takes the time. Each is a decision (``decisions``): the 16-bit type, the default, or float32;
-- ``FOLLOW``: it computes nothing but moves values about, and so deals in 16 bits wherever what it reads, or
-  what is read of it, is rounded to them;
+- it computes nothing but moves values about (``Rounding.NEVER``), and so deals in 16 bits wherever what it
+  reads, or what is read of it, is rounded to them;
 - everything else computes in float32.
 
 A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it is made, and everybody reads
@@ -30,7 +30,7 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var, canonical
-from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.op import Rounding, make
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
@@ -40,12 +40,6 @@ DTYPES = ("bfloat16", "float16")
 ALWAYS = frozenset(
     "nn.dense nn.matmul nn.batch_matmul nn.attention nn.conv1d nn.conv2d nn.conv3d "
     "nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
-)
-
-FOLLOW = frozenset(
-    "reshape expand_dims squeeze transpose broadcast_to strided_slice take split concatenate stack reverse "
-    "copy nn.pad nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.global_max_pool2d nn.depth_to_space "
-    "nn.space_to_depth".split()
 )
 
 WIDE_OPERANDS = ("mask",)
@@ -65,16 +59,13 @@ def multiplies_halves(target: Target) -> bool:
 
 def to_mixed_precision(
     dtype: str = "bfloat16",
-    always: frozenset[str] = ALWAYS,
-    follow: frozenset[str] = FOLLOW,
     target: Target | None = None,
     decisions: Decisions | None = None,
 ) -> Callable[[Module], Module]:
     """The pass to ``dtype``, bfloat16 or float16; inputs and outputs of the module keep their types.
 
-    ``always`` and ``follow`` are names of operators; those in neither compute in float32. If ``target`` does
-    not multiply halves, they are stored as float32. ``decisions`` may choose float32 for products. Another
-    dtype is a ConfigError.
+    If ``target`` does not multiply halves, they are stored as float32. ``decisions`` may choose float32 for
+    products. Another dtype is a ConfigError.
     """
     if dtype not in DTYPES:
         raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
@@ -82,9 +73,7 @@ def to_mixed_precision(
     stored = dtype if target is None or multiplies_halves(target) else "float32"
 
     def to_mixed_precision(module: Module) -> Module:
-        return map_functions(
-            module, lambda body: _Mixed(body, dtype, stored, always, follow, decisions).body()
-        )
+        return map_functions(module, lambda body: _Mixed(body, dtype, stored, decisions).body())
 
     return to_mixed_precision
 
@@ -99,8 +88,6 @@ class _Mixed:
     root: Expr
     dtype: str
     stored: str
-    always: frozenset[str]
-    follow: frozenset[str]
     decisions: Decisions | None
     products: set[Expr] = field(default_factory=set)
     rounded: set[Expr] = field(default_factory=set)
@@ -121,18 +108,15 @@ class _Mixed:
         """Note what is to be rounded of what ``node`` reads; whether ``node`` is has been noted."""
         if node in self.products:
             self.rounded.update(self._operands(node))
-        elif node in self.rounded and (isinstance(node, TupleGetItem) or self._follows(node)):
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_moved(node)):
             self.rounded.update(_floats(node))
 
     def _is_product(self, node: Expr) -> bool:
         """Whether ``node`` takes its operands in 16 bits: it could, and so it was decided."""
-        if not (isinstance(node, Call) and node.op in self.always and _dtypes(node) == {"float32"}):
+        if not (isinstance(node, Call) and node.op in ALWAYS and _dtypes(node) == {"float32"}):
             return False
         either = self.dtype, "float32"
         return decide(self.decisions, "precision", lambda: [[node]], either, self.dtype) == self.dtype
-
-    def _follows(self, node: Expr) -> bool:
-        return isinstance(node, Call) and node.op in self.follow and _dtypes(node) == {"float32"}
 
     def _operands(self, node: Expr) -> set[Expr]:
         """What an ``ALWAYS`` operator reads in 16 bits."""
@@ -157,7 +141,7 @@ class _Mixed:
         """Whether ``node`` moves values that are there in 16 bits, or are to be."""
         if isinstance(node, TupleGetItem):
             return node.value in self.narrow
-        if not self._follows(node):
+        if not _is_moved(node):
             return False
         floats = _floats(node)
         return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
@@ -218,6 +202,15 @@ def _floats(node: Expr) -> set[Expr]:
     children = [child for child in node.children() if isinstance(child, Expr)]
     fields = [one for child in children for one in (child.fields if isinstance(child, Tuple) else (child,))]
     return {one for one in fields if _dtypes(one) == {"float32"}}
+
+
+def _is_moved(node: Expr) -> bool:
+    """Whether the floats of ``node`` are those of an argument, in other places; what replaces some elements
+    of a tensor (``tensor_scatter``) may do so in its memory and is therefore none."""
+    if not (isinstance(node, Call) and isinstance(node.op, str)):
+        return False
+    moves = operators.get(node.op, node.span).rounding is Rounding.NEVER
+    return moves and _dtypes(node) == {"float32"} and sum("float32" in _dtypes(one) for one in node.args) == 1
 
 
 def _is_computed(node: Expr) -> bool:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
 from tvmlite.core import mapped
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_homogeneous
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 from tvmlite.relay.passes.patterns import is_vector_along
 from tvmlite.relay.quantize.layers import is_product, outer_nodes
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
-
-HOMOGENEOUS = ("nn.relu", "nn.leaky_relu")
-"""Functions that a positive factor may be moved through."""
 
 ROUNDS = 40
 """Times that all pairs are equalized, one after the other; then factors are 1 but for their last bits."""
@@ -101,7 +100,7 @@ def _pairs(body: Expr) -> list[_Pair]:
             continue
         assert isinstance(node, Call)
         value, bias = node.args[0], None
-        if _is_single(value, readers) and isinstance(value, Call) and value.op in HOMOGENEOUS:
+        if _is_single(value, readers) and _keeps_factors(value):
             value = value.args[0]
         if _is_single(value, readers) and isinstance(value, Call) and value.op == "add":
             bias, value = value, _biased(value)
@@ -115,6 +114,12 @@ def _pairs(body: Expr) -> list[_Pair]:
 
 def _is_single(value: Expr, readers: dict[Expr, list[Expr | None]]) -> bool:
     return len(readers[value]) == 1
+
+
+def _keeps_factors(value: Expr) -> TypeGuard[Call]:
+    """Whether ``value`` is a function of one tensor, element by element, that a factor above 0 may be moved
+    through."""
+    return fuse_class(value) is Fuse.ELEMWISE and is_homogeneous(value)
 
 
 def _biased(call: Call) -> Expr:
