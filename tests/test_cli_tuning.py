@@ -40,7 +40,7 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     assert "<dt>machine</dt><dd>" in page
     assert re.search(r"<summary>conv2d\w* y 1x[\dx]+</summary>", page)
     assert compiled.status == 0, compiled.err
-    assert "tuned conv2d" in compiled.out
+    assert re.search("(tuned|best default) conv2d", compiled.out), compiled.out  # as the measurements went
     assert timed.status == 0, timed.err
     assert [line.split()[0] for line in replayed.out.splitlines()] == [
         "fused:",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import warnings
@@ -497,6 +498,12 @@ def test_what_failed_is_told_by_cause(task: Task) -> None:
     tuned = autotune.tune(task, trials=16, runner=Fickle(), tuner="random")[0]
 
     assert str(tuned).endswith(" of the default, 16 trials (4 timeout)")
+
+
+def test_nothing_is_said_of_the_default_where_nothing_was_timed_beside_it(task: Task) -> None:
+    [tuned] = autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner="random", compare=False)
+
+    assert re.fullmatch(r"\S.*: [\d.]+ GFLOP/s, 4 trials", str(tuned))
 
 
 def test_what_a_file_holds_that_is_of_no_use_is_told_once(task: Task, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tvmlite.autotune.records import records as rec
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError
 from tvmlite.machine.target import Target
-from tvmlite.model.record_lookup import TUNED, Choice, Choices
+from tvmlite.model.record_lookup import BEST_DEFAULT, TUNED, Choice, Choices
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te.space import ConfigEntity, OptionChoice
@@ -104,6 +104,14 @@ def test_a_default_that_failed_beside_the_winner_is_not_lost() -> None:
     assert found.config is not None
     assert (found.origin, found.config.settings, found.seconds) == (TUNED, WINNER, 1e-3)
     assert other == NO_RECORD
+
+
+def test_a_default_that_nothing_was_faster_than_is_said_to_be_the_best() -> None:
+    won, default = compared(group(20), WINNER)
+
+    found = decided([replace(default, costs=won.costs), replace(won, costs=default.costs)])
+
+    assert (found.origin, found.config, found.loss) == (BEST_DEFAULT, None, 0.0)
 
 
 def test_the_record_of_another_shape_is_no_record_of_this() -> None:

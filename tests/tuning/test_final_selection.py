@@ -56,7 +56,7 @@ def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
         (rec.FINAL, num_threads(), True)
     }
     assert [one.gain for one in selection.kernels] == pytest.approx([2, 2])
-    assert [one.in_turns for one in selection.kernels] == pytest.approx([2, 2])
+    assert [one.interleaved for one in selection.kernels] == pytest.approx([2, 2])
     assert selection.lib.signature.kernels != base.signature.kernels
 
 

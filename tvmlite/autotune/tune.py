@@ -48,9 +48,10 @@ class Tuned:
     """The result of tuning a task: ``best`` is the winner beside the default, ``default`` the default's own
     record.
 
-    ``best`` is None where nothing could be measured. ``progress`` counts trials and failures, ``tuner`` names
-    the search strategy. ``in_turns`` is how many times as fast as the default the winner was when both ran
-    interleaved, if they did: other processes disturb that least.
+    ``best`` is None where nothing could be measured, ``default`` where nothing was timed beside it.
+    ``progress`` counts trials and failures, ``tuner`` names the search strategy. ``interleaved`` is how many
+    times as fast as the default the winner was when both ran interleaved, if they did: other processes
+    disturb that least.
     """
 
     task: Task
@@ -58,13 +59,13 @@ class Tuned:
     default: rec.Record | None
     progress: Progress
     tuner: str
-    in_turns: float | None = None
+    interleaved: float | None = None
 
     @property
     def gain(self) -> float:
         """How many times as fast as the default; 1 where the default was not beaten."""
-        if self.in_turns is not None:
-            return self.in_turns
+        if self.interleaved is not None:
+            return self.interleaved
         return 1.0 if self.default is None or self.best is None else self.default.cost / self.best.cost
 
     @property
@@ -77,12 +78,11 @@ class Tuned:
             return f"{label_of(self.task)}: not tried: all trials or all the time went to other tasks"
         if self.best is None:
             return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
-        speed = self.task.flop / self.best.cost / 1e9
+        speed = f"{self.task.flop / self.best.cost / 1e9:.1f} GFLOP/s"
         by = f" by rule {self.rule}" if self.rule is not None else ""
-        return (
-            f"{label_of(self.task)}: {speed:.1f} GFLOP/s{by}, {self.gain:.2f}x of the default, "
-            f"{self.progress.trials} trials{_failed(self.progress)}"
-        )
+        gain = "" if self.default is None else f", {self.gain:.2f}x of the default"
+        trials = f"{self.progress.trials} trials{_failed(self.progress)}"
+        return f"{label_of(self.task)}: {speed}{by}{gain}, {trials}"
 
 
 def tune(

@@ -29,8 +29,9 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 
-TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
-"""Where a schedule comes from: a record; the template's own model of the machine; or there is no choice."""
+TUNED, BEST_DEFAULT, DEFAULT, FIXED = "tuned", "best default", "default", "fixed"
+"""Where a schedule comes from: a record; the template's own model of the machine, which a record says nothing
+was faster than; that model alone; or there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Choices:
             return self._untuned(group, "no record")
         winner = compared[0]
         if winner.config.settings == task.default.settings:
-            return Choice(TUNED, None, 0.0, seconds=winner.cost)
+            return Choice(BEST_DEFAULT, None, 0.0, seconds=winner.cost)
         config = task.config_space.own(winner.config)
         if config is None:
             knobs = shortened(str(winner.config))

@@ -263,4 +263,4 @@ def _as_timed(search: Tuned, records: Sequence[rec.Record], gains: Mapping[str, 
     found = [record for record in records if record.config.settings == default]
     if not records:
         return search
-    return replace(search, best=records[0], default=found[0], in_turns=gains[search.task.args[0]])
+    return replace(search, best=records[0], default=found[0], interleaved=gains[search.task.args[0]])
