@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tvmlite"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
-PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 
 NAMES_LEFT = 0
 MESSAGES_LEFT = 0
@@ -87,7 +87,7 @@ def test_no_name_has_a_word_of_the_old_dialect() -> None:
     assert len(at_fault) <= NAMES_LEFT, "\n".join(at_fault)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_page_has_a_word_of_the_old_dialect(page: Path) -> None:
     text = page.read_text(encoding="utf-8").split("\n## Words we do not use")[0]
 

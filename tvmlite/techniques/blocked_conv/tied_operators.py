@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, canonical, constant
-from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.op import Fuse, is_anchor, make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.patterns import WITHOUT_AXES
@@ -43,8 +43,7 @@ class Tied:
 
 def is_elementwise(node: Expr) -> bool:
     """Whether vectors of pixels do for the tied call ``node`` as well as vectors of channels."""
-    assert isinstance(node, Call)
-    return not str(node.op).startswith("nn.conv") and "pool" not in str(node.op)
+    return not is_anchor(node)
 
 
 def _ndim(node: Expr) -> int:
