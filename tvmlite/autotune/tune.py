@@ -122,7 +122,7 @@ def tune(
     weights = _weights("weights", weights, len(tasks), 1.0)
     shares = _weights("shares", shares, len(tasks), 0.0)
     _check(tasks, trials, resume, records, compare)
-    engine.check_options("tune", runner, "runner", early_stopping, callbacks)
+    engine.check_options(runner, "runner", early_stopping, callbacks)
     arguments.function("tune: note", note, InputError)
     seed = arguments.whole("tune: seed", seed, InputError, least=0)
     if (trials is None) == (budget is None):

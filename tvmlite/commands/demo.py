@@ -25,6 +25,8 @@ from tvmlite.tuning.tune import tune
 
 NAME = "demo"
 HELP = "compile a real model, show each level, tune for a minute"
+SHOWN, WIDTH = 12, 130
+"""Lines of code that are shown, and their columns."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,12 +125,12 @@ def _show_kernel(lib: CompiledModule) -> None:
     print(_hottest(lib.source("asm", name), r"^\s+(vfmadd|fmla)"))
 
 
-def _hottest(text: str, pattern: str, count: int = 12) -> str:
-    """The ``count`` lines on end of ``text`` most of which match ``pattern``."""
+def _hottest(text: str, pattern: str) -> str:
+    """The ``SHOWN`` lines on end of ``text`` most of which match ``pattern``."""
     lines = text.splitlines()
     hot = [re.search(pattern, line) is not None for line in lines]
-    best = max(range(max(len(lines) - count, 0) + 1), key=lambda i: sum(hot[i : i + count]))
-    return _excerpt("\n".join(lines[best : best + count]), count)
+    best = max(range(max(len(lines) - SHOWN, 0) + 1), key=lambda i: sum(hot[i : i + SHOWN]))
+    return _excerpt("\n".join(lines[best : best + SHOWN]), SHOWN)
 
 
 def _check(lib: CompiledModule, inputs: dict[str, np.ndarray], expected: list[np.ndarray]) -> int:
@@ -147,18 +149,18 @@ def _title(text: str) -> None:
     print(f"\n--- {text}")
 
 
-def _wrapped(text: str, width: int = 130) -> str:
-    """``text`` with what is beyond ``width`` continued on the next line, further in."""
+def _wrapped(text: str) -> str:
+    """``text`` with what is beyond ``WIDTH`` continued on the next line, further in."""
     lines = []
     for line in text.splitlines():
         margin = " " * (len(line) - len(line.lstrip()))
-        lines += textwrap.wrap(line, width, initial_indent="", subsequent_indent=f"{margin}        ") or [""]
+        lines += textwrap.wrap(line, WIDTH, initial_indent="", subsequent_indent=f"{margin}        ") or [""]
     return "\n".join(lines)
 
 
-def _excerpt(text: str, count: int, width: int = 130) -> str:
-    """The first ``count`` lines of ``text``, cut at ``width``, and how many more there are."""
-    lines = [line if len(line) <= width else f"{line[: width - 4]} ..." for line in text.splitlines()]
+def _excerpt(text: str, count: int) -> str:
+    """The first ``count`` lines of ``text``, cut at ``WIDTH``, and how many more there are."""
+    lines = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in text.splitlines()]
     return "\n".join(
         lines if len(lines) <= count else [*lines[:count], f"  ... {len(lines) - count} more lines"]
     )

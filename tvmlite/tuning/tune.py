@@ -208,7 +208,7 @@ def tune(
     checked.function("tune: run", run, InputError)
     if say is not None:
         checked.function("tune: say", say, InputError)
-    check_options("tune", runner, "runner", early_stopping, callbacks)
+    check_options(runner, "runner", early_stopping, callbacks)
     check_compile_options("tune", shape=shape, **options)
     if inputs is not None:
         checked.mapping("tune: inputs", inputs, InputError)

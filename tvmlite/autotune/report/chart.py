@@ -28,9 +28,7 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
     points = " ".join(f"{frame.x(n):.1f},{frame.y(rate):.1f}" for n, rate in enumerate(rates, 1))
     ends = [("roof", "default", default), ("roof", "peak", peak), ("best", "best", rates[-1])]
     lines = _lines(frame, [(kind, name, value) for kind, name, value in ends if value and value <= most])
-    return frame.svg(
-        "best so far", "trials", "GFLOP/s", [*lines, f'<polyline class="curve" points="{points}"/>']
-    )
+    return frame.svg("best so far", "trials", [*lines, f'<polyline class="curve" points="{points}"/>'])
 
 
 def scatter(points: Sequence[tuple[float, float]]) -> str:
@@ -38,7 +36,7 @@ def scatter(points: Sequence[tuple[float, float]]) -> str:
     across, up = [p for p, _ in points], [s for _, s in points]
     frame = _Frame(min(across), max(across), 0, max(up) * 1.08)
     dots = [f'<circle cx="{frame.x(p):.1f}" cy="{frame.y(s):.1f}" r="3"/>' for p, s in points]
-    return frame.svg("predicted and measured", "predicted before measuring", "GFLOP/s", dots)
+    return frame.svg("predicted and measured", "predicted before measuring", dots)
 
 
 def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
@@ -72,7 +70,7 @@ class _Frame:
     def y(self, value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
 
-    def svg(self, name: str, across: str, up: str, inside: Sequence[str]) -> str:
+    def svg(self, name: str, across: str, inside: Sequence[str]) -> str:
         """The picture with its axes."""
         grid = []
         for value in _ticks(self.low, self.low + self.height):
@@ -83,7 +81,7 @@ class _Frame:
             place = f'x="{self.x(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}"'
             grid.append(f'<text {place} text-anchor="middle">{value:g}</text>')
         names = (
-            f'<text x="{_LEFT}" y="12">{escape(up)}</text>'
+            f'<text x="{_LEFT}" y="12">GFLOP/s</text>'
             f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
         )
         start = f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(name)}">'

@@ -208,16 +208,14 @@ class Search:
         return self.tuner.propose(count) if count else []
 
 
-def check_options(
-    where: str, runner: object, name: str, early_stopping: object, callbacks: Sequence[Callback]
-) -> None:
-    """An InputError of ``where`` if these options of a search, of which ``name`` is the runner, are wrong."""
+def check_options(runner: object, name: str, early_stopping: object, callbacks: Sequence[Callback]) -> None:
+    """An InputError of ``tune`` if these options of a search, of which ``name`` is the runner, are wrong."""
     if runner is not None:
-        arguments.instance(f"{where}: {name}", runner, Runner, "a runner", InputError)  # type: ignore[type-abstract]
+        arguments.instance(f"tune: {name}", runner, Runner, "a runner", InputError)  # type: ignore[type-abstract]
     if early_stopping is not None:
-        arguments.whole(f"{where}: early_stopping", early_stopping, InputError, least=1)
-    for one in arguments.listed(f"{where}: callbacks", callbacks, "functions", InputError):
-        arguments.function(f"{where}: callbacks", one, InputError)
+        arguments.whole("tune: early_stopping", early_stopping, InputError, least=1)
+    for one in arguments.listed("tune: callbacks", callbacks, "functions", InputError):
+        arguments.function("tune: callbacks", one, InputError)
 
 
 def jobs_of(runner: Runner) -> int:

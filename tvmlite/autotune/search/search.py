@@ -18,6 +18,9 @@ NEAR = 8
 FAR = 0.25
 """How often a knob is set to anything at all instead."""
 
+CHAINS, STEPS = 128, 60
+"""Chains that annealing runs at once, and the steps of each."""
+
 Score = Callable[[np.ndarray], np.ndarray]
 """Configuration numbers to scores."""
 
@@ -48,25 +51,23 @@ def _anneal(
     known: Collection[int],
     parents: np.ndarray,
     generator: np.random.Generator,
-    chains: int = 128,
-    steps: int = 60,
 ) -> list[int]:
     """Simulated annealing in parallel chains: one knob changes in a step, worse is taken ever less."""
     dims = np.array(space.dims)
-    start = np.concatenate([parents[: chains // 2], space.sample(chains, generator)])[:chains]
+    start = np.concatenate([parents[: CHAINS // 2], space.sample(CHAINS, generator)])[:CHAINS]
     points = space.positions(start)
     scores = score(start)
     seen: dict[int, float] = {}
     spread = float(np.std(scores)) or 1.0
-    for step in range(steps):
+    for step in range(STEPS):
         moved = points.copy()
-        knob = generator.integers(0, len(dims), chains)
-        moved[np.arange(chains), knob] = generator.integers(0, dims[knob])
+        knob = generator.integers(0, len(dims), CHAINS)
+        moved[np.arange(CHAINS), knob] = generator.integers(0, dims[knob])
         numbers = space.numbers(moved)
         found = score(numbers)
         seen.update(zip(numbers.tolist(), found.tolist(), strict=True))
-        heat = spread * (1 - step / steps) + 1e-9
-        taken = generator.random(chains) < np.exp(np.minimum((found - scores) / heat, 0))
+        heat = spread * (1 - step / STEPS) + 1e-9
+        taken = generator.random(CHAINS) < np.exp(np.minimum((found - scores) / heat, 0))
         points[taken], scores[taken] = moved[taken], found[taken]
     fresh = (number for number in seen if number not in known and space.is_index_valid(number))
     ordered = sorted(fresh, key=lambda n: (-seen[n], n))

@@ -70,7 +70,7 @@ class Tuner:
         ``early_stopping`` trials in a row have not bettered the best.
         """
         n_trial = arguments.whole("tune: n_trial", n_trial, InputError, least=1)
-        engine.check_options("tune", measure_option, "measure_option", early_stopping, callbacks)
+        engine.check_options(measure_option, "measure_option", early_stopping, callbacks)
         runner = measure_option or LocalRunner()
         try:
             return engine.run(self, runner, n_trial, early_stopping=early_stopping, callbacks=callbacks)

@@ -71,12 +71,6 @@ def trace(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) ->
     return {**frame.seen, **frame.values}
 
 
-def evaluate(expr: Expr, bound: Mapping[Var, Any] | None = None) -> Value:
-    """The value of ``expr`` where ``bound`` gives its free variables."""
-    params = tuple(bound or {})
-    return interpret(Function(params, expr), [(bound or {})[p] for p in params])
-
-
 @dataclass
 class _Frame:
     """One activation of a function: the values of its nodes, and of its named dimensions.

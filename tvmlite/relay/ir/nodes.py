@@ -431,11 +431,6 @@ def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
     return tuple(var for var in found if var not in bound)
 
 
-def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
-    """A Call with ``attrs`` in canonical form: sorted, lists as tuples."""
-    return Call(op, args, canonical(attrs), span)
-
-
 def canonical(attrs: Mapping[str, Any]) -> Attrs:
     """``attrs`` as a Call holds them."""
     return tuple(sorted(((name, plain(value)) for name, value in attrs.items()), key=itemgetter(0)))

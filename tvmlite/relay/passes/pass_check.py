@@ -37,12 +37,11 @@ class ReferenceRun:
         self,
         module: Module,
         inputs: Mapping[str, Any] | None = None,
-        seed: int = 0,
         precision: str = "float32",
     ) -> None:
         self.precision = "float64" if precision == "float32" else precision
         if inputs is None:
-            self.arguments, self.expected = random_inputs(module.main, seed)
+            self.arguments, self.expected = random_inputs(module.main)
         else:
             self.expected = interpret(module, inputs)
             self.arguments = [np.asarray(inputs[p.name]) for p in module.main.params]

@@ -55,14 +55,6 @@ def multiply(a: Interval, b: Interval) -> Interval:
     return Interval(min(corners), max(corners))
 
 
-def union(a: Interval, b: Interval) -> Interval:
-    """The least interval that has both."""
-    return Interval(
-        None if a.low is None or b.low is None else min(a.low, b.low),
-        None if a.high is None or b.high is None else max(a.high, b.high),
-    )
-
-
 def meet(a: Interval, b: Interval) -> Interval:
     """What lies in both."""
     low = b.low if a.low is None else a.low if b.low is None else max(a.low, b.low)

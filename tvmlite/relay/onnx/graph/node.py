@@ -126,9 +126,9 @@ class OnnxNode(Arithmetic):
             self.bad(f"attribute {name!r} is missing")
         return value
 
-    def flag(self, name: str, default: bool = False) -> bool:
+    def flag(self, name: str) -> bool:
         """Whether the attribute ``name``, a number, is not 0."""
-        return bool(self.attr(name, int(default)))
+        return bool(self.attr(name, 0))
 
     def choice(self, name: str, *allowed: str) -> str:
         """An attribute that is one of the texts ``allowed``; the first if neither node nor schema has it."""

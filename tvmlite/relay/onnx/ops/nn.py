@@ -23,9 +23,9 @@ def spatial_rank(node: OnnxNode, data: Expr) -> int:
     return rank
 
 
-def per_axis(node: OnnxNode, name: str, rank: int, default: int) -> tuple[int, ...]:
-    """An attribute with one value a spatial axis."""
-    values = node.attr(name) or [default] * rank
+def per_axis(node: OnnxNode, name: str, rank: int) -> tuple[int, ...]:
+    """An attribute with one value a spatial axis; ones where there is none."""
+    values = node.attr(name) or [1] * rank
     if len(values) != rank or any(v < 1 for v in values):
         node.bad(f"{name} is {values}, expected {rank} positive numbers")
     return tuple(values)
@@ -88,8 +88,8 @@ def halved(totals: Sequence[Dim], mode: str) -> Padding:
 
 def window_of(node: OnnxNode, rank: int, kernel: Sequence[int] | None = None) -> Window:
     """The windows of a node over ``rank`` axes, of its ``kernel_shape`` if no ``kernel`` is given."""
-    size = per_axis(node, "kernel_shape", rank, 1) if kernel is None else tuple(kernel)
-    return Window(node, size, per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1))
+    size = per_axis(node, "kernel_shape", rank) if kernel is None else tuple(kernel)
+    return Window(node, size, per_axis(node, "strides", rank), per_axis(node, "dilations", rank))
 
 
 def kernel_window(node: OnnxNode, data: Expr, weight: Expr) -> Window:

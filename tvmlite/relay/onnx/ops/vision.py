@@ -185,8 +185,8 @@ def _fitting(
 def max_unpool(node: OnnxNode, data: Expr, indices: Expr, output_shape: Expr | None = None) -> Expr:
     """Each element put where MaxPool's second output says it came from, zeros elsewhere."""
     rank = nn.spatial_rank(node, data)
-    kernel = nn.per_axis(node, "kernel_shape", rank, 1)
-    strides, pads = nn.per_axis(node, "strides", rank, 1), node.attr("pads") or [0] * (2 * rank)
+    kernel = nn.per_axis(node, "kernel_shape", rank)
+    strides, pads = nn.per_axis(node, "strides", rank), node.attr("pads") or [0] * (2 * rank)
     sizes = [
         dims.simplify((n - 1) * s + k - pads[i] - pads[rank + i])
         for i, (n, s, k) in enumerate(zip(node.shape(data)[2:], strides, kernel, strict=True))

@@ -45,8 +45,3 @@ def find(domain: str, op_type: str, opset: int) -> Converter | None:
 def count() -> int:
     """How many converters there are; it grows when one is registered."""
     return sum(map(len, _converters.values()))
-
-
-def operators() -> list[tuple[str, str, tuple[int, ...]]]:
-    """Every (domain, operator, opsets at which a converter begins), sorted."""
-    return sorted((d, name, tuple(v for v, _ in rows)) for (d, name), rows in _converters.items())

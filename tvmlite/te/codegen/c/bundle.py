@@ -6,8 +6,8 @@ from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.runtime.library.library import METADATA
 
 
-def metadata_ir(text: str, symbol: str = METADATA) -> str:
-    """A module that defines ``symbol`` as ``text`` in UTF-8, ended by a zero byte."""
+def metadata_ir(text: str) -> str:
+    """A module that defines ``METADATA`` as ``text`` in UTF-8, ended by a zero byte."""
     data = text.encode() + b"\0"
     escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
-    return f'@{symbol} = constant [{len(data)} x i8] c"{escaped}", align {WORKSPACE_ALIGNMENT}\n'
+    return f'@{METADATA} = constant [{len(data)} x i8] c"{escaped}", align {WORKSPACE_ALIGNMENT}\n'
