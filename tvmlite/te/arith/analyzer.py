@@ -35,36 +35,7 @@ class Analyzer:
 
     def assume(self, condition: e.Expr) -> None:
         """``condition``, a bool, holds from here on (to the end of the scope we are in)."""
-        core = self._core
-        condition = core.simplify(condition)
-        self._learn(condition)
-        core.memo = {}
-
-    def _learn(self, condition: e.Expr) -> None:
-        core = self._core
-        match condition:
-            case e.And(a, b):
-                self.assume(a)
-                self.assume(b)
-            case e.Equal(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
-                gap = p.add(core.poly(a), core.poly(b), -1)
-                core.bounds.assume(gap)
-                core.bounds.assume(p.scale(gap, -1))
-            case e.NotEqual(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
-                gap = p.add(core.poly(a), core.poly(b), -1)
-                for side in (gap, p.scale(gap, -1)):
-                    if core.bounds.prove_nonnegative(side):
-                        core.bounds.assume(p.add(side, p.constant(-1)))
-            case e.Not(e.Or(a, b)):
-                self.assume(e.Not(a))
-                self.assume(e.Not(b))
-            case _:
-                gap = core.difference(condition)
-                if gap is None and isinstance(condition, e.Less) and condition.a.dtype in INDEX_DTYPES:
-                    if condition.lanes == 1:
-                        gap = p.add(core.poly(condition.b), core.poly(condition.a), -1)
-                if gap is not None:
-                    core.bounds.assume(p.add(gap, p.constant(-1)))
+        extension("conditions").assume(self._core, condition)
 
     def scope(self) -> _Scope:
         """Bindings and assumptions made inside are forgotten after."""
@@ -107,36 +78,14 @@ class Analyzer:
 
     def linear(self, expr: e.Expr, var: e.Var) -> tuple[int, e.Expr] | None:
         """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` free of ``var``; None if not linear."""
-        atom = self._core.atoms.var(var)
-        parts = p.split(self._core.poly(expr), atom)
-        if parts is None:
-            return None
-        factor = p.value_of(parts[0])
-        if factor is None or any(atom in self._core.atoms[a].needs for m in parts[1] for a in m):
-            return None
-        if any(self._hidden(a, var) for m in parts[1] for a in m):
-            return None
-        return factor, self._core.atoms.build(parts[1], expr.dtype)
-
-    def _hidden(self, atom: int, var: e.Var) -> bool:
-        """Whether an opaque atom mentions ``var``."""
-        row = self._core.atoms[atom]
-        inside = [self._core.atoms[a].expr for a in row.needs] + [row.expr]
-        return any(x is not None and not isinstance(x, e.Var) and mentions(x, (var,)) for x in inside)
+        return extension("linear").linear(self._core, expr, var)
 
     def least(self, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
         """A lower bound of ``expr`` free of ``variables`` (inner ones last), tight where ``expr`` is linear.
 
         None if there is none to be found.
         """
-        core = self._core
-        poly = core.poly(expr)
-        for var in reversed(variables):
-            poly = extension("proofs").put_least(core.bounds, poly, core.atoms.var(var))
-            if poly is None:
-                return None
-        result = core.atoms.build(poly, expr.dtype)
-        return None if mentions(result, variables) else result
+        return extension("linear").least(self._core, expr, variables)
 
 
 class _Scope:

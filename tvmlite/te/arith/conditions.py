@@ -1,4 +1,4 @@
-"""Simplification of conditions, conversions, choices and calls, and of quotients that round to zero.
+"""Assumptions; simplification of conditions, conversions, choices, calls and quotients that round to zero.
 
 Indices of plain float32 loops have none of these: the core loads this module when it meets the first.
 """
@@ -38,6 +38,35 @@ def node(core: Simplifier, node: e.Expr) -> Result:
     return core.opaque(node.map_children(core.expr))
 
 
+def assume(core: Simplifier, condition: e.Expr) -> None:
+    """``condition``, a bool, holds from here on."""
+    condition = core.simplify(condition)
+    match condition:
+        case e.And(a, b):
+            assume(core, a)
+            assume(core, b)
+        case e.Equal(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
+            gap = p.add(core.poly(a), core.poly(b), -1)
+            core.bounds.assume(gap)
+            core.bounds.assume(p.scale(gap, -1))
+        case e.NotEqual(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
+            gap = p.add(core.poly(a), core.poly(b), -1)
+            for side in (gap, p.scale(gap, -1)):
+                if core.bounds.prove_nonnegative(side):
+                    core.bounds.assume(p.add(side, p.constant(-1)))
+        case e.Not(e.Or(a, b)):
+            assume(core, e.Not(a))
+            assume(core, e.Not(b))
+        case _:
+            gap = core.difference(condition)
+            if gap is None and isinstance(condition, e.Less) and condition.a.dtype in INDEX_DTYPES:
+                if condition.lanes == 1:
+                    gap = p.add(core.poly(condition.b), core.poly(condition.a), -1)
+            if gap is not None:
+                core.bounds.assume(p.add(gap, p.constant(-1)))
+    core.memo = {}
+
+
 def truncated(core: Simplifier, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
     """``make(a, b)``, a quotient that is rounded to zero or its remainder, of index arithmetic."""
     x, y = p.value_of(a), p.value_of(b)
@@ -48,7 +77,7 @@ def truncated(core: Simplifier, make: type[e.Binary], a: Poly, b: Poly, dtype: s
     if y and all(c % y == 0 for c in a.values()):
         return {m: c // y for m, c in a.items()} if make is e.TruncDiv else {}
     if core.bounds.prove_nonnegative(a) and core.bounds.prove_positive(b):
-        rule = core.rules.floordiv if make is e.TruncDiv else core.rules.floormod
+        rule = core.quotients.floordiv if make is e.TruncDiv else core.quotients.floormod
         return rule(a, b, dtype)
     return core.opaque_binary(make, a, b, dtype)
 

@@ -1,4 +1,7 @@
-"""Canonical quotients, remainders, minima and maxima of polynomials whose ranges are known."""
+"""Canonical quotients, remainders, minima and maxima of polynomials whose ranges are known.
+
+Loops that are split without a rest have none of these: the core loads this module when it meets the first.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,19 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, Atoms
 from tvmlite.te.arith.bounds import Bounds
-from tvmlite.te.arith.polynomial import Monomial, Poly
-
-_TERMS = 48
-"""Products with more terms than this are not multiplied out."""
+from tvmlite.te.arith.polynomial import Monomial, Poly, Sums
 
 
-class Rules:
+class Quotients(Sums):
     """Operations on polynomials; every result is canonical for what ``bounds`` knows."""
 
     def __init__(self, atoms: Atoms, bounds: Bounds) -> None:
         self.atoms, self.bounds = atoms, bounds
         self._partners: dict[int, int | None] = {}
 
-    # -- sums and products
-
-    def add(self, a: Poly, b: Poly, factor: int = 1) -> Poly:
-        """``a + factor * b``, with ``x // d * d + x % d`` put together to ``x``."""
-        return self.normalize(p.add(a, b, factor))
-
-    def multiply(self, a: Poly, b: Poly) -> Poly | None:
-        """``a * b``, or None if that has too many terms."""
-        if len(a) * len(b) > _TERMS:
-            return None
-        return self.normalize(p.multiply(a, b))
-
     def normalize(self, poly: Poly) -> Poly:
-        """``poly`` without quotients that meet their remainder, or minima that meet their arguments."""
+        """``poly`` with ``x // d * d + x % d`` put together to ``x``, and without minima that meet their
+        arguments."""
         if len(poly) < 2 or not self.atoms.meet:
             return poly
         rows = self.atoms.rows

@@ -12,6 +12,9 @@ Poly: TypeAlias = dict[Monomial, int]
 
 Key: TypeAlias = tuple[tuple[Monomial, int], ...]
 
+_TERMS = 48
+"""Products with more terms than this are not multiplied out."""
+
 
 def constant(value: int) -> Poly:
     """The polynomial that is ``value`` everywhere."""
@@ -112,3 +115,19 @@ def divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
         quotient = add(quotient, term)
         rest = add(rest, multiply(term, b), -1)
     return quotient, rest
+
+
+class Sums:
+    """Sums and products of polynomials, in canonical form."""
+
+    def add(self, a: Poly, b: Poly, factor: int = 1) -> Poly:
+        """``a + factor * b``"""
+        return self.normalize(add(a, b, factor))
+
+    def multiply(self, a: Poly, b: Poly) -> Poly | None:
+        """``a * b``, or None if that has too many terms."""
+        return None if len(a) * len(b) > _TERMS else self.normalize(multiply(a, b))
+
+    def normalize(self, poly: Poly) -> Poly:
+        """``poly``, of which nothing meets."""
+        return poly

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import Atoms
 from tvmlite.te.arith.bounds import Bounds
-from tvmlite.te.arith.division import Rules
-from tvmlite.te.arith.polynomial import Poly
+from tvmlite.te.arith.polynomial import Poly, Sums
 from tvmlite.te.arith.vector import Lanes
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
+
+if TYPE_CHECKING:
+    from tvmlite.te.arith.division import Quotients
 
 Result: TypeAlias = Poly | e.Expr
 """What an expression became: a polynomial if it is scalar index arithmetic, else an expression."""
@@ -37,7 +39,8 @@ class Simplifier:
     def __init__(self) -> None:
         self.atoms = Atoms()
         self.bounds = Bounds(self.atoms)
-        self.rules = Rules(self.atoms, self.bounds)
+        self.rules = Sums()
+        """Of sums alone, until there is a quotient, a minimum or a maximum."""
         self.memo: dict[e.Expr, Result] = {}
         self._reads: dict[e.Expr, bool] = {}
         self._differences: dict[e.Expr, Poly] = {}
@@ -149,11 +152,11 @@ class Simplifier:
             product = rules.multiply(a, b)
             return product if product is not None else self.opaque_binary(make, a, b, dtype)
         if make is e.FloorDiv:
-            return rules.floordiv(a, b, dtype)
+            return self.quotients.floordiv(a, b, dtype)
         if make is e.FloorMod:
-            return rules.floormod(a, b, dtype)
+            return self.quotients.floormod(a, b, dtype)
         if make in (e.Min, e.Max):
-            return rules.extreme(make is e.Min, [a, b], dtype)
+            return self.quotients.extreme(make is e.Min, [a, b], dtype)
         if make in (e.TruncDiv, e.TruncMod):
             return extension("conditions").truncated(self, make, a, b, dtype)
         if make is e.Less:
@@ -163,6 +166,13 @@ class Simplifier:
         if make in (e.Equal, e.NotEqual):
             return extension("conditions").equality(self, rules.add(a, b, -1), make is e.Equal, dtype)
         raise AssertionError(f"{make.__name__} of index arithmetic")
+
+    @property
+    def quotients(self) -> Quotients:
+        """The rules of quotients, minima and maxima, which those of sums follow from now on."""
+        if type(self.rules) is Sums:
+            self.rules = extension("quotients").Quotients(self.atoms, self.bounds)
+        return self.rules  # type: ignore[return-value]
 
     def opaque_binary(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
         """``make(a, b)``, of which nothing is known."""
