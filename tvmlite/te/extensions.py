@@ -24,6 +24,7 @@ MODULES = {
             "intrinsics",
             "masks",
             "packed_stores",
+            "parallel",
             "pointers",
             "statements",
             "tiles",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tvmlite.core.node import rewrite
 from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 
 NOTHING = ir.Seq(())
@@ -90,6 +92,59 @@ class Walker:
 
     def _child(self, node: Any) -> Any:
         return self.stmt(node) if isinstance(node, ir.Stmt) else self.expr(node)
+
+
+class Informed(Walker):
+    """A walker with an ``analyzer`` that knows the ranges of the loops around a statement."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        """A loop, its variable in its range inside."""
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            return self.plain(loop)
+
+    def sides(self, branch: ir.If, condition: e.Expr) -> tuple[ir.Stmt, ir.Stmt | None]:
+        """Both branches rebuilt, ``condition`` known to hold in the first and not to hold in the second."""
+        with self.analyzer.constraint(condition):
+            then = self.stmt(branch.then)
+        if branch.otherwise is None:
+            return then, None
+        with self.analyzer.constraint(e.Not(condition)):
+            return then, self.stmt(branch.otherwise)
+
+
+class Renaming(Informed):
+    """A walker that puts other buffers in the place of some, which it enters in ``renamed``."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__(analyzer)
+        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """``expr`` with its loads from the new buffers."""
+        if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
+            return expr
+        return rewrite(expr, self._load)
+
+    def _load(self, node: Any) -> Any:
+        if isinstance(node, ir.Load) and node.buffer in self.renamed:
+            return ir.Load(self.renamed[node.buffer], node.indices, node.predicate)
+        return node
+
+    def store(self, store: ir.Store) -> ir.Stmt:
+        """A store, to the new buffer."""
+        new = store.map_children(self.expr)
+        buffer = self.renamed.get(store.buffer)
+        return new if buffer is None else replace(new, buffer=buffer)
+
+    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
+        """Any statement, a kernel given the new buffers."""
+        if isinstance(stmt, ir.CallKernel) and any(b in self.renamed for b in stmt.buffers):
+            stmt = replace(stmt, buffers=tuple(self.renamed.get(b, b) for b in stmt.buffers))
+        return super().plain(stmt)
 
 
 def with_body(function: ir.Function, body: ir.Stmt, **changes: Any) -> ir.Function:

@@ -8,7 +8,7 @@ from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.contraction import with_multiply_adds
-from tvmlite.te.codegen.llvm import arith, memory, parallel
+from tvmlite.te.codegen.llvm import arith, memory
 from tvmlite.te.codegen.llvm.emitters import emits, emitter_of
 from tvmlite.te.codegen.llvm.expr import Expressions
 from tvmlite.te.codegen.llvm.loops import invariants, is_explicit, is_written_out
@@ -226,7 +226,7 @@ def _if(body: Body, stmt: ir.If) -> None:
 def _for(body: Body, loop: ir.For) -> None:
     assert loop.kind in (ir.SERIAL, ir.PARALLEL), f"a {loop.kind} loop is not legal loop IR"
     if loop.kind == ir.PARALLEL and not body.is_parallel:
-        parallel.run(body, loop)
+        extension("llvm.parallel").run(body, loop)
         return
     w, first, extent = body.w, body.evaluate(loop.min), body.evaluate(loop.extent)
     end = extent if e.is_const(loop.min, 0) else w.emit(f"add nsw i64 {first}, {extent}")

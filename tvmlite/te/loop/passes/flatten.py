@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Walker, with_body
+from tvmlite.te.loop.walk import Renaming, with_body
 
 
 def flatten(function: ir.Function) -> ir.Function:
@@ -22,10 +22,9 @@ def flatten(function: ir.Function) -> ir.Function:
     return with_body(function, _Flatten(analyzer_of_function()).stmt(function.body))
 
 
-class _Flatten(Walker):
+class _Flatten(Renaming):
     def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
-        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
+        super().__init__(analyzer)
         self.strides: dict[ir.Buffer, tuple[e.Expr, ...]] = {}
 
     def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
@@ -90,13 +89,3 @@ class _Flatten(Walker):
         if indices is new.indices and buffer is store.buffer:
             return new
         return ir.Store(buffer, indices, new.value, new.predicate)
-
-    def loop(self, loop: ir.For) -> ir.Stmt:
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            return super().loop(loop)
-
-    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
-        if isinstance(stmt, ir.CallKernel) and any(b in self.renamed for b in stmt.buffers):
-            stmt = replace(stmt, buffers=tuple(self.renamed.get(b, b) for b in stmt.buffers))
-        return super().plain(stmt)

@@ -8,7 +8,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Walker, with_body
+from tvmlite.te.loop.walk import Informed, with_body
 
 
 def parallel(function: ir.Function) -> ir.Function:
@@ -16,9 +16,10 @@ def parallel(function: ir.Function) -> ir.Function:
     return with_body(function, _Parallel(analyzer_of_function()).stmt(function.body))
 
 
-class _Parallel(Walker):
+class _Parallel(Informed):
     def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer, self.inside = analyzer, False
+        super().__init__(analyzer)
+        self.inside = False
 
     def loop(self, loop: ir.For) -> ir.Stmt:
         if loop.kind == ir.PARALLEL:
@@ -26,8 +27,6 @@ class _Parallel(Walker):
             if self.inside or self.analyzer.prove(short):
                 loop = replace(loop, kind=ir.SERIAL)
         outer, self.inside = self.inside, self.inside or loop.kind == ir.PARALLEL
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            new = self.plain(loop)
+        new = super().loop(loop)
         self.inside = outer
         return new

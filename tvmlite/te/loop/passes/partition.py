@@ -10,7 +10,7 @@ from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
+from tvmlite.te.loop.walk import NOTHING, Informed, is_nothing, loads, with_body
 
 MOST_ADDED = 2000
 """Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
@@ -60,9 +60,10 @@ class _Term:
         return (self.rest + (-self.factor - 1)) // -self.factor
 
 
-class _Partition(Walker):
+class _Partition(Informed):
     def __init__(self, analyzer: Analyzer, whole_lanes: int) -> None:
-        self.analyzer, self.whole_lanes = analyzer, whole_lanes
+        super().__init__(analyzer)
+        self.whole_lanes = whole_lanes
         self.added = 0
         self._asked_of: dict[ir.Stmt, frozenset[e.Expr]] = {}
 
@@ -125,12 +126,7 @@ class _Partition(Walker):
         if isinstance(condition, e.Const):
             taken = branch.then if condition.value else branch.otherwise
             return NOTHING if taken is None else self.stmt(taken)
-        with self.analyzer.constraint(condition):
-            then = self.stmt(branch.then)
-        otherwise = branch.otherwise
-        if otherwise is not None:
-            with self.analyzer.constraint(e.Not(condition)):
-                otherwise = self.stmt(otherwise)
+        then, otherwise = self.sides(branch, condition)
         if otherwise is None and isinstance(then, ir.If) and then.otherwise is None:
             if not loads(then.condition):
                 condition, then = self.analyzer.simplify(e.And(condition, then.condition)), then.then

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 from weakref import WeakSet
 
-from tvmlite.core.node import rewrite
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions, same
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
+from tvmlite.te.loop.walk import NOTHING, Renaming, is_nothing, loads, with_body
 
 
 def simplify(function: ir.Function) -> ir.Function:
@@ -54,27 +53,12 @@ def analyzer_of_function(threads: bool = False) -> Analyzer:
     return analyzer
 
 
-class _Simplify(Walker):
+class _Simplify(Renaming):
     """Values of Lets that are index arithmetic, and of variables of loops of one iteration, are put in by the
     analyzer, which knows them to be exact."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
-        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
-
     def expr(self, expr: e.Expr) -> e.Expr:
-        return self.analyzer.simplify(self._in_renamed(expr))
-
-    def _in_renamed(self, expr: e.Expr) -> e.Expr:
-        if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
-            return expr
-
-        def rule(node: Any) -> Any:
-            if isinstance(node, ir.Load) and node.buffer in self.renamed:
-                return ir.Load(self.renamed[node.buffer], node.indices, node.predicate)
-            return node
-
-        return rewrite(expr, rule)
+        return self.analyzer.simplify(super().expr(expr))
 
     # -- statements that introduce names
 
@@ -122,15 +106,11 @@ class _Simplify(Walker):
         return replace(loop, min=begin, extent=extent, body=body)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
-        condition, otherwise = self.expr(branch.condition), branch.otherwise
+        condition = self.expr(branch.condition)
         if isinstance(condition, e.Const):
             taken = branch.then if condition.value else branch.otherwise
             return NOTHING if taken is None else self.stmt(taken)
-        with self.analyzer.constraint(condition):
-            then = self.stmt(branch.then)
-        if otherwise is not None:
-            with self.analyzer.constraint(e.Not(condition)):
-                otherwise = self.stmt(otherwise)
+        then, otherwise = self.sides(branch, condition)
         if is_nothing(otherwise):
             otherwise = None
         if is_nothing(then):
@@ -179,9 +159,6 @@ class _Simplify(Walker):
                 return stmt if simpler is condition else replace(stmt, condition=simpler)
             case ir.Evaluate(value):
                 return NOTHING if isinstance(self.expr(value), e.Const) else super().plain(stmt)
-            case ir.CallKernel(_, buffers) if any(b in self.renamed for b in buffers):
-                renamed = tuple(self.renamed.get(b, b) for b in buffers)
-                return super().plain(replace(stmt, buffers=renamed))
             case _:
                 return super().plain(stmt)
 

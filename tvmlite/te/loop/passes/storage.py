@@ -8,12 +8,12 @@ from typing import Any
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import reachable, rewrite
+from tvmlite.core.node import reachable
 from tvmlite.te import expr as e
-from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Walker, loads
+from tvmlite.te.loop.walk import Renaming
 
 STACK_BYTES = 16 << 10
 """The largest buffer on the stack of the calling thread."""
@@ -38,26 +38,25 @@ def storage(
     Places in the workspace are multiples of ``alignment``. A buffer of more than ``stack`` bytes is too large
     for the stack, or ``THREAD_STACK_BYTES`` in a parallel loop.
     """
-    body, planner = function.body, _Storage(function, alignment, stack)
+    body, workspace = function.body, function.workspace
     if any(isinstance(node, ir.Allocate) for node in reachable(body)):
-        planner.analyzer = analyzer_of_function(threads=True)
+        planner = _Storage(function, alignment, stack)
         body = planner.stmt(body)
-    if planner.workspace is None and any(node is ir.THREADS for node in reachable(body)):
-        planner.workspace = e.const(0, e.INDEX)
-    if body is function.body and planner.workspace is function.workspace:
+        workspace = planner.workspace
+    if workspace is None and any(node is ir.THREADS for node in reachable(body)):
+        workspace = e.const(0, e.INDEX)
+    if body is function.body and workspace is function.workspace:
         return function
-    return replace(function, body=body, workspace=planner.workspace)
+    return replace(function, body=body, workspace=workspace)
 
 
-class _Storage(Walker):
-    analyzer: Analyzer
-
+class _Storage(Renaming):
     def __init__(self, function: ir.Function, alignment: int, stack: int) -> None:
+        super().__init__(analyzer_of_function(threads=True))
         self.function, self.alignment, self.stack = function, alignment, stack
         self.workspace = function.workspace
         self.loops: list[e.Var] = []
         self.parallel = False
-        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
         self.places: dict[tuple[ir.Buffer, bool], tuple[e.Expr, ir.View]] = {}
 
     def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
@@ -109,29 +108,7 @@ class _Storage(Walker):
         outer = self.parallel
         self.parallel = outer or loop.kind == ir.PARALLEL
         self.loops.append(loop.var)
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            new = self.plain(loop)
+        new = super().loop(loop)
         self.loops.pop()
         self.parallel = outer
         return new
-
-    def store(self, store: ir.Store) -> ir.Stmt:
-        new = store.map_children(self.expr)
-        buffer = self.renamed.get(store.buffer)
-        return new if buffer is None else replace(new, buffer=buffer)
-
-    def expr(self, expr: e.Expr) -> e.Expr:
-        if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
-            return expr
-        return rewrite(expr, self.rule)
-
-    def rule(self, node: Any) -> Any:
-        if isinstance(node, ir.Load) and node.buffer in self.renamed:
-            return ir.Load(self.renamed[node.buffer], node.indices, node.predicate)
-        return node
-
-    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
-        if isinstance(stmt, ir.CallKernel) and any(b in self.renamed for b in stmt.buffers):
-            stmt = replace(stmt, buffers=tuple(self.renamed.get(b, b) for b in stmt.buffers))
-        return super().plain(stmt)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tvmlite.core.node import postorder, reachable, substitute
 from tvmlite.te import expr as e
-from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Walker, with_body
+from tvmlite.te.loop.walk import Informed, with_body
 
 _DIVISIONS = (e.FloorDiv, e.FloorMod)
 
@@ -29,18 +29,13 @@ def unfuse(function: ir.Function) -> ir.Function:
     return with_body(function, _Unfuse(analyzer_of_function()).stmt(function.body))
 
 
-class _Unfuse(Walker):
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
-
+class _Unfuse(Informed):
     def loop(self, loop: ir.For) -> ir.Stmt:
         if loop.kind == ir.SERIAL and e.is_const(loop.min, 0):
             parts = self.parts(loop)
             if parts is not None:
                 return self.loop(self.nest(loop, *parts))
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            return self.plain(loop)
+        return super().loop(loop)
 
     def parts(self, loop: ir.For) -> tuple[e.Expr, e.Expr] | None:
         """The iterations of the two loops that ``loop`` becomes, or None."""
@@ -65,19 +60,11 @@ class _Unfuse(Walker):
         return ir.For(slow, zero, outer, replace(loop, var=fast, extent=inner, body=body))
 
 
-class _Simpler(Walker):
+class _Simpler(Informed):
     """Puts expressions, which what replaces a variable made longer, into canonical form."""
-
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
 
     def expr(self, expr: e.Expr) -> e.Expr:
         return self.analyzer.simplify(expr)
-
-    def loop(self, loop: ir.For) -> ir.Stmt:
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            return self.plain(loop)
 
 
 def _divisors(loop: ir.For) -> list[e.Expr]:

@@ -10,7 +10,7 @@ from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.lanes import Lanes
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Walker, statements, with_body
+from tvmlite.te.loop.walk import Informed, statements, with_body
 
 MOST_LANES = 64
 """A longer loop becomes a loop of vectors, and one vector for the rest."""
@@ -26,30 +26,24 @@ def vectorize(function: ir.Function, lanes: int = 16) -> ir.Function:
     return with_body(function, _Vectorize(analyzer_of_function(), lanes).stmt(function.body))
 
 
-class _Vectorize(Walker):
+class _Vectorize(Informed):
     def __init__(self, analyzer: Analyzer, lanes: int) -> None:
-        self.analyzer, self.lanes = analyzer, lanes
+        super().__init__(analyzer)
+        self.lanes = lanes
 
     def loop(self, loop: ir.For) -> ir.Stmt:
+        if loop.kind != ir.VECTORIZE:
+            return super().loop(loop)
+        if not isinstance(loop.extent, e.Const) or _has_vectors(loop.body):
+            return super().loop(replace(loop, kind=ir.SERIAL))
+        extent = int(loop.extent.value)
         with self.analyzer.scope():
-            if loop.kind != ir.VECTORIZE:
-                self.analyzer.bind(loop.var, loop.min, loop.extent)
-                return self.plain(loop)
-            if not isinstance(loop.extent, e.Const) or _has_vectors(loop.body):
-                self.analyzer.bind(loop.var, loop.min, loop.extent)
-                return self.plain(replace(loop, kind=ir.SERIAL))
-            extent = int(loop.extent.value)
             if extent > MOST_LANES:
                 return self.in_pieces(loop, extent)
             return self.vector(loop.var, loop.min, extent, loop.body)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
-        with self.analyzer.constraint(branch.condition):
-            then = self.stmt(branch.then)
-        otherwise = branch.otherwise
-        if otherwise is not None:
-            with self.analyzer.constraint(e.Not(branch.condition)):
-                otherwise = self.stmt(otherwise)
+        then, otherwise = self.sides(branch, branch.condition)
         if then is branch.then and otherwise is branch.otherwise:
             return branch
         return ir.If(branch.condition, then, otherwise)
