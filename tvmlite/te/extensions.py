@@ -32,6 +32,7 @@ MODULES = {
         )
     },
     "alongside": "tvmlite.te.lowering.extensions.alongside",
+    "compound_intervals": "tvmlite.te.arith.compound_intervals",
     "conditions": "tvmlite.te.arith.conditions",
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",

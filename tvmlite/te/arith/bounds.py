@@ -168,17 +168,9 @@ class Bounds:
         atom = self.atoms[number]
         if atom.kind == VAR:
             return Interval(0, None) if isinstance(atom.expr, e.SizeVar) else EVERYTHING
-        parts = [self.interval(a) for a in atom.args]
-        if atom.kind == DIV:
-            return iv.floordiv(parts[0], parts[1])
-        if atom.kind == MOD:
-            return iv.floormod(parts[0], parts[1])
-        if atom.kind in (MIN, MAX):
-            combine = iv.least if atom.kind == MIN else iv.greatest
-            result = parts[0]
-            for part in parts[1:]:
-                result = combine(result, part)
-            return result
+        if atom.args:
+            parts = [self.interval(a) for a in atom.args]
+            return extension("compound_intervals").compound(atom.kind, parts)
         return _opaque(atom.expr)
 
     # -- proofs

@@ -24,14 +24,6 @@ class Interval(NamedTuple):
 EVERYTHING = Interval(None, None)
 
 
-def add(a: Interval, b: Interval) -> Interval:
-    """All sums."""
-    return Interval(
-        None if a.low is None or b.low is None else a.low + b.low,
-        None if a.high is None or b.high is None else a.high + b.high,
-    )
-
-
 def scale(a: Interval, factor: int) -> Interval:
     """All products with ``factor``."""
     low = None if a.low is None else a.low * factor
@@ -60,43 +52,3 @@ def meet(a: Interval, b: Interval) -> Interval:
     low = b.low if a.low is None else a.low if b.low is None else max(a.low, b.low)
     high = b.high if a.high is None else a.high if b.high is None else min(a.high, b.high)
     return Interval(low, high)
-
-
-def least(a: Interval, b: Interval) -> Interval:
-    """All minima of one of each."""
-    low = None if a.low is None or b.low is None else min(a.low, b.low)
-    return Interval(low, meet(a, b).high)
-
-
-def greatest(a: Interval, b: Interval) -> Interval:
-    """All maxima of one of each."""
-    high = None if a.high is None or b.high is None else max(a.high, b.high)
-    return Interval(meet(a, b).low, high)
-
-
-def floordiv(a: Interval, b: Interval) -> Interval:
-    """All quotients, rounded down, by divisors that are at least 1; else everything."""
-    if b.low is None or b.low < 1:
-        return EVERYTHING
-    low = high = None
-    if a.low is not None:
-        if a.low >= 0:
-            low = 0 if b.high is None else a.low // b.high
-        else:
-            low = a.low // b.low
-    if a.high is not None:
-        if a.high >= 0:
-            high = a.high // b.low
-        else:
-            high = -1 if b.high is None else a.high // b.high
-    return Interval(low, high)
-
-
-def floormod(a: Interval, b: Interval) -> Interval:
-    """All remainders of floored division by divisors that are at least 1; else everything."""
-    if b.low is None or b.low < 1:
-        return EVERYTHING
-    high = None if b.high is None else b.high - 1
-    if a.low is not None and a.low >= 0 and a.high is not None:
-        high = a.high if high is None else min(high, a.high)
-    return Interval(0, high)

@@ -59,10 +59,6 @@ class Var(Expr):
             _set(self, "dtype", dtypes.check(self.dtype))
             _set(self, "lanes", arguments.whole(f"{kind}: lanes", self.lanes, least=1))
 
-    def children(self) -> tuple[()]:
-        """None: a variable is a leaf."""
-        return ()
-
     def __repr__(self) -> str:
         return f"Var({self.name})"
 
@@ -87,10 +83,6 @@ class Const(Expr):
         _set(self, "value", value)
         _set(self, "dtype", dtype)
         _set(self, "lanes", lanes)
-
-    def children(self) -> tuple[()]:
-        """None: a constant is a leaf."""
-        return ()
 
 
 @dataclass(frozen=True, eq=False)

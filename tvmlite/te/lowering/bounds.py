@@ -25,6 +25,7 @@ from tvmlite.te.schedule.relations import (
     Interval,
     Number,
     Ranges,
+    all_of,
     intervals_up,
     made_from,
     met_with,
@@ -210,8 +211,9 @@ def _set_region(
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             # None where nothing is read any more: what was inlined may leave out what it was given
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
-            needed_part = clip(interval, axis, stage, bounds)
-            bounds.ranges[axis] = _in_groups(needed_part, axis, stage, bounds)
+            part = bounds.ranges[axis] = clip(interval, axis, stage, bounds)
+            if axis in stage.multiples:
+                bounds.ranges[axis] = extension("memory").in_groups(part, axis, stage, bounds)
 
 
 def running_intervals(
@@ -268,11 +270,6 @@ _ANY = e.Var("any", e.INDEX)
 """Stands for a variable that may be anywhere, unseen."""
 
 
-def _all_of(extent: Extent) -> Interval:
-    """All of ``extent``."""
-    return Interval(extent.min, extent.extent - 1)
-
-
 def _relax(
     axis: IterVar,
     interval: Interval,
@@ -297,7 +294,7 @@ def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Inte
     or, if that moves with loops that are ``running``, all of the axis."""
     part = bounds.ranges[axis]
     moves = any(isinstance(one, Expr) and mentions(one, running) for one in part)
-    return _all_of(bounds.whole[axis] if moves else part)
+    return all_of(bounds.whole[axis] if moves else part)
 
 
 def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
@@ -321,19 +318,6 @@ def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds)
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
     return Extent(low, never_negative(width + 1))
-
-
-def _in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
-    """``part`` of ``axis``, and what belongs to the groups that it begins and ends in (``align_bounds``); all
-    of the axis where it is not known in which place of a group it begins."""
-    count = stage.multiples.get(axis, 1)
-    if count == 1:
-        return part
-    before = simplify(bounds.analyzer, part.min % count)
-    if not isinstance(before, int):
-        return bounds.whole[axis]
-    groups = (part.extent + (before + count - 1)) // count
-    return Extent(simplify(bounds.analyzer, part.min - before), simplify(bounds.analyzer, groups * count))
 
 
 def never_negative(extent: Number) -> Number:

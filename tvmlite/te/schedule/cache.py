@@ -11,11 +11,13 @@ from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
 from tvmlite.te.schedule.derived import (
     axes_of,
+    change_op,
     check_apart,
     equal,
     hand_over,
     range_of,
     ranges_of,
+    replace_reads,
     values_down,
 )
 from tvmlite.te.schedule.relations import Number, made_from, overruns, values_up
@@ -54,7 +56,7 @@ class CachePrimitives:
         read = TensorRead(source, tuple(a.var for a in axis))
         op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
         schedule.insert(schedule.stages.index(schedule[source]) + 1, op, scope)
-        schedule.replace_reads({source: op.output(0)}, stages)
+        replace_reads(schedule, {source: op.output(0)}, stages)
         return op.output(0)
 
     @primitive
@@ -99,7 +101,7 @@ class CachePrimitives:
         copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
         made = schedule.insert(schedule.stages.index(stage), cached, scope)
         _hand_over(stage, made, reducing)
-        schedule.change_op(stage, copy)
+        change_op(schedule, stage, copy)
         return list(cached.outputs) if several else cached.output(0)
 
 

@@ -1,4 +1,4 @@
-"""What ``cache_write``, ``rfactor`` and ``reverse_compute_at`` share: loops that go to another stage."""
+"""What ``cache_write``, ``rfactor`` and ``reverse_compute_at`` share: changes of operations and of loops."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.relations import Extent, Number, Ranges, pass_down, plain
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Fuse, Relation, Singleton, Split, StageBase, without
+from tvmlite.te.tensor import inline
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.tensor import IterVar
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
 def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
@@ -27,6 +30,23 @@ def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, Ite
         axis = one.attach_ivar
         if one.attach_op is source.origin_op and axis is not None and axis in became:
             one.change(attach_op=target.origin_op, attach_ivar=became[axis])
+
+
+def replace_reads(schedule: Schedule, mapping: Mapping[Tensor, Tensor], stages: Sequence[Stage]) -> None:
+    """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
+    followers: dict[Tensor, Tensor] = {}
+    for stage in schedule.stages:
+        op = inline.replace_reads(stage.op, {**mapping, **followers} if stage in stages else followers)
+        if op is not stage.op:
+            followers.update(zip(stage.op.outputs, op.outputs, strict=True))
+            schedule.set_op(stage, op)
+
+
+def change_op(schedule: Schedule, stage: Stage, op: Operation) -> None:
+    """``stage`` computes ``op``, and the stages that read its results read those of ``op``."""
+    mapping = dict(zip(stage.op.outputs, op.outputs, strict=True))
+    schedule.set_op(stage, op)
+    replace_reads(schedule, mapping, [one for one in schedule.stages if one is not stage])
 
 
 def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tvmlite.te import expr as e
 from tvmlite.te.arith import same as alike
 from tvmlite.te.expr import Expr
+from tvmlite.te.extensions import extension
 from tvmlite.te.schedule.stage_base import SHRINK, Fuse, Relation, Singleton, Split
 from tvmlite.te.tensor.tensor import IterVar
 
@@ -56,32 +57,6 @@ def same(a: Number, b: Number) -> bool:
     return alike(a, b)
 
 
-class Tiles(NamedTuple):
-    """``iterations`` tiles of ``size``, from ``begin`` on."""
-
-    size: int
-    begin: Number
-    iterations: Number
-
-
-def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
-    """The tiles that an axis of ``extent`` is split into: as many of ``factor`` as fit, then one of the rest
-    if that is known, else tiles ``ratio`` times smaller if that divides their size, or half of it, as often
-    as there is a half, and at last of one."""
-    size = int(factor)
-    if isinstance(extent, int):
-        size = max(1, min(size, extent))
-        rest = extent % size
-        whole = Tiles(size, 0, extent // size)
-        return [whole, Tiles(rest, extent - rest, 1)] if rest else [whole]
-    found = [Tiles(size, 0, extent // size)]
-    while size > 1:
-        begin = extent // size * size
-        size = next((size // by for by in (ratio, 2) if size % by == 0), 1)
-        found.append(Tiles(size, begin, (extent - begin) // size))
-    return found
-
-
 def pass_down(
     relations: Sequence[Relation],
     ranges: Ranges,
@@ -92,7 +67,8 @@ def pass_down(
     for relation in relations:
         match relation:
             case Split(parent, outer, inner, factor, tail="shrink", ratio=ratio, piece=piece):
-                size, begin, iterations = shrinking(ranges[parent].extent, factor, ratio)[piece]
+                tiles = extension("shrink").shrinking(ranges[parent].extent, factor, ratio)
+                size, begin, iterations = tiles[piece]
                 ranges[outer], ranges[inner] = Extent(0, simplify(iterations)), Extent(simplify(begin), size)
             case Split(parent, outer, inner, factor, nparts):
                 extent = ranges[parent].extent
@@ -187,7 +163,7 @@ def intervals_up(relations: Sequence[Relation], ranges: Ranges, found: dict[Iter
             case Split(parent, outer, inner):
                 whole = _whole(found[outer], ranges[outer]) and _whole(found[inner], ranges[inner])
                 if whole and relation.piece == 0:
-                    found[parent] = _all_of(ranges[parent])
+                    found[parent] = all_of(ranges[parent])
                     continue
                 factor = ranges[inner].extent
                 low = found[outer].low * factor + found[inner].low + ranges[parent].min
@@ -207,7 +183,7 @@ def _unfuse(
     """Rows ``fused // extent`` are met; all columns, unless there is one value, or all in one row."""
     width = ranges[inner].extent
     if whole:
-        found[outer], found[inner] = _all_of(ranges[outer]), _all_of(ranges[inner])
+        found[outer], found[inner] = all_of(ranges[outer]), all_of(ranges[inner])
         return
     rows, columns = ranges[outer].min, ranges[inner].min
     if fused.is_point and e.is_const(ranges[outer].extent, 1):
@@ -217,7 +193,7 @@ def _unfuse(
         found[outer] = Interval(fused.low // width + rows, 0)
         found[inner] = Interval(fused.low % width + columns, 0)
         return
-    found[inner] = _all_of(ranges[inner])
+    found[inner] = all_of(ranges[inner])
     if isinstance(width, int) and isinstance(fused.width, int):
         count = fused.width + 1
         aligned = is_multiple(fused.low, count)
@@ -229,7 +205,7 @@ def _unfuse(
         spread = fused.width // width if rows_exact else ceil_div(fused.width, width)
         found[outer] = Interval(fused.low // width + rows, spread)
         return
-    found[outer] = _all_of(ranges[outer])
+    found[outer] = all_of(ranges[outer])
 
 
 def is_multiple(value: Number, of: int) -> bool:
@@ -248,9 +224,10 @@ def is_multiple(value: Number, of: int) -> bool:
 
 def _whole(interval: Interval, extent: Extent) -> bool:
     return same(plain(interval.low), plain(extent.min)) and same(
-        plain(interval.width), plain(_all_of(extent).width)
+        plain(interval.width), plain(all_of(extent).width)
     )
 
 
-def _all_of(extent: Extent) -> Interval:
+def all_of(extent: Extent) -> Interval:
+    """All of ``extent``."""
     return Interval(extent.min, extent.extent - 1)

@@ -10,7 +10,7 @@ from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule.derived import axes_of, check_apart, equal, hand_over, range_of, ranges_of
+from tvmlite.te.schedule.derived import axes_of, change_op, check_apart, equal, hand_over, range_of, ranges_of
 from tvmlite.te.schedule.relations import (
     Number,
     made_from,
@@ -68,7 +68,7 @@ class RfactorPrimitive:
         made = schedule.insert(schedule.stages.index(stage), partial, "global")
         whole = _whole(op, partial, new, place)
         _arrange(stage, made, whole, {one: loops.get(one, one) for one in reducing}, axis)
-        schedule.change_op(stage, whole)
+        change_op(schedule, stage, whole)
         return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 
 

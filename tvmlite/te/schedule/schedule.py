@@ -159,22 +159,6 @@ class Schedule(MorePrimitives):
             )
         self._begin(self._start, Trace(self.trace[: len(self.trace) - steps]), self.handles)
 
-    def replace_reads(self, mapping: dict[Tensor, Tensor], stages: Sequence[Stage]) -> None:
-        """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
-        followers: dict[Tensor, Tensor] = {}
-        for stage in self.stages:
-            chosen = stage in stages
-            op = inline.replace_reads(stage.op, {**mapping, **followers} if chosen else followers)
-            if op is not stage.op:
-                followers.update(zip(stage.op.outputs, op.outputs, strict=True))
-                self.set_op(stage, op)
-
-    def change_op(self, stage: Stage, op: Operation) -> None:
-        """``stage`` computes ``op``, and the stages that read its results read those of ``op``."""
-        mapping = dict(zip(stage.op.outputs, op.outputs, strict=True))
-        self.set_op(stage, op)
-        self.replace_reads(mapping, [one for one in self.stages if one is not stage])
-
     def set_op(self, stage: Stage, op: Operation) -> None:
         """``stage`` computes ``op`` from now on; it is still found by its former operations."""
         outputs = tuple(op if one is stage.op else one for one in self.state.outputs)

@@ -32,8 +32,8 @@ GUARD, SHRINK = "guard", "shrink"
 class Split:
     """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given.
 
-    Where ``tail`` is "shrink", the tiles are those of one ``piece`` of the axis, of ``relations.shrinking``;
-    ``inner`` counts from where that begins.
+    Where ``tail`` is "shrink", the tiles are those of one ``piece`` of the axis, of ``tails.shrinking`` in
+    ``lowering.extensions``; ``inner`` counts from where that begins.
     """
 
     parent: IterVar

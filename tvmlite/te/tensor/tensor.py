@@ -168,7 +168,7 @@ class ComputeOp(Operation):
     def axis_ranges(self) -> dict[e.Var, tuple[Any, Any]]:
         """The begin and the extent of each axis, ints where known, by its variable."""
         axes = (*self.axis, *self.reduce_axis)
-        return {a.var: (_plain(a.dom.min), _plain(a.dom.extent)) for a in axes if a.dom}
+        return {a.var: (extent_of(a.dom.min), extent_of(a.dom.extent)) for a in axes if a.dom}
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -386,7 +386,3 @@ def extent_of(value: Any) -> Extent:
             f"an extent of a shape is {extent}, expected at most {MOST_EXTENT}", Span.of_caller()
         )
     return extent
-
-
-def _plain(value: Expr) -> Extent:
-    return int(value.value) if isinstance(value, e.Const) else value

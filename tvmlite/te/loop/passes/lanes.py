@@ -69,8 +69,6 @@ class Lanes:
                 with self.analyzer.scope():
                     self.analyzer.bind(stmt.var, begin, extent)
                     return replace(stmt, min=begin, extent=extent, body=self.stmt(body, mask))
-            case ir.Let():
-                return self.let(stmt, mask)
             case _:
                 return extension("masks").statement(self, stmt, mask)
 
@@ -92,24 +90,6 @@ class Lanes:
             predicate = predicate if predicate is None else e.broadcast(predicate, self.lanes)
         buffer = self.private.get(store.buffer, store.buffer)
         return ir.Store(buffer, indices, value, predicate)
-
-    def let(self, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
-        """A binding in lanes: its variable becomes a vector where its value does."""
-        value = self.expr(let.value, mask)
-        var = let.var
-        if value.lanes > 1:
-            var = e.Var(let.var.name, let.var.dtype, value.lanes)
-            self.vectors[let.var] = var
-        return ir.Let(var, value, self.together(let.body, mask))
-
-    def together(self, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-        """``body``, all of it in lanes or none; what a name just bound stood for before is forgotten."""
-        self.memo.clear()
-        self.whole += 1
-        try:
-            return self.stmt(body, mask)
-        finally:
-            self.whole -= 1
 
     # -- expressions
 

@@ -1,4 +1,5 @@
-"""Statements in lanes of which some are idle: conditions become masks, local arrays get a copy a lane."""
+"""Statements in lanes of which some are idle: conditions become masks, names
+and local arrays get a value a lane."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ def statement(rewriter: Lanes, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
     match stmt:
         case ir.If():
             return _branch(rewriter, stmt, mask)
+        case ir.Let():
+            return _let(rewriter, stmt, mask)
         case ir.Allocate():
             return _allocate(rewriter, stmt, mask)
         case ir.Evaluate(e.Call(name) as hint) if name in PREFETCHES:
@@ -82,6 +85,26 @@ def _deciding_lane(rewriter: Lanes, condition: e.Expr) -> int | None:
     return None
 
 
+def _let(rewriter: Lanes, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
+    """A binding in lanes: its variable becomes a vector where its value does."""
+    value = rewriter.expr(let.value, mask)
+    var = let.var
+    if value.lanes > 1:
+        var = e.Var(let.var.name, let.var.dtype, value.lanes)
+        rewriter.vectors[let.var] = var
+    return ir.Let(var, value, _together(rewriter, let.body, mask))
+
+
+def _together(rewriter: Lanes, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
+    """``body``, all of it in lanes or none; what a name just bound stood for before is forgotten."""
+    rewriter.memo.clear()
+    rewriter.whole += 1
+    try:
+        return rewriter.stmt(body, mask)
+    finally:
+        rewriter.whole -= 1
+
+
 def _allocate(rewriter: Lanes, allocate: ir.Allocate, mask: e.Expr | None) -> ir.Stmt:
     """Each lane has a copy of its own: elements of the lanes alternate, as if along a further axis."""
     buffer = allocate.buffer
@@ -91,7 +114,7 @@ def _allocate(rewriter: Lanes, allocate: ir.Allocate, mask: e.Expr | None) -> ir
     flat = len(buffer.shape) == 1
     wide = replace(buffer, shape=(buffer.shape[0] * lanes,) if flat else (*buffer.shape, lanes))
     rewriter.private[buffer] = wide
-    return ir.Allocate(wide, rewriter.together(allocate.body, mask))
+    return ir.Allocate(wide, _together(rewriter, allocate.body, mask))
 
 
 def own_place(rewriter: Lanes, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:

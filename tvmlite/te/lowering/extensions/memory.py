@@ -1,5 +1,5 @@
-"""Memory that a schedule arranges: strides by ``storage_align``, and what such primitives may not be combined
-with."""
+"""Memory that a schedule arranges: strides by ``storage_align``, groups by ``align_bounds``, and what such
+primitives may not be combined with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections.abc import Callable
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.extensions.scan import same_memory
+from tvmlite.te.lowering.intervals import simplify
+from tvmlite.te.schedule.relations import Extent
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, INLINE, Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
-from tvmlite.te.tensor.tensor import Operation
+from tvmlite.te.tensor.tensor import IterVar, Operation
 
 
 def check(schedule: Schedule, normal: Schedule, given: frozenset[Operation]) -> None:
@@ -38,6 +41,17 @@ def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]
         return tuple(reversed(backwards))
 
     return strides
+
+
+def in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+    """``part`` of ``axis``, and what belongs to the groups that it begins and ends in (``align_bounds``); all
+    of the axis where it is not known in which place of a group it begins."""
+    count = stage.multiples[axis]
+    before = simplify(bounds.analyzer, part.min % count)
+    if not isinstance(before, int):
+        return bounds.whole[axis]
+    groups = (part.extent + (before + count - 1)) // count
+    return Extent(simplify(bounds.analyzer, part.min - before), simplify(bounds.analyzer, groups * count))
 
 
 def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.schedule.relations import Ranges, made_from, shrinking
+from tvmlite.te.schedule.relations import Number, Ranges, made_from
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, Stage
 from tvmlite.te.schedule.stage_base import SHRINK, Split
@@ -24,6 +24,32 @@ from tvmlite.te.tensor.tensor import IterVar
 
 Build: TypeAlias = Callable[[Schedule, IterVar], ir.Stmt]
 """Lowers a schedule, and gives just the loop asked for."""
+
+
+class Tiles(NamedTuple):
+    """``iterations`` tiles of ``size``, from ``begin`` on."""
+
+    size: int
+    begin: Number
+    iterations: Number
+
+
+def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
+    """The tiles that an axis of ``extent`` is split into: as many of ``factor`` as fit, then one of the rest
+    if that is known, else tiles ``ratio`` times smaller if that divides their size, or half of it, as often
+    as there is a half, and at last of one."""
+    size = int(factor)
+    if isinstance(extent, int):
+        size = max(1, min(size, extent))
+        rest = extent % size
+        whole = Tiles(size, 0, extent // size)
+        return [whole, Tiles(rest, extent - rest, 1)] if rest else [whole]
+    found = [Tiles(size, 0, extent // size)]
+    while size > 1:
+        begin = extent // size * size
+        size = next((size // by for by in (ratio, 2) if size % by == 0), 1)
+        found.append(Tiles(size, begin, (extent - begin) // size))
+    return found
 
 
 def smaller_tiles(
