@@ -21,7 +21,6 @@ from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite import relay, te
-from tvmlite.core import config
 from tvmlite.core.errors import (
     ConfigError,
     InputError,
@@ -377,7 +376,7 @@ def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Pa
 
 @pytest.fixture
 def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
-    monkeypatch.setattr(config, "processors", lambda: 3)
+    monkeypatch.setattr(forked_work, "processors", lambda: 3)
     monkeypatch.setattr(forked_work, "ENOUGH", 1)
 
 

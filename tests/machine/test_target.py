@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tvmlite.core import config
 from tvmlite.core.errors import TargetError
-from tvmlite.machine import processor
+from tvmlite.machine import processor, target_string
+from tvmlite.machine.cores import processors
 from tvmlite.machine.target import Target
 
 
@@ -108,14 +108,14 @@ def test_the_cores_of_a_target_are_those_given() -> None:
 
 
 def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = config.processors()
+    own = processors()
 
     assert Target.parse("native").machine.cores == Target.parse("c").machine.cores == own
     assert Target.parse(f"c -num-cores={own}") == Target.parse("c")
     assert str(Target.parse("c")) == "c"
     assert Target.parse("c").with_cores == f"c -num-cores={own}"
 
-    monkeypatch.setattr(config, "processors", lambda: own + 1)  # as in a process with other processors
+    monkeypatch.setattr(target_string, "processors", lambda: own + 1)  # as in a process with other processors
     assert Target.parse("c").machine.cores == own + 1
     assert str(Target("c", num_cores=own)) == f"c -num-cores={own}"
 

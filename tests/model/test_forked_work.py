@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tvmlite.core import config
 from tvmlite.model import forked_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared out")
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothi
 
 @pytest.fixture(autouse=True)
 def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "processors", lambda: 3)
+    monkeypatch.setattr(forked_work, "processors", lambda: 3)
 
 
 def test_every_piece_is_done_once(tmp_path: Path) -> None:

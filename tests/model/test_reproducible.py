@@ -16,15 +16,14 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 PROGRAM = """
 import sys
 import numpy as np
-from tvmlite.core import config
-from tvmlite.machine import features, processor
+from tvmlite.machine import cores as of_process, features, processor
 
 cpu, cores, folder, target, levels = sys.argv[1:]
 if cpu:
     processor.host = lambda: ("x86_64-unknown-linux-gnu", cpu, ())
     features._flags = lambda: frozenset({"sse", "sse2"})
 if cores:
-    config.processors = lambda: int(cores)
+    of_process.processors = lambda: int(cores)
 
 import tvmlite
 from tvmlite import relay

@@ -15,6 +15,7 @@ from tvmlite.commands.parsing import files, tvm_script
 from tvmlite.core import VERSION, config
 from tvmlite.core.extras import how_to_install
 from tvmlite.driver import build
+from tvmlite.machine.cores import processors
 from tvmlite.machine.machine import Cache
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
@@ -62,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
     _line("target", str(target))
     for name, text in machine_rows(target):
         _line(name, text)
-    _line("threads", f"{config.num_threads()} (TVMLITE_NUM_THREADS sets them)")
+    _line("threads", f"{config.num_threads() or processors()} (TVMLITE_NUM_THREADS sets them)")
     _line("cache", _cache())
     _line("linker", _linker())
     for name, use, extra in EXTRAS:

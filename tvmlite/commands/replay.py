@@ -10,9 +10,9 @@ from tvmlite.autotune.measure.build import Builder, reference
 from tvmlite.autotune.records.records import Record
 from tvmlite.commands import common
 from tvmlite.commands.parsing import files
-from tvmlite.core.config import processors
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.driver import build as build_function
+from tvmlite.machine.cores import processors
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import FORMS
 from tvmlite.relay.entry import tasks  # noqa: F401  (registers fused groups as tasks)

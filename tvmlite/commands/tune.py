@@ -15,7 +15,7 @@ from tvmlite.autotune.tune import seconds_of
 from tvmlite.commands import common
 from tvmlite.commands.parsing import files
 from tvmlite.core import VERSION
-from tvmlite.core.config import processors
+from tvmlite.machine.cores import processors
 from tvmlite.machine.features import processor_name
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.te.visualizer import limits

@@ -34,15 +34,10 @@ def verify_between_passes() -> bool:
     return _flag("TVMLITE_VERIFY")
 
 
-def num_threads() -> int:
-    """Threads of the pool, the caller's among them."""
+def num_threads() -> int | None:
+    """Threads of the pool, the caller's among them, if the user chooses their number."""
     value = os.environ.get("TVMLITE_NUM_THREADS")
-    return processors() if value is None else _positive("TVMLITE_NUM_THREADS", value)
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return None if value is None else _positive("TVMLITE_NUM_THREADS", value)
 
 
 def cache_dir() -> Path | None:

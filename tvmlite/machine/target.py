@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tvmlite.core import arguments, config
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import symbols
 from tvmlite.core.errors import TargetError
+from tvmlite.machine.cores import processors
 
 if TYPE_CHECKING:
     from tvmlite.machine.machine import Machine
@@ -60,7 +61,7 @@ class Target:
     vector_bits: int = 128
     vector_registers: int = 16
     instructions: frozenset[str] = frozenset()
-    num_cores: int = field(default_factory=config.processors)
+    num_cores: int = field(default_factory=processors)
     standalone: bool = False
 
     def __post_init__(self) -> None:

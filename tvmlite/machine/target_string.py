@@ -7,6 +7,7 @@ from functools import cache
 from tvmlite.core import config
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import processor
+from tvmlite.machine.cores import processors
 from tvmlite.machine.microcontrollers import MICROCONTROLLERS
 from tvmlite.machine.target import Target, family
 
@@ -36,15 +37,15 @@ def parse(text: str) -> Target:
     if words in (["native"], ["llvm"]):
         override = config.native_target()
         if override is None or override.split() in (["native"], ["llvm"]):
-            return native(config.processors())
+            return native(processors())
         words = override.split()
     text = " ".join(words)
-    return _parse(_SHORT.get(text, text), config.processors())
+    return _parse(_SHORT.get(text, text), processors())
 
 
 def written(target: Target) -> str:
     """``target`` as a string that ``parse`` reads back in a process that may use as many cores."""
-    own = config.processors()
+    own = processors()
     usual = 1 if target.standalone else own
     return _words(target) if target.num_cores == usual else written_with_cores(target)
 

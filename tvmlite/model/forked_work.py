@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Never
 
-from tvmlite.core import config
+from tvmlite.machine.cores import processors
 
 ENOUGH = 6
 """Pieces of work that are worth a process."""
@@ -39,7 +39,7 @@ def divided_among_processes(
     whoever needs the result sees whether it is there, and else does it again. All numbers are the caller's
     where there are few, or one processor, or no Linux: elsewhere system libraries do not bear forking.
     """
-    processes = min(config.processors(), len(numbers) // ENOUGH, MOST)
+    processes = min(processors(), len(numbers) // ENOUGH, MOST)
     if processes < 2 or sys.platform != "linux":
         yield iter(numbers)
         return

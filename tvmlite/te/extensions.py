@@ -48,6 +48,7 @@ MODULES = {
     "printer": "tvmlite.te.loop.printer",
     "reads": "tvmlite.te.tensor.bounds_check",
     "scan": "tvmlite.te.lowering.extensions.scan",
+    "schedule_text": "tvmlite.te.visualizer.schedule_text",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
     "windows": "tvmlite.te.tensor.window",

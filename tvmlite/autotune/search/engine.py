@@ -23,8 +23,8 @@ from tvmlite.autotune.measure.build import Builder, Lowered, reference
 from tvmlite.autotune.records.records import FINAL, Record, schedules_digest
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import VERSION, arguments
-from tvmlite.core.config import processors
 from tvmlite.core.errors import InputError
+from tvmlite.machine.cores import processors
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
 

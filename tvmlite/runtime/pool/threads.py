@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tvmlite.core import arguments, config
 from tvmlite.core.errors import ConfigError
+from tvmlite.machine.cores import processors
 
 MOST = 1024
 """A pool has no more threads than this."""
@@ -33,7 +34,7 @@ def num_threads() -> int:
     """The number of threads of a parallel loop, the caller's among them."""
     global _wanted
     if _wanted is None:
-        _wanted = min(config.num_threads(), MOST)
+        _wanted = min(config.num_threads() or processors(), MOST)
     return _wanted
 
 

@@ -11,6 +11,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.arith import interval as iv
 from tvmlite.te.arith import polynomial as p
+from tvmlite.te.arith.division import without
 from tvmlite.te.arith.polynomial import Poly
 from tvmlite.te.arith.simplify import FALSE, INDEX_DTYPES, TRUE, Result, Simplifier, same
 from tvmlite.te.loop import ir
@@ -176,7 +177,7 @@ def _widened(core: Simplifier, poly: Poly) -> Poly:
                     fits = low is not None and high is not None
                     if fits and _RANGES["int32"].contains(low) and _RANGES["int32"].contains(high):  # type: ignore[arg-type]
                         rest = {m: k for m, k in poly.items() if m != monomial}
-                        others = p.without(monomial, (atom,)) or ()
+                        others = without(monomial, (atom,)) or ()
                         return _widened(core, p.add(rest, p.multiply({others: c}, inner)))
     return poly
 

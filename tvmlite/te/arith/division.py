@@ -45,7 +45,7 @@ class Quotients(Sums):
         quotient = self._partner(atom, value, divisor)
         if quotient is None:
             return None
-        others = p.without(monomial, (atom,)) or ()
+        others = without(monomial, (atom,)) or ()
         coefficient = poly[monomial]
         whole = p.multiply({p.times(others, (quotient,)): coefficient}, divisor)
         if any(poly.get(partner) != factor for partner, factor in whole.items()):
@@ -175,7 +175,7 @@ class Quotients(Sums):
     def _symbolic(self, kind: str, a: Poly, b: Poly, dtype: str) -> Poly:
         if not a:
             return {}
-        whole, rest = p.divide(a, b)
+        whole, rest = _divide(a, b)
         if not rest:
             if self.bounds.prove_positive(b) or self.bounds.prove_positive(p.scale(b, -1)):
                 return whole if kind == DIV else {}
@@ -239,3 +239,32 @@ def _groups(rest: Poly, d: int) -> list[tuple[int, Poly, Poly]]:
         big = {m: c for m, c in rest.items() if m and c % g == 0}
         groups.append((g, big, {m: c for m, c in rest.items() if m not in big}))
     return groups
+
+
+def without(monomial: Monomial, part: Monomial) -> Monomial | None:
+    """``monomial`` divided by ``part``, or None if ``part`` is no factor of it."""
+    rest = list(monomial)
+    for atom in part:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
+    """``(q, r)`` with ``a = q * b + r``, as much as possible in ``q``: exact where ``b`` divides ``a``."""
+    lead = max(b, key=lambda m: (len(m), m))
+    unit = b[lead]
+    quotient: Poly = {}
+    rest = a
+    for _ in range(32):
+        for monomial, coefficient in rest.items():
+            part = without(monomial, lead)
+            if part is not None and coefficient % unit == 0:
+                term = {part: coefficient // unit}
+                break
+        else:
+            break
+        quotient = p.add(quotient, term)
+        rest = p.add(rest, p.multiply(term, b), -1)
+    return quotient, rest

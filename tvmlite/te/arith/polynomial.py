@@ -73,16 +73,6 @@ def multiply(a: Poly, b: Poly) -> Poly:
     return out
 
 
-def without(monomial: Monomial, part: Monomial) -> Monomial | None:
-    """``monomial`` divided by ``part``, or None if ``part`` is no factor of it."""
-    rest = list(monomial)
-    for atom in part:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return tuple(rest)
-
-
 def split(poly: Poly, atom: int) -> tuple[Poly, Poly] | None:
     """``(c, r)`` with ``poly = c * atom + r``, both free of ``atom``; None if it has a power of it."""
     cofactor: Poly = {}
@@ -96,25 +86,6 @@ def split(poly: Poly, atom: int) -> tuple[Poly, Poly] | None:
         else:
             rest[monomial] = coefficient
     return cofactor, rest
-
-
-def divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
-    """``(q, r)`` with ``a = q * b + r``, as much as possible in ``q``: exact where ``b`` divides ``a``."""
-    lead = max(b, key=lambda m: (len(m), m))
-    unit = b[lead]
-    quotient: Poly = {}
-    rest = a
-    for _ in range(32):
-        for monomial, coefficient in rest.items():
-            part = without(monomial, lead)
-            if part is not None and coefficient % unit == 0:
-                term = {part: coefficient // unit}
-                break
-        else:
-            break
-        quotient = add(quotient, term)
-        rest = add(rest, multiply(term, b), -1)
-    return quotient, rest
 
 
 class Sums:

@@ -174,7 +174,7 @@ class Schedule(MorePrimitives):
         return self.handles[op]
 
     def __str__(self) -> str:
-        return "\n".join(line for stage in self.stages for line in _describe(stage))
+        return extension("schedule_text").schedule(self)
 
 
 def create_schedule(ops: Any) -> Schedule:
@@ -231,18 +231,3 @@ def _find_attach_point(stage: Stage) -> None:
             stage.attach_span,
         )
     stage.change(attach_ivar=axis)
-
-
-def _describe(stage: Stage) -> list[str]:
-    if isinstance(stage.op, t.PlaceholderOp):
-        return [f"{stage.name}: placeholder"]
-    where = stage.attach_type
-    if stage.attach_stage is not None and stage.attach_ivar is not None:
-        where = f"at {stage.attach_stage.name}, {stage.attach_ivar.var.name}"
-    if stage.is_output:
-        where = f"output, {where}" if stage.alongside else "output"
-    lines = [f"{stage.name}: {where}"]
-    for axis in stage.leaf_iter_vars:
-        notes = [axis.kind, stage.loop_kinds.get(axis, ""), *(p for p, _ in stage.pragmas.get(axis, ()))]
-        lines.append(f"    {axis.var.name}: {', '.join(n for n in notes if n)}")
-    return lines

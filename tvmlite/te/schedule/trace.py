@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.schedule.stage_base import ScheduleState, StageBase, StageState
-from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
+from tvmlite.te.extensions import extension
+from tvmlite.te.schedule.stage_base import ScheduleState, StageBase
+from tvmlite.te.tensor.tensor import IterVar, Operation
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -42,13 +43,10 @@ class Step:
     @property
     def call(self) -> str:
         """The call without its results."""
-        args = [_text(a) for a in self.args] + [f"{name}={_text(a)}" for name, a in self.named]
-        owner = "s" if self.stage is None else f"s[{self.stage.name}]"
-        return f"{owner}.{self.primitive}({', '.join(args)})"
+        return extension("schedule_text").call(self)
 
     def __str__(self) -> str:
-        results = ", ".join(_names(self.result))
-        return f"{results} = {self.call}" if results else self.call
+        return extension("schedule_text").step(self)
 
 
 class Trace(tuple[Step, ...]):
@@ -113,29 +111,3 @@ def _frozen(value: Any, depth: int = 0) -> Any:
     if depth == MOST_NESTED:
         raise ScheduleError(f"an argument is a list nested more than {MOST_NESTED} deep", Span.of_caller())
     return tuple(_frozen(one, depth + 1) for one in value)
-
-
-def _names(result: Any) -> Iterator[str]:
-    """The names of the loops and tensors a primitive gave."""
-    if isinstance(result, tuple):
-        for one in result:
-            yield from _names(one)
-    elif isinstance(result, IterVar):
-        yield result.var.name
-    elif isinstance(result, (Tensor, Operation)):
-        yield result.name
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, value))}]"
-    if isinstance(value, StageState):
-        return f"s[{value.name}]"
-    if isinstance(value, IterVar):
-        return value.var.name
-    name = getattr(value, "name", None)
-    if isinstance(name, str):
-        return name
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
-    return str(value) if hasattr(value, "dtype") else repr(value)

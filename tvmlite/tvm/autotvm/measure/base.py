@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tvmlite.core.config import processors
+from tvmlite.machine.cores import processors
 
 
 class MeasureInput(NamedTuple):
