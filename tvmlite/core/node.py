@@ -121,6 +121,32 @@ def reachable(root: Node) -> list[Node]:
     return found
 
 
+def reached(roots: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """``roots`` and what is reached from them by ``inside``, each once, before what only it reaches."""
+    seen: set[Any] = set()
+    stack = [*roots]
+    while stack:
+        one = stack.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one
+            stack += inside(one)
+
+
+def in_order(roots: Sequence[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """``roots`` and what is reached from them by ``inside``, each once, after what it reaches."""
+    done: set[Any] = set()
+    stack = [(one, False) for one in reversed(roots)]
+    while stack:
+        one, ready = stack.pop()
+        if ready:
+            yield one
+        elif one not in done:
+            done.add(one)
+            stack.append((one, True))
+            stack += [(other, False) for other in reversed(list(inside(one)))]
+
+
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:
     """Rebuild ``root`` bottom-up, each node once: what was shared stays shared.
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import reached
 from tvmlite.machine.machine import LINE_BYTES
 from tvmlite.machine.target import Target
 from tvmlite.te import cost
@@ -372,16 +373,9 @@ class _Tile:
 def _arithmetic(value: e.Expr) -> tuple[int, int]:
     """The operations of ``value``, those of indices aside, and how many of them are calls of functions."""
     operations = calls = 0
-    seen: set[e.Expr] = set()
-    stack: list[e.Expr] = [value]
-    while stack:
-        node = stack.pop()
-        if node in seen or isinstance(node, ir.Load):
-            continue
-        seen.add(node)
+    for node in reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()):
         operations += isinstance(node, (e.Binary, e.Select))
         calls += isinstance(node, e.Call)
-        stack += [child for child in node.children() if isinstance(child, e.Expr)]
     return operations, calls
 
 

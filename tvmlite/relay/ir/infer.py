@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import substitute
+from tvmlite.core.node import in_order, substitute
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.attributes import describe
 from tvmlite.relay.ir.nodes import (
@@ -89,16 +89,7 @@ def known_type(expr: Expr) -> Type | None:
 
 def walk(root: Expr) -> Iterator[Expr]:
     """Every node reachable from ``root``, those in called functions too, once, dependencies first."""
-    done: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(dependencies(node))) if child not in done)
+    return in_order([root], dependencies)
 
 
 def infer(module: Module) -> Module:

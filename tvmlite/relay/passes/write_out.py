@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import op
@@ -25,7 +26,7 @@ def _written(node: Expr) -> Expr:
             return fields[index]
         case Call(op=str()):
             made = written(node)
-            return node if made is node else _placed(made, node)
+            return node if made is node else placed(made, node, _written)
     return node
 
 
@@ -43,9 +44,9 @@ def written(node: Call) -> Expr:
     return RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
 
 
-def _placed(body: Expr, node: Call) -> Expr:
-    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; what is in it is
-    written out, too."""
+def placed(body: Expr, node: Call, rule: Callable[[Expr], Expr]) -> Expr:
+    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; ``rule`` is applied to
+    what is in it, too."""
     fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)
     done: dict[Expr, Expr] = {one: one for one in (*node.args, *fields)}
 
@@ -54,7 +55,7 @@ def _placed(body: Expr, node: Call) -> Expr:
             made = inner.map_children(finished)
             if isinstance(made, Call):
                 made = dataclasses.replace(made, span=node.span)
-            done[inner] = _written(made)
+            done[inner] = rule(made)
         return done[inner]
 
     return finished(body)

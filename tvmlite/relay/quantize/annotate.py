@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
+from tvmlite.core.node import reached
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, Var
 from tvmlite.relay.ir.op import is_anchor, is_view, make
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
@@ -212,14 +213,5 @@ class _Layers:
 
     def _anchors(self, value: Expr) -> frozenset[Expr]:
         """The products that ``value`` is made of, element by element."""
-        found: set[Expr] = set()
-        stack, seen = [value], {value}
-        while stack:
-            one = stack.pop()
-            if is_anchor(one):
-                found.add(one)
-            elif fuses(one):
-                new = [child for child in one.children() if isinstance(child, Expr) and child not in seen]
-                seen.update(new)
-                stack += new
-        return frozenset(found)
+        made_of = reached([value], lambda one: one.children() if fuses(one) and not is_anchor(one) else ())
+        return frozenset(one for one in made_of if is_anchor(one))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tvmlite.core.node import Node
+from tvmlite.core.node import Node, in_order
 from tvmlite.relay import ops as _ops  # noqa: F401  (enters the operators in the table)
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
@@ -59,16 +59,7 @@ OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))
 def outer_nodes(body: Expr) -> Iterator[Expr]:
     """The nodes that are evaluated once in each run, children before parents: those in branches and loops are
     not, unless something outside reads them, too."""
-    done: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(body, False)]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(_evaluated(node))))
+    return in_order([body], _evaluated)
 
 
 def _evaluated(node: Expr) -> Iterable[Expr]:

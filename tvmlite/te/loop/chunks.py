@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tvmlite.core.node import Node, postorder
+from tvmlite.core.node import Node, postorder, reached
 from tvmlite.runtime.pool.claiming import busiest
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
@@ -208,18 +208,7 @@ def _variables(expr: e.Expr) -> set[Any]:
 
 def _data_nodes(value: e.Expr) -> list[Any]:
     """The nodes of ``value`` but for indices."""
-    found: list[Any] = []
-    seen: set[Node] = set()
-    todo: list[Any] = [value]
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        found.append(node)
-        if not isinstance(node, ir.Load):
-            todo.extend(node.children())
-    return found
+    return list(reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()))
 
 
 def _counts(node: Any) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import in_order
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extended, extension
 from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
@@ -193,24 +194,10 @@ def create_schedule(ops: Any) -> Schedule:
             raise ScheduleError(
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
             )
-    every = _producers_first(outputs)
+    every = list(in_order(outputs, lambda op: [tensor.op for tensor in op.inputs]))
     if any(isinstance(op, t.ComputeOp) and op.reads_earlier_rows for op in every):
         extension("scan").check_earlier_rows(every)
     return Schedule([Stage(op, op in outputs) for op in every], outputs)
-
-
-def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
-    """All operations that ``outputs`` need, each after those it reads."""
-    order: dict[Operation, None] = {}
-    stack = [(op, False) for op in reversed(outputs)]
-    while stack:
-        op, ready = stack.pop()
-        if ready:
-            order[op] = None
-        elif op not in order:
-            stack.append((op, True))
-            stack.extend((tensor.op, False) for tensor in reversed(op.inputs) if tensor.op not in order)
-    return list(order)
 
 
 def _find_attach_point(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import reached
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extended
@@ -242,16 +243,8 @@ class StageBase(_Shown):
 
     def reads(self, op: t.Operation) -> bool:
         """Whether this stage reads ``op``'s results, itself or through other stages."""
-        seen: set[t.Operation] = set()
-        todo = [self.op]
-        while todo:
-            for tensor in todo.pop().inputs:
-                if tensor.op is op:
-                    return True
-                if tensor.op not in seen:
-                    seen.add(tensor.op)
-                    todo.append(tensor.op)
-        return False
+        every = reached([self.op], lambda one: [tensor.op for tensor in one.inputs])
+        return any(one is op for one in every if one is not self.op)
 
     def present(self, tensor: Any) -> Any:
         """What stands for ``tensor`` in the schedule now; itself if it is none of the schedule's."""

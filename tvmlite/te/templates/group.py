@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -85,6 +85,15 @@ class Group:
         """The operations with one of ``tags``, producers first."""
         ops = (stage.op for stage in self.schedule.stages)
         return [op for op in ops if isinstance(op, ComputeOp) and op.tag in tags]
+
+    def arranged(self, forms: Mapping[str, Callable[[Group, ComputeOp], object]]) -> bool:
+        """Whether there is an operation with one of the tags ``forms``; the function of the first of them
+        arranges the group around the last such operation."""
+        for tag, arrange in forms.items():
+            if ops := self.tagged(tag):
+                arrange(self, ops[-1])
+                return True
+        return False
 
     def readers(self, tensor: Tensor) -> list[Operation]:
         """The operations that read ``tensor``."""

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Node
+from tvmlite.core.node import Node, reached
 from tvmlite.core.span import Span
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -80,21 +80,13 @@ def check_reads(
 
 def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
     """The reads that are carried out for every element: those under no condition."""
-    found: list[Any] = []
-    seen: set[Node] = set()
-    stack: list[Node] = list(body)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "tensor") and hasattr(node, "indices"):
-            found.append(node)
-        if isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else"):
-            stack.append(next(iter(node.children())))
-        else:
-            stack.extend(node.children())
-    return found
+
+    def evaluated(node: Node) -> Sequence[Node]:
+        choice = isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else")
+        return node.children()[:1] if choice else node.children()
+
+    every = reached(body, evaluated)
+    return [node for node in every if hasattr(node, "tensor") and hasattr(node, "indices")]
 
 
 def _reach(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:

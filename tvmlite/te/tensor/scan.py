@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from tvmlite.core import arguments
 from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import in_order
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
@@ -69,17 +70,11 @@ class ScanOp(Operation):
         """The operations carried out at each iteration: the updates, and what they read that reads the
         state."""
         states = {x.op for x in self.state}
-        depends: dict[Operation, bool] = {}
-        stack = [(x.op, False) for x in self.update]
-        while stack:
-            op, ready = stack.pop()
-            if ready:
-                depends[op] = any(x.op in states or depends.get(x.op, False) for x in op.inputs)
-            elif op not in depends:
-                depends[op] = False
-                stack.append((op, True))
-                stack.extend((x.op, False) for x in op.inputs)
-        return {op for op, does in depends.items() if does} | {x.op for x in self.update}
+        found: set[Operation] = set()
+        for op in in_order([x.op for x in self.update], lambda op: [x.op for x in op.inputs]):
+            if any(x.op in states or x.op in found for x in op.inputs):
+                found.add(op)
+        return found | {x.op for x in self.update}
 
 
 def scan(

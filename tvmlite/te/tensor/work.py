@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import Node, postorder, substitute
+from tvmlite.core.node import Node, postorder, reached, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
 from tvmlite.te.loop.ir import PREFETCHES
@@ -83,17 +83,10 @@ def _points(axes: Iterable[IterVar], sizes: Mapping[str, int]) -> int:
 def _arithmetic(bodies: Sequence[e.Expr]) -> int:
     """The operations of ``bodies``; what they share counts once."""
     total = 0
-    seen: set[Node] = set()
-    todo: list[Node] = list(bodies)
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+    for node in reached(bodies, _values):
         if isinstance(node, e.Call):
             total += 0 if node.name in _NO_ARITHMETIC else 2 if node.name == "fma" else 1
         total += isinstance(node, _ARITHMETIC)
-        todo.extend(_values(node))
     return total
 
 
@@ -109,11 +102,4 @@ def _values(node: Node) -> Iterator[Node]:
 
 
 def _reached(outputs: Sequence[Operation]) -> list[Operation]:
-    found: dict[Operation, None] = {}
-    todo = list(outputs)
-    while todo:
-        op = todo.pop()
-        if op not in found:
-            found[op] = None
-            todo.extend(tensor.op for tensor in op.inputs)
-    return list(found)
+    return list(reached(outputs, lambda op: [tensor.op for tensor in op.inputs]))

@@ -64,11 +64,7 @@ ENOUGH_PARTS = 8
 def convolution(group: Group) -> bool:
     """By the form of the anchor: packed weights, or plain ones; False for others."""
     forms = {"conv2d_packed": packed, "conv2d_pointwise": pointwise, "conv2d": plain}
-    for tag, arrange in forms.items():
-        if group.tagged(tag):
-            arrange(group, group.tagged(tag)[-1])
-            return True
-    return False
+    return group.arranged(forms)
 
 
 def packed(group: Group, anchor: ComputeOp) -> None:

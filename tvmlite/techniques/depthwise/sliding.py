@@ -27,11 +27,7 @@ def pool(group: Group) -> None:
 def depthwise(group: Group) -> bool:
     """Depthwise convolutions; False for others."""
     forms = {"depthwise_conv2d_blocked": blocks, "depthwise_conv2d": sliding}
-    for tag, arrange in forms.items():
-        if group.tagged(tag):
-            arrange(group, group.tagged(tag)[-1])
-            return True
-    return False
+    return group.arranged(forms)
 
 
 def sliding(group: Group, anchor: ComputeOp) -> None:

@@ -7,9 +7,9 @@ rows), that is what the input has, and the name is left to the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tvmlite.core.node import Node, postorder
+from tvmlite.core.node import Node, postorder, reached
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, If, Loop, Var
 from tvmlite.relay.ir.types import Dim, TensorType
@@ -46,18 +46,13 @@ def _fixed_dimensions(body: Expr) -> Iterator[tuple[Expr, te.SizeVar, int]]:
 
 def _always_evaluated(body: Expr) -> Iterator[Node]:
     """The nodes below ``body`` but for those inside branches and loops, which a run may leave out."""
-    seen: set[Node] = set()
-    todo: list[Node] = [body]
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
+
+    def evaluated(node: Node) -> Sequence[Node]:
         match node:
             case If(condition):
-                todo.append(condition)
+                return [condition]
             case Loop(condition=condition, initial=initial):
-                todo += [*initial, *([] if condition is None else [condition])]
-            case _:
-                todo += node.children()
+                return [*initial, *([] if condition is None else [condition])]
+        return node.children()
+
+    return reached([body], evaluated)

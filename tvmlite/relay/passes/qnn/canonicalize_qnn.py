@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, constant
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
 from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
 from tvmlite.relay.ops.written_out import QUANTIZED, RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
-from tvmlite.relay.passes.write_out import written
+from tvmlite.relay.passes.write_out import placed, written
 
 
 @graph_pass
@@ -35,27 +33,9 @@ def _canonical(node: Expr) -> Expr:
     if not (isinstance(node.op, str) and node.op.startswith(QUANTIZED) and node.op in RULES):
         return node
     if (plain := written(node)) is not node:  # of another layout
-        return _placed(plain, node)
+        return placed(plain, node, _canonical)
     tensor_type_of(node)  # what is wrong with it is said of it, and not of what it becomes
-    return _placed(RULES[node.op](node, *node.args), node)
-
-
-def _placed(body: Expr, node: Call) -> Expr:
-    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; requantizations in it
-    in plain operators."""
-    fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)
-    done: dict[Expr, Expr] = {one: one for one in (*node.args, *fields)}
-
-    def finished(inner: Expr) -> Expr:
-        if inner not in done:
-            made = inner.map_children(finished)
-            if isinstance(made, Call):
-                made = dataclasses.replace(made, span=node.span)
-                made = _canonical(made)
-            done[inner] = made
-        return done[inner]
-
-    return finished(body)
+    return placed(RULES[node.op](node, *node.args), node, _canonical)
 
 
 def _by_constants(node: Call) -> Expr:
@@ -75,7 +55,7 @@ def _by_constants(node: Call) -> Expr:
         moved = minus(cast(data, "int32"), Constant(zero, node.span))
         made = moved if (factor == 1).all() else _fixed_point(node, moved, factor)
         made = made if not out_zero.any() else binary("add", made, Constant(out_zero, node.span))
-    return _placed(made if dtype == "int32" else saturated(made, dtype), node)
+    return placed(made if dtype == "int32" else saturated(made, dtype), node, _canonical)
 
 
 def _fixed_point(node: Call, data: Expr, factor: np.ndarray) -> Expr:

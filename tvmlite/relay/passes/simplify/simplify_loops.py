@@ -9,8 +9,9 @@ does.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-from tvmlite.core.node import Node, postorder, substitute
+from tvmlite.core.node import Node, postorder, reached, substitute
 from tvmlite.relay.ir.nodes import (
     Constant,
     Expr,
@@ -92,17 +93,9 @@ def _needed(
 ) -> set[int]:
     """The states that are ``used``, that ``always`` is computed from, or that such states become."""
     numbers = {var: k for k, var in enumerate(states)}
-    needed: set[int] = set()
-    seen: set[Node] = set()
-    stack: list[Node] = [*always, *(states[k] for k in used if k < len(states))]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.extend(node.children())
-        if node in numbers:
-            k = numbers[node]  # type: ignore[index]
-            needed.add(k)
-            stack.append(results[1 + k])
-    return needed
+
+    def computed_from(node: Expr) -> Sequence[Node]:
+        return [results[1 + numbers[node]]] if node in numbers else node.children()  # type: ignore[index]
+
+    first = [*always, *(states[k] for k in used if k < len(states))]
+    return {numbers[node] for node in reached(first, computed_from) if node in numbers}

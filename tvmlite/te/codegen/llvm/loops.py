@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import reachable
+from tvmlite.core.node import reachable, reached
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
@@ -166,18 +166,13 @@ def _iteration(body: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], set[ir.Buffer]]:
 
 def _always_loaded(values: Iterator[e.Expr]) -> Iterator[e.Expr]:
     """The loads in ``values``, broadcast or not, that are always carried out, each once."""
-    seen: set[e.Expr] = set()
-    for value in values:
-        stack = [value]
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            match node:
-                case ir.Load() | e.Broadcast(ir.Load()):
-                    yield node
-                case e.Call("if_then_else") | e.Foreign():
-                    pass
-                case _:
-                    stack.extend(c for c in reversed(list(node.children())) if isinstance(c, e.Expr))
+
+    def evaluated(node: e.Expr) -> Sequence[e.Expr]:
+        match node:
+            case ir.Load() | e.Broadcast(ir.Load()) | e.Call("if_then_else") | e.Foreign():
+                return ()
+        return node.children()[::-1]  # type: ignore[return-value]
+
+    for node in reached([*values][::-1], evaluated):
+        if isinstance(node, ir.Load) or (isinstance(node, e.Broadcast) and isinstance(node.value, ir.Load)):
+            yield node
