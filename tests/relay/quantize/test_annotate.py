@@ -84,13 +84,13 @@ def test_an_activation_of_two_readers_is_one_kernel_with_its_product() -> None:
     assert [layer for layer, _, dtype in found if dtype == "uint8"] == ["conv2d_1", "conv2d_4"]
 
 
-def test_of_two_products_that_are_added_the_first_is_stored_in_bytes() -> None:
+def test_of_two_products_that_are_added_the_second_is_stored_in_bytes() -> None:
     x = var("x", (1, 4, 8, 8))
     first, second = conv(x, weights(4, 4, 1, 1)), conv(x, weights(4, 4, 3, 3), padding=(1, 1, 1, 1))
     after = quantize_annotate(module_of(conv(make("add", first, second), weights(2, 4, 1, 1)), x))
 
-    assert ("add_3", "conv2d_1", "uint8") in marks(after)
-    assert ("add_3", "conv2d_2", "uint8") not in marks(after)
+    assert ("add_3", "conv2d_1", "uint8") not in marks(after)
+    assert ("add_3", "conv2d_2", "uint8") in marks(after)
 
 
 def test_the_parts_of_a_concatenation_are_marked_each() -> None:

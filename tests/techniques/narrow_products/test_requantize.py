@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from tvmlite.machine.target import Target
+from tvmlite.relay.entry.kernels import fused_groups, operator_names
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, constant, var
 from tvmlite.relay.ir.op import make
+from tvmlite.relay.passes import pipeline
 from tvmlite.techniques.narrow_products.requantize import requantize
 
 QUADS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
@@ -184,3 +186,19 @@ def test_deep_formulas_are_no_fault() -> None:
     assert operators(made).startswith("reshape transpose transpose")
     assert "qnn" not in operators(made)
     assert after(before := quantized(total, 0.3)) is before
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_of_two_products_that_are_added_the_second_is_stored_in_codes(second: bool) -> None:
+    weight = constant(rng.integers(-9, 9, (32, 32, 1, 1)), "int8")
+    images = [var(name, (1, 32, 6, 6), "uint8") for name in "ab"]
+    products = [make("nn.conv2d", x, weight, out_dtype="int32") for x in images]
+    floats = [make("multiply", make("cast", x, dtype="float32"), constant(0.1, "float32")) for x in products]
+    floats[second] = dequantized(quantized(floats[second]))
+    module = Module({"main": Function(tuple(images), quantized(make("add", *floats)))})
+
+    (group,) = (one for one in fused_groups(pipeline(3, QUADS).run(module)) if "add" in operator_names(one))
+
+    stored = {tensor_type_of(param).dtype for param in group.params if tensor_type_of(param).ndim == 5}
+    assert ("uint8" in stored, "float32" in stored) == (True, not second)
+    assert ("round" in operator_names(group)) is not second  # in the kernel of the first nothing is stored

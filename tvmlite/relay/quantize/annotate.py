@@ -190,9 +190,9 @@ class _Layers:
             elif anchors := self._anchors(arg):
                 inside[position] = anchors
         if inside:
-            # One product has the sum in its kernel: the last, whose other argument is there by then.
-            last = max(inside, key=lambda position: self._place[node.args[position]])
-            stored += [position for position, anchors in inside.items() if anchors - inside[last]]
+            # One product has the sum in its kernel: the first, which ``fuse`` meets first.
+            first = min(inside, key=lambda position: self._place[node.args[position]])
+            stored += [position for position, anchors in inside.items() if anchors - inside[first]]
         wanted = sorted(stored)
         return tuple(position for position in wanted if same_extents(node.args[position], node))
 

@@ -9,15 +9,16 @@ computes it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import Node, postorder, reached
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
-from tvmlite.relay.ir.op import Fuse, fuse_class, is_homogeneous, is_view, make
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_anchor, is_homogeneous, is_view, make
 from tvmlite.relay.ir.types import same_shape
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of, selects
@@ -48,16 +49,23 @@ def requantize(target: Target) -> Callable[[Module], Module]:
 
 def _without_codes(body: Expr) -> Expr:
     """``body`` without codes that one element-wise operator alone takes for floats again: in a kernel of both
-    they would be converted there and back."""
+    they would be converted there and back. Of two products that are added, ``fuse`` puts the sum in the
+    kernel of the first: codes of the second are stored."""
     readers = readers_of(body)
+    places = {node: place for place, node in enumerate(postorder(body))}
 
     def rule(node: Expr, made: Expr) -> Expr:
         if _is_passed_on(node, readers):
             (reader,) = readers[node]
             assert isinstance(reader, Call)
-            if sum(_is_passed_on(arg, readers) for arg in reader.args) == 1:
+            if sum(_is_passed_on(arg, readers) for arg in reader.args) == 1 and not is_stored(node, reader):
                 return _as_floats(made) or made
         return made
+
+    def is_stored(node: Expr, reader: Call) -> bool:
+        own = [places[one] for one in _products(node)]
+        others = [places[one] for arg in reader.args if arg is not node for one in _products(arg)]
+        return bool(own and others) and min(others) < min(own)
 
     return rebuild(body, rule)
 
@@ -68,6 +76,16 @@ def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool
         return False
     kind = fuse_class(readers[node][0])
     return kind is not None and kind <= Fuse.BROADCAST and len(readers[node.args[0]]) == 1
+
+
+def _products(value: Expr) -> Iterator[Expr]:
+    """The products that ``value`` is made of, element by element."""
+
+    def made_of(one: Expr) -> Sequence[Node]:
+        kind = fuse_class(one)
+        return one.children() if kind is not None and kind <= Fuse.BROADCAST else ()
+
+    return (one for one in reached([value], made_of) if is_anchor(one))
 
 
 def _as_floats(node: Expr) -> Expr | None:
