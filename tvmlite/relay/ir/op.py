@@ -128,20 +128,13 @@ def operator(
     parameters: Sequence[str] = (),
     field: int | None = None,
     doc: str | None = None,
-    open_attrs: tuple[str, ...] = (),
-    view: bool = False,
-    rounding: Rounding = Rounding.MANY,
-    fills: bool = False,
-    homogeneous: bool = False,
-    may_stop: bool = False,
-    evaluated: Callable[..., Attrs] | None = None,
-    tuples: tuple[str, ...] = (),
+    **columns: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
     ``attrs`` are the attributes by name: the default, REQUIRED, or what ``at_least`` and ``choice`` declare.
     ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
-    of a compute that is made and not written.
+    of a compute that is made and not written. ``columns`` are other fields of ``Operator``.
     """
 
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,14 +164,7 @@ def operator(
             order,
             field,
             tuple((key, declared[key].default, declared[key].kind(key)) for key in sorted(declared)),
-            open_attrs,
-            view,
-            rounding,
-            fills,
-            homogeneous,
-            may_stop,
-            evaluated,
-            tuples,
+            **columns,
         )
         return compute
 
