@@ -12,7 +12,7 @@ import pytest
 import tvmlite
 from tvmlite import autotune, te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te.schedule.stage import AT, INLINE
+from tvmlite.te.schedule.stage_base import AT, INLINE
 from tvmlite.te.space import task as registry
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.fuzz.schedule.arranger import Arranger, free_leaves, some_leaf
-from tvmlite.te.schedule.stage import INLINE, Split, Stage
-from tvmlite.te.schedule.stage_base import SHRINK
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import INLINE, SHRINK, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 UNROLLED = 64

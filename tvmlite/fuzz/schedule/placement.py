@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.fuzz.schedule.arranger import Arranger, free_leaves, name_of, outputs_of, readers_of, some_leaf
-from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, INLINE
 from tvmlite.te.tensor import tensor as t
 
 

@@ -34,8 +34,8 @@ from tvmlite.te.schedule.relations import (
     unfused,
 )
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
-from tvmlite.te.schedule.stage_base import SHRINK, loops_around
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, SHRINK, Fuse, Split, loops_around
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor, TensorRead
 

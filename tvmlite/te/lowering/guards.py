@@ -12,8 +12,8 @@ from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.intervals import at_least, simplify
 from tvmlite.te.schedule.relations import Number, made_from, overruns
-from tvmlite.te.schedule.stage import Fuse, Split, Stage
-from tvmlite.te.schedule.stage_base import SHRINK
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import SHRINK, Fuse, Split
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 

@@ -20,8 +20,8 @@ from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.nest import attach
 from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, INLINE, Split, Stage
-from tvmlite.te.schedule.stage_base import SHRINK
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, INLINE, SHRINK, Split
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 

@@ -12,8 +12,8 @@ from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.guards import Guard, depth_of, guarded, parts_of
 from tvmlite.te.schedule.relations import Number, made_from, values_up
-from tvmlite.te.schedule.stage import UNROLL, VECTORIZE, Fuse, Split, Stage
-from tvmlite.te.schedule.stage_base import SHRINK, Relation
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import SHRINK, UNROLL, VECTORIZE, Fuse, Relation, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 

@@ -10,7 +10,8 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extend
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 

@@ -18,7 +18,8 @@ from tvmlite.te.schedule.relations import (
     values_up,
 )
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import Fuse, Split, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import Fuse, Split
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies

@@ -11,8 +11,8 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import in_order
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extended, extension
-from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
-from tvmlite.te.schedule.stage_base import ScheduleState, StageState
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, Fuse, ScheduleState, Split, StageState
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import inline
 from tvmlite.te.tensor import tensor as t

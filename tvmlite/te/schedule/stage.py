@@ -22,7 +22,6 @@ from tvmlite.te.schedule.stage_base import (
     UNROLL,
     VECTORIZE,
     Fuse,
-    Relation,
     Singleton,
     Split,
     StageBase,
@@ -45,20 +44,6 @@ if TYPE_CHECKING:
         """Those that enter themselves when the first is called."""
 else:
     MorePrimitives = StageBase
-
-__all__ = [
-    "AT",
-    "INLINE",
-    "PARALLEL",
-    "ROOT",
-    "UNROLL",
-    "VECTORIZE",
-    "Fuse",
-    "Relation",
-    "Singleton",
-    "Split",
-    "Stage",
-]
 
 
 class Stage(MorePrimitives):

@@ -13,7 +13,8 @@ from tvmlite.machine.target import Target
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import INLINE, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.space.config import Config
 from tvmlite.te.tensor.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead

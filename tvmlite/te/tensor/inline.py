@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import Node, rewrite, substitute
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.stage import INLINE
+from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Operation, Tensor, TensorRead
 

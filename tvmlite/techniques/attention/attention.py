@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.stage import INLINE, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
 from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for

@@ -10,7 +10,8 @@ from typing import Any
 from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
-from tvmlite.te.schedule.stage import INLINE, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.templates.group import Group, extent_of, nodes_of, number, product
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 

@@ -9,7 +9,7 @@ from typing import Any
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import ROOT
+from tvmlite.te.schedule.stage_base import ROOT
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.inline import replace_reads

@@ -13,7 +13,8 @@ from tvmlite.te.lowering.extensions.scan import same_memory
 from tvmlite.te.lowering.intervals import simplify
 from tvmlite.te.schedule.relations import Extent
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, INLINE
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import IterVar, Operation

@@ -11,7 +11,8 @@ from tvmlite.te.lowering.building import Building
 from tvmlite.te.lowering.nest import loops_around_body
 from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, ROOT, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, ROOT
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.bounds_check import check_reads
 from tvmlite.te.tensor.scan import ScanOp

@@ -18,8 +18,8 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.relations import Number, Ranges, made_from
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, Stage
-from tvmlite.te.schedule.stage_base import SHRINK, Split
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import AT, SHRINK, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 Build: TypeAlias = Callable[[Schedule, IterVar], ir.Stmt]

@@ -15,7 +15,8 @@ from tvmlite.te.lowering.guards import Guard, depth_of, parts_of, prover
 from tvmlite.te.lowering.nest import loops_around_body, start_of
 from tvmlite.te.lowering.reduction_init import Start, start_axes, start_depth
 from tvmlite.te.schedule.relations import Number, overruns, values_up
-from tvmlite.te.schedule.stage import Fuse, Stage
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import Fuse
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 
