@@ -22,7 +22,7 @@ ROOTS = (
 )
 """What the program below imports, directly or not."""
 
-MOST_LINES = 9_393
+MOST_LINES = 9_388
 """The goal is 6,000. Lower this with every step towards it."""
 
 PROGRAM = """

@@ -13,6 +13,7 @@ from tvmlite import te
 from tvmlite.core.node import postorder, rewrite
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
+from tvmlite.te.schedule.derived import change_op
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 
@@ -27,7 +28,7 @@ def with_broadcasts(schedule: Schedule) -> Schedule:
             body = tuple(_broadcasting(root, op) for root in op.body)
             if any(new is not old for new, old in zip(body, op.body, strict=True)):
                 made = schedule.copy() if made is schedule else made
-                made.change_op(made[op], dataclasses.replace(op, body=body))
+                change_op(made, made[op], dataclasses.replace(op, body=body))
     return made
 
 
