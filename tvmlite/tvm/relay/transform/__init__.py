@@ -29,6 +29,7 @@ from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
 from tvmlite.tvm.relay.transform.legalize import AlterOpLayout, Legalize
 from tvmlite.tvm.relay.transform.let_passes import DeadCodeElimination, EliminateCommonSubexpr
+from tvmlite.tvm.relay.transform.merge_composite import MergeComposite
 from tvmlite.tvm.relay.transform.normal_forms import (
     ToANormalForm,
     ToANormalFormExpr,
@@ -73,6 +74,7 @@ __all__ = [
     "InferTypeLocal",
     "Inline",
     "Legalize",
+    "MergeComposite",
     "ModulePass",
     "Pass",
     "PassContext",

@@ -38,7 +38,6 @@ _INSTEAD: dict[str, str] = {
     "ManifestAlloc": _VM,
     "ManifestLifetimes": _VM,
     "MergeCompilerRegions": _BYOC,
-    "MergeComposite": _BYOC,
     "OutlineCompilerFunctionsWithExistingGlobalSymbols": _BYOC,
     "PartialEvaluate": "relay.transform.Inline and relay.transform.FoldConstant",
     "PartitionGraph": _BYOC,
