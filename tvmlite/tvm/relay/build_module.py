@@ -277,13 +277,21 @@ class Executor:
         adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
 
         def call(*args: Any, **named: Any) -> Any:
-            if len(args) + len(named) != len(names) or not named.keys() <= set(names[len(args) :]):
+            left = names[len(args) :]
+            if (
+                len(args) > len(names)
+                or not set(left) <= named.keys()
+                or named.keys() & set(names[: len(args)])
+            ):
                 given = [*map(str, range(len(args))), *named]
                 raise InputError(
                     f"evaluate: arguments {', '.join(given) or 'none'} given, "
                     f"expected {', '.join(names) or 'none'}"
                 )
-            full = [*args, *(named[name] for name in names[len(args) :])]
+            unknown = sorted(named.keys() - set(left))
+            if unknown:
+                warn(f"evaluate: {', '.join(unknown)} given, which the function does not have")
+            full = [*args, *(named[name] for name in left)]
             return results(
                 run([_array(one, param.type, adapts) for one, param in zip(full, params, strict=True)])
             )

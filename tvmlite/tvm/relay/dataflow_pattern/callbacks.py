@@ -11,9 +11,10 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal
 from tvmlite.tvm.ir.transform import called
-from tvmlite.tvm.relay.dataflow_pattern.groups import groups, rebuilt
+from tvmlite.tvm.relay.dataflow_pattern.groups import groups
 from tvmlite.tvm.relay.dataflow_pattern.patterns import DFPattern
 from tvmlite.tvm.relay.expr import Function, adopt, expr_of
+from tvmlite.tvm.relay.graph.visit import rebuilt
 from tvmlite.tvm.relay.transform.infer_type import InferType
 
 _MOST_ROUNDS = 100

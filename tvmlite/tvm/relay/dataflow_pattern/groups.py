@@ -10,7 +10,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.tvm.relay.dataflow_pattern import patterns as p
 from tvmlite.tvm.relay.dataflow_pattern.matcher import Found, Matcher
 from tvmlite.tvm.relay.expr import Function, Var
-from tvmlite.tvm.relay.graph.visit import in_order, parts_of
+from tvmlite.tvm.relay.graph.visit import in_order, parts_of, rebuilt
 from tvmlite.tvm.relay.op.op import Op
 
 PARTITIONED = "PartitionedFromPattern"
@@ -149,28 +149,3 @@ def _name(node: Any) -> str:
         case nodes.Let():
             return "Let_"
     return ""
-
-
-def rebuilt(root: Any, made: dict[Any, Any], rule: Any = None) -> Any:
-    """``root`` with the nodes of ``made`` replaced, functions that are called as well; ``rule(old, new)``
-    gives what stands in the place of each node. ``made`` gets what became of every node."""
-    stack: list[Any] = [root]
-    while stack:
-        node = stack[-1]
-        parts = [] if node in made else [one for one in parts_of(node) if not isinstance(one, Op)]
-        left = [one for one in parts if one not in made]
-        if left:
-            stack.extend(reversed(left))
-            continue
-        stack.pop()
-        if node not in made:
-            new = _of_parts(node, made)
-            made[node] = new if rule is None else rule(node, new)
-    return made[root]
-
-
-def _of_parts(node: Any, made: dict[Any, Any]) -> Any:
-    new = node.map_children(made.__getitem__)
-    if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr) and made[node.op] is not node.op:
-        new = new._with({"op": made[node.op]})
-    return new

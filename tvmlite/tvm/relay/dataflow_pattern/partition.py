@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tvmlite.tvm.ir.transform import called
-from tvmlite.tvm.relay.dataflow_pattern.groups import PARTITIONED, groups, rebuilt
+from tvmlite.tvm.relay.dataflow_pattern.groups import PARTITIONED, groups
 from tvmlite.tvm.relay.dataflow_pattern.patterns import DFPattern, FunctionPattern
 from tvmlite.tvm.relay.expr import Call, adopt, expr_of
+from tvmlite.tvm.relay.graph.visit import rebuilt
 
 
 def partition(

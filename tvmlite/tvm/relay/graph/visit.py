@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvmlite.relay.ir import nodes
@@ -37,3 +38,40 @@ def parts_of(node: Any) -> list[Any]:
         case nodes.Let(var=var, value=value, body=body):
             return [var, value, body]
     return list(node.children())
+
+
+def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | None = None) -> Any:
+    """``root`` with the nodes of ``made`` replaced, functions that are called as well; ``rule(old, new)``
+    gives what stands in the place of each node. ``made`` gets what became of every node. The value of a let
+    comes before its variable, so that the rule can know of it."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack[-1]
+        left = [] if node in made else [part for part in _needed(node) if part not in made]
+        if left:
+            stack.extend(reversed(left) if not isinstance(node, nodes.Let) else left[:1])
+            continue
+        stack.pop()
+        if node not in made:
+            new = _of_parts(node, made)
+            made[node] = new if rule is None else rule(node, new)
+    return made[root]
+
+
+def _needed(node: Any) -> list[Any]:
+    if isinstance(node, nodes.Let):
+        return [node.value, node.var, node.body]
+    return [part for part in parts_of(node) if not isinstance(part, Op)]
+
+
+def _of_parts(node: Any, made: dict[Any, Any]) -> Any:
+    new = node.map_children(made.__getitem__)
+    changes: dict[str, Any] = {}
+    if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
+        changes["op"] = made[node.op]
+    if isinstance(node, nodes.Function):
+        changes["params"] = tuple(made[param] for param in node.params)
+    if isinstance(node, nodes.Let):
+        changes["var"] = made[node.var]
+    changes = {name: value for name, value in changes.items() if value != getattr(node, name)}
+    return new._with(changes) if changes else new

@@ -32,6 +32,12 @@ def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> An
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
 
+def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """The rule by which ``relay.transform.ToMixedPrecision`` chooses the dtypes of calls of ``op_name``:
+    ``rule(call, dtype)`` gives a category and the dtypes to add up in and of the result."""
+    return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
+
+
 register_alter_op_layout = missing("relay.op.register_alter_op_layout", "relay.op.register_legalize")
 
 

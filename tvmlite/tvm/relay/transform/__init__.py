@@ -40,9 +40,9 @@ from tvmlite.tvm.relay.transform.ours import (
     CanonicalizeOps,
     ConvertLayout,
     FoldScaleAxis,
-    ToMixedPrecision,
 )
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
+from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     DefuseOps,

@@ -22,14 +22,6 @@ def FoldScaleAxis() -> Pass:
     return of_ours("FoldScaleAxis", 3, passes.fold_scale_axis)
 
 
-def ToMixedPrecision(
-    mixed_precision_type: str = "float16", missing_op_mode: int = 1, out_dtype: str | None = None
-) -> Pass:
-    """The pass that lets matrix products and convolutions take their operands in 16 bits; all else stays as
-    it is, whatever ``missing_op_mode`` says, and so do the types of results."""
-    return of_ours("ToMixedPrecision", 0, passes.to_mixed_precision(mixed_precision_type))
-
-
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> Pass:
     """Which layout is quickest is for ``AlterOpLayout``; others are not written."""
     raise UnsupportedError(
