@@ -53,7 +53,7 @@ def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | N
             continue
         stack.pop()
         if node not in made:
-            new = _of_parts(node, made)
+            new = with_parts(node, made.__getitem__)
             made[node] = new if rule is None else rule(node, new)
     return made[root]
 
@@ -64,14 +64,16 @@ def _needed(node: Any) -> list[Any]:
     return [part for part in parts_of(node) if not isinstance(part, Op)]
 
 
-def _of_parts(node: Any, made: dict[Any, Any]) -> Any:
-    new = node.map_children(made.__getitem__)
+def with_parts(node: Any, rule: Callable[[Any], Any]) -> Any:
+    """``node`` of what ``rule`` gives for its parts, what it calls and binds among them; itself if nothing
+    changes."""
+    new = node.map_children(rule)
     changes: dict[str, Any] = {}
     if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
-        changes["op"] = made[node.op]
+        changes["op"] = rule(node.op)
     if isinstance(node, nodes.Function):
-        changes["params"] = tuple(made[param] for param in node.params)
+        changes["params"] = tuple(map(rule, node.params))
     if isinstance(node, nodes.Let):
-        changes["var"] = made[node.var]
+        changes["var"] = rule(node.var)
     changes = {name: value for name, value in changes.items() if value != getattr(node, name)}
     return new._with(changes) if changes else new

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tvmlite.tvm.absent import known, missing
+from tvmlite.tvm.absent import known
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.op import op
 from tvmlite.tvm.relay.op.op import Op, get
@@ -38,7 +38,9 @@ def register_mixed_precision_conversion(op_name: str, func: Any = None, level: i
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
 
 
-register_alter_op_layout = missing("relay.op.register_alter_op_layout", "relay.op.register_legalize")
+def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int = 10) -> Any:
+    """The rule by which ``relay.transform.AlterOpLayout`` gives a call of ``op_name`` another layout."""
+    return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
 class _Group(ModuleType):

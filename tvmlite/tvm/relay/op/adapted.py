@@ -91,7 +91,7 @@ def _bounds(begin: Any, end: Any, strides: Any, slice_mode: str) -> tuple[Any, A
     if not all(isinstance(one, list) for one in found):
         return begin, end, strides
     first, last, step = found
-    count = max(len(first), len(last))
+    count = max(len(first), len(last), len(step) if len(step) > 1 else 1)
     step = step * count if len(step) == 1 else [*step, *[1] * (count - len(step))]
     first += [None] * (count - len(first))
     last += [None] * (count - len(last))

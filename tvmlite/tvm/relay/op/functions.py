@@ -19,6 +19,8 @@ _OTHERS = {
     "copy_": "copy",
     "contrib_reverse_reshape": "reverse_reshape",
     "image.resize": "image.resize2d",
+    "nn.contrib_conv2d_nchwc": "nn.contrib_conv2d_NCHWc",
+    "nn.contrib_depthwise_conv2d_nchwc": "nn.contrib_depthwise_conv2d_NCHWc",
     "nn.multiply": "multiply",
 }
 

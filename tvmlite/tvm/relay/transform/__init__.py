@@ -27,7 +27,9 @@ from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
-from tvmlite.tvm.relay.transform.legalize import AlterOpLayout, Legalize
+from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
+from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
+from tvmlite.tvm.relay.transform.legalize import Legalize
 from tvmlite.tvm.relay.transform.let_passes import DeadCodeElimination, EliminateCommonSubexpr
 from tvmlite.tvm.relay.transform.merge_composite import MergeComposite
 from tvmlite.tvm.relay.transform.normal_forms import (
@@ -38,7 +40,6 @@ from tvmlite.tvm.relay.transform.normal_forms import (
 )
 from tvmlite.tvm.relay.transform.ours import (
     CanonicalizeOps,
-    ConvertLayout,
     FoldScaleAxis,
 )
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
@@ -73,6 +74,7 @@ __all__ = [
     "InferType",
     "InferTypeLocal",
     "Inline",
+    "LayoutConfig",
     "Legalize",
     "MergeComposite",
     "ModulePass",
