@@ -119,7 +119,7 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.op.op", "register"),
         ("relay.op", "register_compute"),
         ("relay.qnn.op", "register_qnn_legalize"),
-        ("relay.transform", "ForwardFoldScaleAxis"),
+        ("relay.transform", "PartitionGraph"),
         ("relay.analysis", "extract_fused_functions"),
         ("relay", "TypeKind"),
     ],

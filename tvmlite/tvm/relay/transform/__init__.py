@@ -38,12 +38,14 @@ from tvmlite.tvm.relay.transform.normal_forms import (
     ToBasicBlockNormalForm,
     ToGraphNormalForm,
 )
-from tvmlite.tvm.relay.transform.ours import (
-    CanonicalizeOps,
-    FoldScaleAxis,
-)
+from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
+from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
+    BackwardFoldScaleAxis,
+    FoldScaleAxis,
+    ForwardFoldScaleAxis,
+)
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     DefuseOps,
@@ -55,6 +57,7 @@ from tvmlite.tvm.relay.transform.structure import (
 __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
+    "BackwardFoldScaleAxis",
     "CanonicalizeOps",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
@@ -69,6 +72,7 @@ __all__ = [
     "FoldConstantExpr",
     "FoldExplicitPadding",
     "FoldScaleAxis",
+    "ForwardFoldScaleAxis",
     "FunctionPass",
     "FuseOps",
     "InferType",

@@ -14,12 +14,9 @@ _VM = "control flow is compiled into the entry of a library: relay.build"
 _QUANTIZE = "tvmlite.quantize(mod, data) makes a quantized model"
 _SPARSE = "weights are dense"
 
-_SCALES = "relay.transform.FoldScaleAxis moves scales of channels into weights, in both directions"
-
 _INSTEAD: dict[str, str] = {
     "AnnotateMemoryScope": _DEVICES,
     "AnnotateTarget": _BYOC,
-    "BackwardFoldScaleAxis": _SCALES,
     "BatchingOps": "relay.transform.CombineParallelDense",
     "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
     "CollagePartition": _BYOC,
@@ -47,7 +44,6 @@ _INSTEAD: dict[str, str] = {
     "QuantizePartition": _QUANTIZE,
     "QuantizeRealize": _QUANTIZE,
     "SplitArgs": "calls may have any number of arguments",
-    "ForwardFoldScaleAxis": _SCALES,
     "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",

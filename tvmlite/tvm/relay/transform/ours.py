@@ -10,8 +10,3 @@ from tvmlite.tvm.relay.transform.functions import of_ours
 def CanonicalizeOps() -> Pass:
     """The pass that writes out operators that others are made of (``bias_add``)."""
     return of_ours("CanonicalizeOps", 3, passes.canonicalize_ops)
-
-
-def FoldScaleAxis() -> Pass:
-    """The pass that moves scales of channels into the weights of convolutions."""
-    return of_ours("FoldScaleAxis", 3, passes.fold_scale_axis)
