@@ -13,6 +13,7 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var
+from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.graph.visit import in_order, parts_of
 from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
@@ -123,9 +124,18 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     return IRModule.from_expr(order[expr_id])
 
 
+def detect_feature(a: Any, b: Any = None) -> set[Feature]:
+    """The kinds of nodes in an expression, or in all functions of a module; of a module and an expression, in
+    either order, those of the expression."""
+    expr = b if isinstance(a, IRModule) and b is not None else a
+    if isinstance(expr, IRModule):
+        return set().union(*(features(one) for one in expr.functions.values()))
+    return features(expr)
+
+
 alpha_equal = structural_equal
 
-__all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
+__all__ = ["Feature", "alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
 
 
 __getattr__ = refusing(__name__)

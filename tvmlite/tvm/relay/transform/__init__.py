@@ -48,8 +48,10 @@ from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
 )
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
+    CanonicalizeCast,
     DefuseOps,
     DynamicToStatic,
+    EtaExpand,
     Inline,
     RemoveUnusedFunctions,
 )
@@ -58,6 +60,7 @@ __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
     "BackwardFoldScaleAxis",
+    "CanonicalizeCast",
     "CanonicalizeOps",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
@@ -67,6 +70,7 @@ __all__ = [
     "DefuseOps",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
+    "EtaExpand",
     "FastMath",
     "FoldConstant",
     "FoldConstantExpr",

@@ -24,7 +24,6 @@ _INSTEAD: dict[str, str] = {
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
-    "EtaExpand": "functions are called with all their arguments",
     "FakeQuantizationToInteger": "quantize and dequantize operators are compiled to integers as they are",
     "FirstOrderGradient": _GRADIENTS,
     "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",

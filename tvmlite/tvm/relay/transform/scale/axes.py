@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.tvm.relay.transform.layout import names
 
-Axes = tuple[int, ...]
+Axes: TypeAlias = "tuple[int, ...]"
 """Sorted axes: one, or that of blocks of channels and that within a block."""
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
@@ -41,7 +41,7 @@ def weight_axes(call: nodes.Call, of_data: bool) -> Axes:
     if call.op == "nn.dense":
         return (1,) if of_data else (0,)
     letter = "I" if of_data and not _is_depthwise(call) else "O"
-    return _places(call["kernel_layout"], letter)
+    return _axes_of(call["kernel_layout"], letter)
 
 
 def _channels(call: nodes.Call, layout: str) -> Axes | None:
@@ -49,23 +49,23 @@ def _channels(call: nodes.Call, layout: str) -> Axes | None:
         return None
     kernel = call["kernel_layout"]
     blocks = [bool(names.block(kernel, "O")), bool(names.block(kernel, "I")), bool(names.block(layout, "C"))]
-    return _places(layout, "C") if all(blocks) or not any(blocks) else None
+    return _axes_of(layout, "C") if all(blocks) or not any(blocks) else None
 
 
-def _places(layout: str, letter: str) -> Axes:
+def _axes_of(layout: str, letter: str) -> Axes:
     found = [index for index, part in enumerate(names.parts(layout)) if part[-1].upper() == letter]
     return tuple(found)
 
 
 def _is_depthwise(call: nodes.Call) -> bool:
     kernel, weight = call["kernel_layout"], tensor_type_of(call.args[1]).shape
-    inner = [weight[axis] for axis in _places(kernel, "I")]
+    inner = [weight[axis] for axis in _axes_of(kernel, "I")]
     return call["groups"] > 1 and all(extent == 1 for extent in inner) and call["groups"] == _count(call)
 
 
 def _count(call: nodes.Call) -> Any:
     count: Any = 1
-    for axis in _places(call["kernel_layout"], "O"):
+    for axis in _axes_of(call["kernel_layout"], "O"):
         count = count * tensor_type_of(call.args[1]).shape[axis]
     return count
 
@@ -114,7 +114,8 @@ def laid(scale: Any, whole: Any, axes: Axes) -> Any:
     if len(axes) > 1:
         extents: Sequence[Any] = [extent if axis in axes else 1 for axis, extent in enumerate(shape)]
         return make("reshape", scale, newshape=tuple(extents), span=_span(scale))
-    behind = len(shape) - axes[0] - 1
+    (axis,) = axes
+    behind = len(shape) - axis - 1
     return make("expand_dims", scale, axis=1, num_newaxis=behind, span=_span(scale)) if behind else scale
 
 
