@@ -84,6 +84,8 @@ class Operator:
     - ``homogeneous``: the result is scaled, but for rounding, if all arguments that are floats are, by one
       number above 0.
     - ``may_stop``: a run may end at it, where what it assumes does not hold.
+    - ``mark``: it computes nothing, and passes leave it for each other where it stands.
+    - ``quantized``: it stands for an operator of integers, and ``canonicalize_qnn`` writes that out.
     - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
       numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
       that of the first argument.
@@ -110,6 +112,8 @@ class Operator:
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
     tuples: tuple[str, ...] = ()
+    mark: bool = False
+    quantized: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -134,6 +138,8 @@ def operator(
     may_stop: bool = False,
     evaluated: Callable[..., Attrs] | None = None,
     tuples: tuple[str, ...] = (),
+    mark: bool = False,
+    quantized: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
@@ -177,6 +183,8 @@ def operator(
             may_stop,
             evaluated,
             tuples,
+            mark,
+            quantized,
         )
         return compute
 
