@@ -103,7 +103,6 @@ _ABSENT = {
     "functools.lru_cache, or files of one's own": "contrib.pickle_memoize",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
     "lib.profile(x) times a model kernel by kernel": "runtime.profiler_vm runtime.profiling",
-    "loops of ONNX models, Loop and Scan, are read and compiled": "relay.loops",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
     "numpy.random, or relay.random": "contrib.random topi.random",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",

@@ -114,8 +114,7 @@ def laid(scale: Any, whole: Any, axes: Axes) -> Any:
     if len(axes) > 1:
         extents: Sequence[Any] = [extent if axis in axes else 1 for axis, extent in enumerate(shape)]
         return make("reshape", scale, newshape=tuple(extents), span=_span(scale))
-    (axis,) = axes
-    behind = len(shape) - axis - 1
+    behind = len(shape) - min(axes) - 1
     return make("expand_dims", scale, axis=1, num_newaxis=behind, span=_span(scale)) if behind else scale
 
 
