@@ -109,7 +109,7 @@ _ABSENT = {
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
-    "relay.transform.ToMixedPrecision": "relay.transform.mixed_precision relay.transform.recast",
+    "relay.transform.ToMixedPrecision": "relay.transform.recast",
     "relay.TensorType and the like have fields to look at": "relay.type_functor",
     "relay.vm.compile": "relay.backend.vm",
     "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",

@@ -62,7 +62,7 @@ for _name in (
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("register") and hasattr(op, name):
+    if (name.startswith("register") or name == "OpPattern") and hasattr(op, name):
         return getattr(op, name)
     found = known(__name__, name)
     return _find(name) if found is None else found
