@@ -19,6 +19,7 @@ from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
+from tvmlite.tvm.relay.op.run_time_sizes import with_sizes
 
 _FAR = 2**31 - 1
 """A bound that means as far as the axis goes."""
@@ -192,6 +193,8 @@ def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant
         or pad_mode != "constant"
     ):
         return function("nn.pad")(data, pad_width, pad_value, pad_mode)
+    if isinstance(pad_width, nodes.Expr):
+        return adopt(with_sizes("nn.pad: pad_width", pad_width, lambda sizes: pad(data, sizes, pad_value)))
     inside = function("nn.pad")(function("ones_like")(function("cast")(data, "bool")), pad_width)
     return function("where")(inside, function("nn.pad")(data, pad_width), pad_value)
 

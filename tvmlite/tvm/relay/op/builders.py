@@ -21,6 +21,7 @@ from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import TupleWrapper, adopt, const
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op.results import results_of
+from tvmlite.tvm.relay.op.run_time_sizes import bound
 
 _ORDER = {
     f"nn.conv{rank}d_transpose": tuple(
@@ -87,7 +88,8 @@ def function(name: str) -> Callable[..., Any]:
                 given[key] = bool(given[key])
         if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
             given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
-        made = adopt(build(**given))
+        sizes = [key for key in row.open_attrs if isinstance(given.get(key), nodes.Expr)]
+        made = adopt(bound(name, build, given, sizes) if sizes else build(**given))
         count = results_of(made)
         return made if count is None else TupleWrapper(made, count)
 

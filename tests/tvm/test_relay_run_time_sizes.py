@@ -1,0 +1,78 @@
+"""Sizes that tensors give: ``relay.reshape(x, shape)`` where ``shape`` is an argument of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ExecutionError, TypeInferError
+from tvmlite.tvm import relay
+
+X = relay.var("x", shape=(2, 3, 4))
+DATA = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def sizes(*shape: int) -> Any:
+    return relay.var("sizes", shape=shape, dtype="int64")
+
+
+def run(kind: str, build: Callable[[Any], Any], given: Any) -> np.ndarray:
+    array = np.asarray(given, np.int64)
+    wanted = sizes(*array.shape)
+    main = relay.Function([X, wanted], build(wanted))
+    return relay.create_executor(kind, tvm.IRModule.from_expr(main)).evaluate()(DATA, array).numpy()
+
+
+FILL = np.float32(7)
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("build", "given", "expected"),
+    [
+        (lambda n: relay.reshape(X, n), (6, 4), DATA.reshape(6, 4)),
+        (lambda n: relay.reshape(X, n), (0, -1), DATA.reshape(2, 12)),
+        (lambda n: relay.reshape(X, n), (2, 0, 2, 2), DATA.reshape(2, 3, 2, 2)),
+        (lambda n: relay.tile(X, n), (2, 1), np.tile(DATA, (2, 1))),
+        (lambda n: relay.zeros(n, "int8"), (2, 0, 3), np.zeros((2, 0, 3))),
+        (lambda n: relay.full(relay.const(FILL), n), (2, 5), np.full((2, 5), FILL)),
+        (lambda n: relay.broadcast_to(X, n), (5, 2, 3, 4), np.broadcast_to(DATA, (5, 2, 3, 4))),
+        (lambda n: relay.nn.pad(X, n), ((0, 1), (2, 0), (0, 0)), np.pad(DATA, ((0, 1), (2, 0), (0, 0)))),
+        (lambda n: relay.strided_slice(X, n, (2, 3, 3)), (0, 1, 2), DATA[0:, 1:, 2:3]),
+        (lambda n: relay.one_hot(relay.const([0, 2]), 1.0, 0.0, n, -1, "float32"), 4, np.eye(4)[[0, 2]]),
+    ],
+)
+def test_an_operator_takes_its_sizes_from_a_tensor(
+    kind: str, build: Callable[[Any], Any], given: Any, expected: np.ndarray
+) -> None:
+    np.testing.assert_array_equal(run(kind, build, given), expected)
+
+
+def test_a_constant_is_as_good_as_numbers() -> None:
+    made = relay.reshape(X, relay.const([6, 4]))
+
+    assert tvm.ir.structural_equal(made, relay.reshape(X, (6, 4)))
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("build", "given"),
+    [
+        (lambda n: relay.reshape(X, n), (5, 5)),
+        (lambda n: relay.reshape(X, n), (-3, 4)),  # a code that counts axes
+        (lambda n: relay.broadcast_to(X, n), (2, 3, 5)),
+        (lambda n: relay.zeros(n, "int8"), (2, -1)),
+    ],
+)
+def test_a_run_stops_at_sizes_that_do_not_fit(kind: str, build: Callable[[Any], Any], given: Any) -> None:
+    with pytest.raises(ExecutionError, match="must be equal|must not be negative"):
+        run(kind, build, given)
+
+
+def test_the_number_of_sizes_must_be_known() -> None:
+    with pytest.raises(TypeInferError, match=r"zeros: shape is .*, expected numbers, or a tensor of so many"):
+        relay.zeros(relay.var("n", shape=(relay.Any(),), dtype="int64"), "int8")
