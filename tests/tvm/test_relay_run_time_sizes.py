@@ -37,6 +37,8 @@ FILL = np.float32(7)
         (lambda n: relay.reshape(X, n), (6, 4), DATA.reshape(6, 4)),
         (lambda n: relay.reshape(X, n), (0, -1), DATA.reshape(2, 12)),
         (lambda n: relay.reshape(X, n), (2, 0, 2, 2), DATA.reshape(2, 3, 2, 2)),
+        (lambda n: relay.topk(X, n, -1, "values"), 2, -np.sort(-DATA)[..., :2]),
+        (lambda n: relay.topk(X, n, -1, "values"), 0, -np.sort(-DATA)),  # all, as in TVM
         (lambda n: relay.tile(X, n), (2, 1), np.tile(DATA, (2, 1))),
         (lambda n: relay.zeros(n, "int8"), (2, 0, 3), np.zeros((2, 0, 3))),
         (lambda n: relay.full(relay.const(FILL), n), (2, 5), np.full((2, 5), FILL)),
@@ -71,6 +73,19 @@ def test_a_constant_is_as_good_as_numbers() -> None:
 def test_a_run_stops_at_sizes_that_do_not_fit(kind: str, build: Callable[[Any], Any], given: Any) -> None:
     with pytest.raises(ExecutionError, match="must be equal|must not be negative"):
         run(kind, build, given)
+
+
+def test_sizes_that_are_constants_become_numbers() -> None:
+    other = relay.var("y", shape=(6, 4))
+    there = relay.reshape(X, relay.shape_of(other))
+    back = relay.reshape(there, relay.shape_of(X))
+
+    made = relay.transform.DynamicToStatic()(tvm.IRModule.from_expr(relay.tile(back, relay.const([2, 1, 1]))))
+
+    assert "size_" not in str(made)
+    assert made["main"].ret_type == relay.TensorType((4, 3, 4))
+    open_sizes = tvm.IRModule.from_expr(relay.zeros(sizes(2), "int8"))
+    assert tvm.ir.structural_equal(relay.transform.DynamicToStatic()(open_sizes), open_sizes)
 
 
 def test_the_number_of_sizes_must_be_known() -> None:

@@ -169,7 +169,11 @@ def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
         if names.count(name) > 1:
             raise InputError(f"bind_params_by_name: there are {names.count(name)} parameters {name!r}")
     by_name = {param.name: param for param in main.params}
-    values = {by_name[name]: const(np.asarray(value)) for name, value in params.items() if name in by_name}
+    plain = {
+        name: value if isinstance(value, (int, float)) else np.asarray(value)
+        for name, value in params.items()
+    }
+    values = {by_name[name]: const(value) for name, value in plain.items() if name in by_name}
     kept = [param for param in main.params if param not in values]
     return Function(kept, adopt(substitute(main.body, values)), attrs=main.attrs)
 

@@ -26,7 +26,7 @@ ABSENT: dict[str, str] = {
     "dyn.squeeze": _SIZES.format("squeeze"),
     "dyn.strided_slice": _TENSOR.format("strided_slice"),
     "dyn.sparse_to_dense": _TENSOR.format("sparse_to_dense"),
-    "dyn.topk": _SIZES.format("topk"),
+    "dyn.topk": _TENSOR.format("topk"),
     "dyn.nn.pad": _TENSOR.format("nn.pad"),
     "dyn.nn.upsampling": _SIZES.format("nn.upsampling, or image.resize2d"),
     "dyn.nn.upsampling3d": _SIZES.format("nn.upsampling3d, or image.resize3d"),

@@ -21,6 +21,7 @@ from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, show_type
+from tvmlite.te import expr as e
 
 _counts = itertools.count(1)
 
@@ -36,9 +37,28 @@ def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: 
     value = given[key]
     if isinstance(table.get(name).attrs.get(key), int):
         value = make("reshape", value, newshape=())
+    if name == "topk":
+        return _most(name, build, given, value)
     codes = given["data"] if name == "reshape" else None
     return with_sizes(
         f"{name}: {key}", value, lambda sizes: bound(name, build, {**given, key: sizes}, rest), codes
+    )
+
+
+def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value: Any) -> Any:
+    """The call of ``topk`` with ``k`` from a tensor: below 1, and at most, all elements along the axis."""
+    shape = type_of(given["data"]).shape  # type: ignore[union-attr]
+    extent = shape[given.get("axis", -1)]
+    if not isinstance(extent, int):
+        raise TypeInferError(
+            f"{name}: k is a tensor, expected a number: the extent is not known", Span.of_caller()
+        )
+    if isinstance(value, nodes.Constant):
+        return build(**{**given, "k": int(value.data)})
+    whole = make("cast", value, dtype="int64")
+    whole = make("where", make("less", whole, _number(1)), _number(extent), whole)
+    return with_sizes(
+        f"{name}: k", whole, lambda size: build(**{**given, "k": e.Min(size, e.const(extent, size.dtype))})
     )
 
 

@@ -11,12 +11,14 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import Fuse, fuse_class
+from tvmlite.relay.passes.bind_dimensions import with_numbers
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
 from tvmlite.tvm.relay.graph.visit import rebuilt
+from tvmlite.tvm.relay.transform.fold_constant import evaluated
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
@@ -139,5 +141,17 @@ def AnnotateSpans() -> Pass:
 
 
 def DynamicToStatic() -> Pass:
-    """The pass that leaves a module as it is: shapes that are constants are attributes from the start."""
-    return Pass(PassInfo(2, "DynamicToStatic"), lambda mod, context: mod)
+    """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
+    known."""
+    return over_functions(
+        "DynamicToStatic", 2, lambda one: adopt(rewrite(one, _with_known_sizes)), infer=True
+    )
+
+
+def _with_known_sizes(node: Any) -> Any:
+    if not isinstance(node, nodes.LetDims):
+        return node
+    value = rewrite(node.value, lambda one: evaluated(one) if isinstance(one, nodes.Call) else one)
+    if not isinstance(value, nodes.Constant):
+        return node
+    return with_numbers(node.body, dict(zip(node.dims, map(int, value.data.reshape(-1)), strict=True)))
