@@ -1,7 +1,10 @@
 """Every output is written by a call of its own."""
 
 import numpy as np
+import pytest
 
+import tvmlite
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.ir.op import make
@@ -93,3 +96,10 @@ def test_tuples_in_tuples_are_seen_through() -> None:
     assert [part.op for part in fields[3].fields] == ["copy", "copy"]
     fresh = Module({"main": Function((x,), Tuple((relu, Tuple((make("negative", x),)), halves)))})
     assert materialize_outputs(fresh) is fresh
+
+
+def test_a_model_whose_result_is_a_tuple_in_a_tuple_is_not_compiled() -> None:
+    module = Module({"main": Function((x,), Tuple((make("nn.relu", x), Tuple((make("negative", x),)))))})
+
+    with pytest.raises(UnsupportedError, match=r"a value is of type \(Tensor.*, which is not compiled"):
+        tvmlite.compile(module)
