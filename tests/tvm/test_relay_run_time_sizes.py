@@ -54,10 +54,21 @@ def test_an_operator_takes_its_sizes_from_a_tensor(
     np.testing.assert_array_equal(run(kind, build, given), expected)
 
 
-def test_a_constant_is_as_good_as_numbers() -> None:
-    made = relay.reshape(X, relay.const([6, 4]))
+ONES = relay.var("o", shape=(1, 3, 1))
 
-    assert tvm.ir.structural_equal(made, relay.reshape(X, (6, 4)))
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (relay.reshape(X, relay.const([6, 4])), relay.reshape(X, (6, 4))),
+        (relay.reshape(X, relay.shape_of(relay.var("y", shape=(6, 4)))), relay.reshape(X, (6, 4))),
+        (relay.tile(X, relay.const([2.0, 1.0])), relay.tile(X, (2, 1))),
+        (relay.expand_dims(X, relay.const(1)), relay.expand_dims(X, 1)),
+        (relay.squeeze(ONES, relay.const([0, 2])), relay.squeeze(ONES, (0, 2))),
+    ],
+)
+def test_what_is_known_is_as_good_as_numbers(given: Any, expected: Any) -> None:
+    assert tvm.ir.structural_equal(given, expected)
 
 
 @pytest.mark.parametrize("kind", ["debug", "vm"])
@@ -76,9 +87,9 @@ def test_a_run_stops_at_sizes_that_do_not_fit(kind: str, build: Callable[[Any], 
 
 
 def test_sizes_that_are_constants_become_numbers() -> None:
-    other = relay.var("y", shape=(6, 4))
-    there = relay.reshape(X, relay.shape_of(other))
+    there = relay.reshape(X, relay.shape_of(relay.var("y", shape=(6, 4))) * relay.const(1))
     back = relay.reshape(there, relay.shape_of(X))
+    assert "size_" in str(back)
 
     made = relay.transform.DynamicToStatic()(tvm.IRModule.from_expr(relay.tile(back, relay.const([2, 1, 1]))))
 
@@ -88,6 +99,20 @@ def test_sizes_that_are_constants_become_numbers() -> None:
     assert tvm.ir.structural_equal(relay.transform.DynamicToStatic()(open_sizes), open_sizes)
 
 
+def test_the_text_of_sizes_is_read_back() -> None:
+    main = relay.Function([X, n := sizes(2)], relay.reshape(X, n))
+
+    text = main.astext()
+
+    assert "let dims (size_" in text
+    assert tvm.ir.structural_equal(tvm.parser.parse_expr(text), main)
+
+
 def test_the_number_of_sizes_must_be_known() -> None:
     with pytest.raises(TypeInferError, match=r"zeros: shape is .*, expected numbers, or a tensor of so many"):
         relay.zeros(relay.var("n", shape=(relay.Any(),), dtype="int64"), "int8")
+    with pytest.raises(TypeInferError, match="zeros: shape has no type of a tensor"):
+        relay.zeros(relay.var("n"), "int8")
+    with pytest.raises(TypeInferError, match="reshape: data has no type of a tensor"):
+        relay.reshape(relay.var("data"), sizes(2))
+    assert relay.reshape(relay.var("data"), relay.const([6, 4])).attrs.newshape == (6, 4)
