@@ -272,7 +272,10 @@ def test_equality_is_up_to_the_names_of_bound_variables() -> None:
         (lambda: relay.testing.check_grad(None), "relay.testing.check_grad is not in tvmlite"),
         (lambda: relay.var("x", relay.scalar_type("int8"), shape=(2,)), "both given, expected one"),
         (lambda: relay.nn.relu(1.0, 2.0), "nn.relu: takes at most 1 arguments, 2 given"),
-        (lambda: relay.op.register_compute("add"), "relay.op.register_compute is not in tvmlite"),
+        (
+            lambda: relay.op.register_compute("add"),
+            "register_compute of add, an operator of the table, is not in tvmlite",
+        ),
         (lambda: relay.op.get("nn.no_such"), "operator 'nn.no_such' is not in the table"),
     ],
 )

@@ -206,14 +206,9 @@ def test_a_rule_of_ones_own_legalizes_an_operator() -> None:
     same(run_opt_pass(pair, transform.Legalize()), pair)
 
 
-def test_a_layout_rule_of_ones_own_is_refused() -> None:
+def test_layouts_are_altered_for_the_machine() -> None:
     conv = relay.nn.conv2d(relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3)))
 
-    with (
-        relay.testing.temp_op_attr.TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", lambda *given: None),
-        pytest.raises(UnsupportedError, match=r"AlterOpLayout: nn\.conv2d has a rule of the program's own"),
-    ):
-        run_opt_pass(conv, transform.AlterOpLayout())
     assert run_opt_pass(conv, transform.AlterOpLayout()).checked_type == relay.TensorType((1, 4, 6, 6))
 
 
@@ -359,3 +354,52 @@ def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
 def test_mistakes_with_passes_are_named(use: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         use()  # type: ignore[operator]
+
+
+def test_each_reader_of_a_widening_cast_gets_its_own() -> None:
+    x = relay.var("x", shape=(3,), dtype="int8")
+    shared, narrow = relay.cast(x, "int32"), relay.cast(x, "int8")
+    one, other = relay.cast(x, "int32"), relay.cast(x, "int32")
+
+    same(
+        run_opt_pass(relay.abs(shared) + relay.negative(shared), transform.CanonicalizeCast()),
+        relay.abs(one) + relay.negative(other),
+    )
+    kept = narrow + relay.negative(narrow)
+    same(run_opt_pass(kept, transform.CanonicalizeCast()), kept)
+
+
+def test_a_function_of_the_module_that_is_a_value_is_written_as_one() -> None:
+    text = """#[version = "0.0.5"]
+    def @twice(%x: int32) -> int32 { add(%x, %x) }
+    def @main() -> (fn (int32) -> int32) { VALUE }"""
+    mod, expected = (
+        tvm.relay.parse(text.replace("VALUE", value))
+        for value in ("@twice", "fn (%y: int32) -> int32 { @twice(%y) }")
+    )
+
+    assert tvm.ir.structural_equal(transform.EtaExpand(expand_global_var=True)(mod), expected)
+    assert tvm.ir.structural_equal(transform.EtaExpand()(mod), mod)
+    with pytest.raises(UnsupportedError, match=r"EtaExpand\(expand_constructor=True\) is not in tvmlite"):
+        transform.EtaExpand(expand_constructor=True)
+
+
+def test_called_functions_are_defused() -> None:
+    a, x = relay.var("a", shape=(3,)), relay.var("x", shape=(3,))
+
+    same(
+        run_opt_pass(relay.Call(relay.Function([a], relay.exp(a)), [x]), transform.DefuseOps()), relay.exp(x)
+    )
+
+
+def test_the_kinds_of_nodes_are_told() -> None:
+    feature, detect = relay.analysis.Feature, relay.analysis.detect_feature
+    x = relay.var("x", shape=(3,))
+    shared = relay.exp(x)
+
+    assert detect(relay.exp(x)) == {feature.fVar, feature.fOp, feature.fCall}
+    assert feature.fGraph in detect(shared + shared)
+    assert detect(relay.Let(x, relay.const(1.0), x)) == {feature.fVar, feature.fLet, feature.fConstant}
+    assert feature.fFunction in detect(tvm.IRModule.from_expr(x))
+    recursive = relay.Let(f := relay.Var("f"), relay.Function([x], f(x)), f)
+    assert feature.fLetRec in detect(recursive)

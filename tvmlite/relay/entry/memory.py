@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
-from tvmlite.core.errors import VerifyError
+from tvmlite.core.errors import UnsupportedError, VerifyError
 from tvmlite.relay.entry.placement import MemoryPolicy, place, place_tightly
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, inner_blocks, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem, Var
 from tvmlite.relay.ir.op import is_view
-from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
+from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim, show_type
 from tvmlite.te import expr as te
 
 __all__ = [
@@ -344,9 +344,13 @@ def bytes_of(node: Expr, alignment: int) -> dict[Slot, int]:
 
 
 def tensor_types(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors of ``type_``: itself, or a tuple's fields."""
+    """The tensors of ``type_``: itself, or a tuple's fields. An UnsupportedError for others."""
     fields = type_.fields if isinstance(type_, TupleType) else (type_,)
-    assert all(isinstance(t, TensorType) for t in fields), "what a step makes are tensors"
+    if not all(isinstance(t, TensorType) for t in fields):
+        raise UnsupportedError(
+            f"a value is of type {show_type(type_)}, which is not compiled",
+            hint="arrays, and tuples of arrays, are: write a tuple in a tuple as one",
+        )
     return fields  # type: ignore[return-value]
 
 

@@ -86,6 +86,9 @@ class Operator:
     - ``homogeneous``: the result is scaled, but for rounding, if all arguments that are floats are, by one
       number above 0.
     - ``may_stop``: a run may end at it, where what it assumes does not hold.
+    - ``mark``: it computes nothing, and passes leave it for each other where it stands.
+    - ``quantized``: it stands for an operator of integers, and ``canonicalize_qnn`` writes that out.
+    - ``any_attrs``: calls may have any attributes, as those of operators of a program's own have.
     - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
       numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
       that of the first argument.
@@ -112,6 +115,9 @@ class Operator:
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
     tuples: tuple[str, ...] = ()
+    mark: bool = False
+    quantized: bool = False
+    any_attrs: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -226,6 +232,8 @@ def names() -> list[str]:
 
 def check_attributes(row: Operator, call: Call) -> None:
     """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
+    if row.any_attrs:
+        return
     if len(call.attrs) != len(row.kinds):
         raise wrong_names(row, call)
     for (name, value), (expected, default, kind) in zip(call.attrs, row.kinds, strict=True):

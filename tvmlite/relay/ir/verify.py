@@ -202,7 +202,7 @@ def _check_attributes(call: Call) -> None:
             raise VerifyError("a call of a function has attributes", call.span)
         return
     row = operators.get(call.op, call.span)
-    if [name for name, _ in call.attrs] != sorted(row.attrs):
+    if not row.any_attrs and [name for name, _ in call.attrs] != sorted(row.attrs):
         raise VerifyError(operators.wrong_names(row, call).message, call.span)
 
 

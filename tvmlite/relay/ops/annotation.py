@@ -26,6 +26,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
 @elemwise(
     "annotation.quantize",
     rounding=Rounding.ONCE,
+    mark=True,
     infer=_type,
     reference=_numpy,
     attrs={

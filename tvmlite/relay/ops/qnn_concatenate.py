@@ -14,7 +14,7 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import expect, fault
 from tvmlite.relay.ops.qnn_parameters import argument_of, check_scale, check_zero_point
 from tvmlite.relay.ops.qnn_requantize import requantized_numpy
-from tvmlite.relay.ops.written_out import fields_of, requantized, written_out
+from tvmlite.relay.ops.written_out import fields_of, quantized, requantized
 
 _DTYPES = "int8, uint8 or int32", lambda dtype: dtype in ("int8", "uint8", "int32")
 Types = Sequence[TensorType]
@@ -65,7 +65,7 @@ def _numpy(
     return np.concatenate(moved, call["axis"])
 
 
-@written_out(
+@quantized(
     "qnn.concatenate",
     infer=_type,
     reference=_numpy,

@@ -22,10 +22,10 @@ from tvmlite.relay.ops.written_out import (
     cast,
     minus,
     number,
+    quantized,
     requantized,
     reshaped,
     saturated,
-    written_out,
 )
 
 BINARY_ATTRS = {"lhs_axis": -1, "rhs_axis": -1}
@@ -68,7 +68,7 @@ def _scalar(value: Expr) -> Expr:
     return reshaped(value, ()) if tensor_type_of(value).shape else value
 
 
-@written_out("qnn.add", infer=binary_type, reference=_sum_numpy(1), attrs=BINARY_ATTRS)
+@quantized("qnn.add", infer=binary_type, reference=_sum_numpy(1), attrs=BINARY_ATTRS)
 def add(
     call: Call,
     lhs: Expr,
@@ -85,7 +85,7 @@ def add(
     return _sum(call, (lhs, rhs), parameters, "add")
 
 
-@written_out("qnn.subtract", infer=binary_type, reference=_sum_numpy(-1), attrs=BINARY_ATTRS)
+@quantized("qnn.subtract", infer=binary_type, reference=_sum_numpy(-1), attrs=BINARY_ATTRS)
 def subtract(
     call: Call,
     lhs: Expr,
@@ -115,7 +115,7 @@ def _mul_numpy(call: Call, lhs: np.ndarray, rhs: np.ndarray, *p: np.ndarray) -> 
     return requantized_numpy(np.asarray(left * right), parameters, -1, lhs.dtype.name)
 
 
-@written_out("qnn.mul", infer=_mul_type, reference=_mul_numpy, attrs=BINARY_ATTRS)
+@quantized("qnn.mul", infer=_mul_type, reference=_mul_numpy, attrs=BINARY_ATTRS)
 def mul(
     call: Call,
     lhs: Expr,
@@ -206,7 +206,7 @@ def _register_function(name: str) -> None:
         )
 
     rule.__doc__ = f"``{name}`` of what ``x`` stands for; of constant scales and zero points by a table."
-    written_out(f"qnn.{name}", infer=_unary_type, reference=reference)(rule)
+    quantized(f"qnn.{name}", infer=_unary_type, reference=reference)(rule)
 
 
 def _function(name: str, real: Expr) -> Expr:
@@ -243,7 +243,7 @@ def _scaled_numpy(x: np.ndarray, factor: float) -> np.ndarray:
     return fixed_point_numpy(x, *multiplier_and_shift(np.asarray(factor)))
 
 
-@written_out("qnn.leaky_relu", infer=_leaky_type, reference=_leaky_numpy, attrs={"alpha": REQUIRED})
+@quantized("qnn.leaky_relu", infer=_leaky_type, reference=_leaky_numpy, attrs={"alpha": REQUIRED})
 def leaky_relu(
     call: Call,
     x: Expr,
@@ -292,7 +292,7 @@ def _softmax_numpy(call: Call, x: np.ndarray, *p: np.ndarray) -> np.ndarray:
     return requantized_numpy(codes, (*map(np.asarray, one), p[2], p[3]), -1, "int8")
 
 
-@written_out("qnn.softmax", infer=_softmax_type, reference=_softmax_numpy, attrs={"axis": -1})
+@quantized("qnn.softmax", infer=_softmax_type, reference=_softmax_numpy, attrs={"axis": -1})
 def softmax(
     call: Call, x: Expr, scale: Expr, zero_point: Expr, output_scale: Expr, output_zero_point: Expr
 ) -> Expr:
@@ -360,7 +360,7 @@ def _pool_numpy(call: Call, data: np.ndarray, *parameters: np.ndarray) -> np.nda
     return np.clip(made, limits.min, limits.max).astype(data.dtype).transpose(back)
 
 
-@written_out(
+@quantized(
     "qnn.avg_pool2d",
     infer=_pool_type,
     reference=_pool_numpy,

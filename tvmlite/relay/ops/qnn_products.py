@@ -16,7 +16,7 @@ from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import conv, conv_transpose, windows
 from tvmlite.relay.ops.common import along_axis, expect, fault
 from tvmlite.relay.ops.qnn_parameters import BYTES, check_scale, check_zero_point
-from tvmlite.relay.ops.written_out import along, binary, cast, minus, number, reshaped, written_out
+from tvmlite.relay.ops.written_out import along, binary, cast, minus, number, quantized, reshaped
 
 WEIGHT_NAMES = ("data", "kernel", "input_zero_point", "kernel_zero_point", "input_scale", "kernel_scale")
 
@@ -108,7 +108,7 @@ _ORDER = (
 )
 
 
-@written_out(
+@quantized(
     "qnn.conv2d",
     infer=_product_type("nn.conv2d", _CONVOLUTION_NAMES, (0, 1)),
     reference=_product_numpy("nn.conv2d", _CONVOLUTION_NAMES, 0),
@@ -181,7 +181,7 @@ _TRANSPOSED_ORDER = (
 assert conv_transpose.WEIGHT_LAYOUTS[2] == TRANSPOSED["kernel_layout"]
 
 
-@written_out(
+@quantized(
     "qnn.conv2d_transpose",
     infer=_product_type(
         "nn.conv2d_transpose", _TRANSPOSED_NAMES, (1, 1), ("data", "weight", *WEIGHT_NAMES[2:])
@@ -207,7 +207,7 @@ def conv2d_transpose(
 # Matrix products
 
 
-@written_out(
+@quantized(
     "qnn.dense",
     infer=_product_type("nn.dense", ("units",), (0, -1), ("data", "weight", *WEIGHT_NAMES[2:])),
     reference=_product_numpy("nn.dense", ("units",), 0),
@@ -259,7 +259,7 @@ def _rows_of_bytes(
 _PACKED = ("units", "weight_layout")
 
 
-@written_out(
+@quantized(
     "qnn.contrib_dense_pack",
     infer=_product_type("nn.contrib_dense_pack", _PACKED, (-1, -1), ("data", "weight", *WEIGHT_NAMES[2:])),
     reference=_product_numpy("nn.contrib_dense_pack", _PACKED, 0),
@@ -299,7 +299,7 @@ def _batch_type(call: Call, x: TensorType, y: TensorType, *parameters: TensorTyp
     return _product_type("nn.batch_matmul", (), (-1, -1), _BATCH_NAMES)(call, x, y, *parameters)
 
 
-@written_out(
+@quantized(
     "qnn.batch_matmul",
     infer=_batch_type,
     reference=_product_numpy("nn.batch_matmul", (), 0),

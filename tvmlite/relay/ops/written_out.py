@@ -8,6 +8,7 @@ gives, too.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -25,9 +26,6 @@ from tvmlite.relay.ir.op import Rounding, make, operator
 from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops.reshape import has_codes
 from tvmlite.te import expr as e
-
-QUANTIZED = "qnn."
-"""How the names of quantized operators begin, whose rules ``canonicalize_qnn`` applies."""
 
 Rule: TypeAlias = Callable[..., Expr]
 
@@ -47,6 +45,7 @@ def written_out(
     parameters: Sequence[str] = (),
     tuples: tuple[str, ...] = (),
     rounding: Rounding | None = None,
+    quantized: bool = False,
     **columns: Any,
 ) -> Callable[[Rule], Rule]:
     """Register the decorated rule as the operator ``name``.
@@ -62,13 +61,23 @@ def written_out(
         compute.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
         compute.__doc__ = rule.__doc__
         compute.__module__ = rule.__module__
-        steps = rounding or (Rounding.STEPS if name.startswith(QUANTIZED) else Rounding.MANY)
-        more = {"attrs": attrs, "parameters": parameters, "rounding": steps, **columns}
+        steps = rounding or (Rounding.STEPS if quantized else Rounding.MANY)
+        more = {
+            "attrs": attrs,
+            "parameters": parameters,
+            "rounding": steps,
+            "quantized": quantized,
+            **columns,
+        }
         operator(name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more)(compute)
         RULES[name] = rule
         return rule
 
     return register
+
+
+quantized = functools.partial(written_out, quantized=True)
+"""``written_out``, of an operator of quantized numbers: ``canonicalize_qnn`` applies its rule."""
 
 
 def inferred(rule: Rule) -> Callable[..., Type]:

@@ -46,6 +46,12 @@ def bind_dimensions(
     return bind
 
 
+def with_numbers(root: Any, numbers: Mapping[te.SizeVar, int]) -> Any:
+    """``root`` with numbers in place of dimensions."""
+    binder = _Binder({size: te.const(value, "int64") for size, value in numbers.items()}, None)
+    return binder.expression(root)
+
+
 class _Binder:
     """Rebuilds expressions with numbers in place of dimensions."""
 

@@ -83,7 +83,7 @@ class _Pass:
         return self._reduced(node, *first) if node.op in REDUCTIONS else None
 
     def _elementwise(self, node: Call, row: op.Operator) -> Expr | None:
-        if row.open_attrs or str(node.op).startswith("annotation."):
+        if row.open_attrs or row.mark:
             return None
         found = [self._source(arg) for arg in node.args]
         orders = {one[1] for one in found if one is not None}

@@ -9,7 +9,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
-from tvmlite.relay.ops.written_out import LAYOUT_RULES, QUANTIZED, RULES, fields_of
+from tvmlite.relay.ops.written_out import LAYOUT_RULES, RULES, fields_of
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 
@@ -37,7 +37,7 @@ def written(node: Call) -> Expr:
     if by_layout and by_layout is not node:
         type_of(node)
         return by_layout
-    if name not in RULES or name.startswith(QUANTIZED):
+    if name not in RULES or op.get(name).quantized:
         return node
     type_of(node)  # what is wrong with it is said of it, and not of what it becomes
     variadic = op.get(name).num_inputs is None

@@ -77,8 +77,22 @@ class ValueReader:
             lexer.expect("->")
             return FuncType(params, self.type())
         if lexer.at("("):
-            return TupleType(self._types())
+            return self._tuple_type()
         return TensorType((), self.dtype())
+
+    def _tuple_type(self) -> Type:
+        """``(A, B)``, ``(A,)``, ``()``; ``(A)`` is ``A``."""
+        lexer = self.lexer
+        lexer.expect("(")
+        if lexer.accept(")"):
+            return TupleType(())
+        first = self.type()
+        if lexer.accept(")"):
+            return first
+        lexer.expect(",")
+        rest = lexer.until(")", self.type)
+        lexer.expect(")")
+        return TupleType((first, *rest))
 
     def _types(self) -> tuple[Type, ...]:
         return tuple(self.lexer.inside("(", ")", self.type))

@@ -157,7 +157,13 @@ def _same_value(a: Any, b: Any) -> bool:
         return ty.same_type(a, b)
     if isinstance(a, str) and isinstance(b, str):
         return str(a) == str(b)
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or abs(a - b) < _NUMBERS_DIFFER
     return type(a) is type(b) and bool(a == b)
+
+
+_NUMBERS_DIFFER = 1e-9
+"""As in TVM: an epsilon that was a float32 once is still what a program wrote."""
 
 
 def _by_name(module: IRModule) -> list[tuple[str, Any]]:

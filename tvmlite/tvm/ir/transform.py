@@ -13,6 +13,9 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.lazy import later
+
+_by_name = later("relay.transform.functions", "by_name")
 
 
 class PassInfo:
@@ -187,6 +190,8 @@ class Sequential(Pass):
     def _in_order(self, mod: IRModule, context: PassContext) -> IRModule:
         for one in self.passes:
             if context.pass_enabled(one.info):
+                for name in one.info.required:
+                    mod = _by_name(name)(mod)
                 mod = one(mod)
         return mod
 

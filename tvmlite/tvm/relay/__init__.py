@@ -11,7 +11,7 @@ from tvmlite.tvm.lazy import attributes, later
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
     """
-        analysis backend build_module dataflow_pattern expr expr_functor frontend op qnn quantize
+        analysis backend build_module dataflow_pattern expr expr_functor frontend loops op qnn quantize
         scope_builder testing transform ty vm
     """,
     {

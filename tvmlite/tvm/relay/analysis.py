@@ -12,48 +12,20 @@ from tvmlite.relay.ir.types import FuncType, TensorType, TupleType
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
-from tvmlite.tvm.relay.expr import Constant, GlobalVar, TupleWrapper, Var, adopt
+from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var
+from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
-from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.graph.visit import in_order, parts_of
 from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
 
 
 def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
     """Call ``fvisit`` with every node, what it is made of first; operators too."""
     seen: set[Any] = set()
-    for node in _nodes(expr):
+    for node in in_order(expr):
         if node not in seen:
             seen.add(node)
             fvisit(node)
-
-
-def _nodes(root: Any) -> list[Any]:
-    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
-    found: dict[Any, None] = {}
-    stack: list[tuple[Any, bool]] = [
-        (adopt(root.tuple_value if isinstance(root, TupleWrapper) else root), False)
-    ]
-    while stack:
-        node, ready = stack.pop()
-        if node in found:
-            continue
-        if ready or isinstance(node, Op):
-            found[node] = None
-            continue
-        stack.append((node, True))
-        stack.extend((part, False) for part in reversed(_parts(node)))
-    return list(found)
-
-
-def _parts(node: Any) -> list[Any]:
-    match node:
-        case nodes.Call(op=op, args=args):
-            return [op, *args]
-        case nodes.Function(params=params, body=body):
-            return [*params, body]
-        case nodes.Let(var=var, value=value, body=body):
-            return [var, value, body]
-    return list(node.children())
 
 
 def free_vars(expr: Any) -> list[Var]:
@@ -67,7 +39,7 @@ def bound_vars(expr: Any) -> list[Var]:
     if isinstance(expr, IRModule):
         return [var for function in expr.functions.values() for var in bound_vars(function)]
     found: dict[Any, None] = {}
-    for node in _nodes(expr):
+    for node in in_order(expr):
         for name in node.binders if isinstance(node, nodes.Expr) else ():
             value = getattr(node, name)
             found.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
@@ -76,7 +48,9 @@ def bound_vars(expr: Any) -> list[Var]:
 
 def all_vars(expr: Any) -> list[Any]:
     """Every variable in ``expr``, in order."""
-    return [node for node in _nodes(expr) if isinstance(node, nodes.Var) and not isinstance(node, GlobalVar)]
+    return [
+        node for node in in_order(expr) if isinstance(node, nodes.Var) and not isinstance(node, GlobalVar)
+    ]
 
 
 def well_formed(expr: Any) -> bool:
@@ -84,7 +58,7 @@ def well_formed(expr: Any) -> bool:
     if isinstance(expr, IRModule):
         return all(map(well_formed, expr.functions.values()))
     bound: Counter[Any] = Counter()
-    for node in _nodes(expr):
+    for node in in_order(expr):
         for name in node.binders if isinstance(node, nodes.Expr) else ():
             value = getattr(node, name)
             bound.update(value if isinstance(value, tuple) else (value,))
@@ -116,8 +90,8 @@ def count_layers(expr: Any, valid_ops: Any) -> int:
     """How many calls of ``valid_ops``, operators or names, are on the path that has most of them."""
     names = {str(one) for one in valid_ops}
     depth: dict[Any, int] = {}
-    for node in _nodes(expr):
-        parts = _parts(node) if isinstance(node, nodes.Expr) else ()
+    for node in in_order(expr):
+        parts = parts_of(node) if isinstance(node, nodes.Expr) else ()
         deepest = max((depth[part] for part in parts), default=0)
         counts = isinstance(node, nodes.Call) and isinstance(node.op, str) and str(node.op) in names
         depth[node] = deepest + counts
@@ -127,7 +101,7 @@ def count_layers(expr: Any, valid_ops: Any) -> int:
 def all_dtypes(expr: Any) -> set[str]:
     """The dtypes of all values."""
     found: set[str] = set()
-    stack = [type_of(node) for node in _nodes(expr) if isinstance(node, nodes.Expr)]
+    stack = [type_of(node) for node in in_order(expr) if isinstance(node, nodes.Expr)]
     while stack:
         type_ = stack.pop()
         if isinstance(type_, TensorType):
@@ -146,13 +120,22 @@ def check_basic_block_normal_form(expr: Any) -> bool:
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """The module whose result is the ``expr_id``-th node of ``main``, in post-order."""
-    order = _nodes(mod["main"])
+    order = in_order(mod["main"])
     return IRModule.from_expr(order[expr_id])
+
+
+def detect_feature(a: Any, b: Any = None) -> set[Feature]:
+    """The kinds of nodes in an expression, or in all functions of a module; of a module and an expression, in
+    either order, those of the expression."""
+    expr = b if isinstance(a, IRModule) and b is not None else a
+    if isinstance(expr, IRModule):
+        return set().union(*(features(one) for one in expr.functions.values()))
+    return features(expr)
 
 
 alpha_equal = structural_equal
 
-__all__ = ["alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
+__all__ = ["Feature", "alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
 
 
 __getattr__ = refusing(__name__)

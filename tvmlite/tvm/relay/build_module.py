@@ -169,7 +169,11 @@ def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
         if names.count(name) > 1:
             raise InputError(f"bind_params_by_name: there are {names.count(name)} parameters {name!r}")
     by_name = {param.name: param for param in main.params}
-    values = {by_name[name]: const(np.asarray(value)) for name, value in params.items() if name in by_name}
+    plain = {
+        name: value if isinstance(value, (int, float)) else np.asarray(value)
+        for name, value in params.items()
+    }
+    values = {by_name[name]: const(value) for name, value in plain.items() if name in by_name}
     kept = [param for param in main.params if param not in values]
     return Function(kept, adopt(substitute(main.body, values)), attrs=main.attrs)
 
@@ -277,13 +281,21 @@ class Executor:
         adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
 
         def call(*args: Any, **named: Any) -> Any:
-            if len(args) + len(named) != len(names) or not named.keys() <= set(names[len(args) :]):
+            left = names[len(args) :]
+            if (
+                len(args) > len(names)
+                or not set(left) <= named.keys()
+                or named.keys() & set(names[: len(args)])
+            ):
                 given = [*map(str, range(len(args))), *named]
                 raise InputError(
                     f"evaluate: arguments {', '.join(given) or 'none'} given, "
                     f"expected {', '.join(names) or 'none'}"
                 )
-            full = [*args, *(named[name] for name in names[len(args) :])]
+            unknown = sorted(named.keys() - set(left))
+            if unknown:
+                warn(f"evaluate: {', '.join(unknown)} given, which the function does not have")
+            full = [*args, *(named[name] for name in left)]
             return results(
                 run([_array(one, param.type, adapts) for one, param in zip(full, params, strict=True)])
             )

@@ -1,7 +1,10 @@
 """Every output is written by a call of its own."""
 
 import numpy as np
+import pytest
 
+import tvmlite
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.ir.op import make
@@ -77,3 +80,26 @@ def test_one_projection_twice_is_copied() -> None:
 
     assert isinstance(fields[0], TupleGetItem)
     assert fields[1].op == "copy"
+
+
+def test_tuples_in_tuples_are_seen_through() -> None:
+    relu, halves = make("nn.relu", x), make("split", x, indices_or_sections=2, axis=1)
+    before = Tuple((relu, Tuple((x, Tuple((relu,)))), halves, halves))
+    module = Module({"main": Function((x,), before)})
+
+    fields = materialize_outputs(module).main.body.fields
+
+    assert fields[0] is relu
+    assert fields[1].fields[0].op == "copy"
+    assert fields[1].fields[1].fields[0].args == (relu,)
+    assert fields[2] is halves
+    assert [part.op for part in fields[3].fields] == ["copy", "copy"]
+    fresh = Module({"main": Function((x,), Tuple((relu, Tuple((make("negative", x),)), halves)))})
+    assert materialize_outputs(fresh) is fresh
+
+
+def test_a_model_whose_result_is_a_tuple_in_a_tuple_is_not_compiled() -> None:
+    module = Module({"main": Function((x,), Tuple((make("nn.relu", x), Tuple((make("negative", x),)))))})
+
+    with pytest.raises(UnsupportedError, match=r"a value is of type \(Tensor.*, which is not compiled"):
+        tvmlite.compile(module)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeAlias
 
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
@@ -23,6 +25,8 @@ from tvmlite.relay.ir.nodes import (
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import TupleType
 
+Source: TypeAlias = "tuple[Expr, int]"
+
 
 def materialize_outputs(module: Module) -> Module:
     """Outputs that are parameters, constants, or outputs already, or views of them, become copies.
@@ -31,27 +35,32 @@ def materialize_outputs(module: Module) -> Module:
     """
     main = module.main
     lets, body = without_lets(main.body)
-    if isinstance(body, Tuple):
-        fields = body.fields
-    elif isinstance(type_of(body), TupleType):
+    if not isinstance(body, Tuple) and isinstance(type_of(body), TupleType):
         return module
-    else:
-        fields = (body,)
-    seen: set[tuple[Expr, int]] = set()
-    made: list[Expr] = []
-    for value in fields:
-        key = _source(value)
-        fresh = isinstance(key[0], (Call, If, Loop, LetDims)) and key not in seen
-        seen.add(key)
-        span = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
-        made.append(value if fresh else op.make("copy", value, span=span or main.span))
-    if all(a is b for a, b in zip(made, fields, strict=True)):
-        return module
-    new: Expr = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
-    return module.with_main(dataclasses.replace(main, body=with_lets(lets, new)))
+    new = _materialized(body, set(), main.span)
+    return module if new is body else module.with_main(dataclasses.replace(main, body=with_lets(lets, new)))
 
 
-def _source(value: Expr) -> tuple[Expr, int]:
+def _materialized(value: Expr, seen: set[Source], span: Span | None) -> Expr:
+    """``value``, an output or a tuple of some, with copies of what nothing writes for it alone; ``seen`` is
+    what earlier outputs are."""
+    if isinstance(value, Tuple):
+        fields = tuple(_materialized(field, seen, span) for field in value.fields)
+        kept = all(a is b for a, b in zip(fields, value.fields, strict=True))
+        return value if kept else dataclasses.replace(value, fields=fields)
+    type_ = type_of(value)
+    if isinstance(type_, TupleType):
+        parts = tuple(TupleGetItem(value, index) for index in range(len(type_.fields)))
+        made = tuple(_materialized(part, seen, span) for part in parts)
+        return value if all(a is b for a, b in zip(made, parts, strict=True)) else Tuple(made, span)
+    key = _source(value)
+    fresh = isinstance(key[0], (Call, If, Loop, LetDims)) and key not in seen
+    seen.add(key)
+    own = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
+    return value if fresh else op.make("copy", value, span=own or span)
+
+
+def _source(value: Expr) -> Source:
     """What makes the bytes of ``value``, which views would share, and which of its results they are."""
     while is_view(value):
         (value,) = value.args  # type: ignore[union-attr]

@@ -6,12 +6,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
+from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
 from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
-from tvmlite.relay.ops.written_out import QUANTIZED, RULES, binary, cast, minus, saturated
+from tvmlite.relay.ops.written_out import RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.write_out import placed, written
 
@@ -30,7 +31,7 @@ def _canonical(node: Expr) -> Expr:
         return node
     if node.op == "qnn.requantize":
         return _by_constants(node)
-    if not (isinstance(node.op, str) and node.op.startswith(QUANTIZED) and node.op in RULES):
+    if not (isinstance(node.op, str) and op.get(node.op).quantized):
         return node
     if (plain := written(node)) is not node:  # of another layout
         return placed(plain, node, _canonical)

@@ -16,6 +16,7 @@ from tvmlite.relay.ir.types import bind_dims
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import GlobalVar
+from tvmlite.tvm.relay.graph.calls import inlined
 
 
 @dataclass(eq=False)
@@ -35,7 +36,7 @@ class Interpreter:
     def run(self, function: nodes.Function, args: Sequence[Any]) -> Any:
         """What ``function`` gives for arrays, and tuples of them."""
         if any(isinstance(node, (nodes.Loop, nodes.LetDims)) for node in walk(function)):
-            return interpret(function, args)
+            return interpret(inlined(function), args)
         return self._apply(Closure(function, {}), args)
 
     def _apply(self, closure: Closure, args: Sequence[Any]) -> Any:

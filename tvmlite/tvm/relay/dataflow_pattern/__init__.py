@@ -9,6 +9,7 @@
 
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.relay.dataflow_pattern.callbacks import DFPatternCallback, rewrite
+from tvmlite.tvm.relay.dataflow_pattern.partition import partition
 from tvmlite.tvm.relay.dataflow_pattern.patterns import (
     AltPattern,
     AttrPattern,
@@ -16,6 +17,7 @@ from tvmlite.tvm.relay.dataflow_pattern.patterns import (
     ConstantPattern,
     DataTypePattern,
     DFPattern,
+    DominatorPattern,
     ExprPattern,
     FunctionPattern,
     IfPattern,
@@ -50,6 +52,7 @@ __all__ = [
     "DFPattern",
     "DFPatternCallback",
     "DataTypePattern",
+    "DominatorPattern",
     "ExprPattern",
     "FunctionPattern",
     "IfPattern",
@@ -73,6 +76,7 @@ __all__ = [
     "is_tuple",
     "is_tuple_get_item",
     "is_var",
+    "partition",
     "rewrite",
     "wildcard",
 ]

@@ -7,16 +7,15 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.core.node import rewrite as rewritten
-from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal
 from tvmlite.tvm.ir.transform import called
-from tvmlite.tvm.relay.dataflow_pattern.matcher import matches
+from tvmlite.tvm.relay.dataflow_pattern.groups import groups
 from tvmlite.tvm.relay.dataflow_pattern.patterns import DFPattern
 from tvmlite.tvm.relay.expr import Function, adopt, expr_of
-from tvmlite.tvm.relay.transform import InferType
+from tvmlite.tvm.relay.graph.visit import rebuilt
+from tvmlite.tvm.relay.transform.infer_type import InferType
 
 _MOST_ROUNDS = 100
 _LARGEST = 100
@@ -40,43 +39,51 @@ class DFPatternCallback:
 
     def callback(self, pre: Any, post: Any, node_map: dict[DFPattern, list[Any]]) -> Any:
         """What stands in place of ``pre``, which is ``post`` after what it is made of was rewritten;
-        ``node_map`` has the expressions that parts of the pattern matched."""
+        ``node_map`` has the expressions that parts of the pattern matched, rewritten as well."""
         raise NotImplementedError(f"{type(self).__name__} has no method callback")
 
 
 def rewrite(callbacks: Any, expr: Any, mod: Any = None) -> Any:
-    """``expr`` with the matches of all callbacks replaced, again until nothing changes."""
+    """``expr`` with the matches of all callbacks replaced, again until nothing changes. ``mod`` has the
+    functions that ``expr`` mentions, where types are inferred."""
     made = expr_of("rewrite: expr", expr)
     every: Sequence[Any] = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
     for one in every:
         if not isinstance(one, DFPatternCallback) or not isinstance(getattr(one, "pattern", None), DFPattern):
             raise InputError(f"rewrite: {show(one)} given, expected a DFPatternCallback with a pattern")
     largest = _LARGEST * (1 + len(list(postorder(made))))
-    rounds = 0
+    rounds, left = 0, list(every)
     while rounds < _MOST_ROUNDS and len(list(postorder(made))) < largest:
         before, rounds = made, rounds + 1
-        for one in every:
-            made = _applied(one, made)
-        once = all(getattr(one, "rewrite_once", False) for one in every)
-        if once or made is before or structural_equal(made, before, map_free_vars=True):
+        for one in left:
+            made = _applied(one, made, mod)
+        left = [one for one in left if not getattr(one, "rewrite_once", False)]
+        if not left or made is before or structural_equal(made, before, map_free_vars=True):
             return made
     raise InputError(f"rewrite: the callbacks still change the expression after {rounds} rounds")
 
 
-def _applied(callback: DFPatternCallback, expr: Any) -> Any:
-    """``expr`` with matches replaced once, from the inside out."""
+def _applied(callback: DFPatternCallback, expr: Any, mod: Any) -> Any:
+    """``expr`` with matches replaced once."""
     if getattr(callback, "require_type", False):
-        main = InferType()(IRModule.from_expr(expr))["main"]
-        expr = main if isinstance(expr, Function) else main.body
+        expr = _typed(expr, mod)
+    found = groups(callback.pattern, expr)
+    made: dict[Any, Any] = {}
 
-    def rule(node: Any) -> Any:
-        if not isinstance(node, nodes.Expr):
-            return node
-        node = adopt(node)
-        found = matches(callback.pattern, node)
-        if found is None:
-            return node
-        made = called(callback.callback, node, node, {part: [one] for part, one in found.items()})
-        return expr_of("callback: what it gives", made)
+    def rule(pre: Any, post: Any) -> Any:
+        if pre not in found:
+            return post
+        parts = {
+            part: [made.get(one, post if one is pre else one) for one in exprs]
+            for part, exprs in found[pre].found.items()
+        }
+        given = called(callback.callback, pre, adopt(post), parts)
+        return expr_of("callback: what it gives", given)
 
-    return adopt(rewritten(expr, rule))
+    return adopt(rebuilt(expr, made, rule)) if found else expr
+
+
+def _typed(expr: Any, mod: Any) -> Any:
+    functions = {} if mod is None else {var: one for var, one in mod.functions.items() if var.name != "main"}
+    main = InferType()(IRModule.from_expr(expr, functions))["main"]
+    return main if isinstance(expr, Function) else main.body

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from tvmlite.tvm.absent import missing
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.graph.attrs import plain_attrs
 from tvmlite.tvm.relay.op.op import Op
 
 _matches = later("relay.dataflow_pattern.matcher", "matches")
-_PARTS = "rewrite with a callback replaces what matches, also by the call of a function"
+_partition = later("relay.dataflow_pattern.partition", "partition")
 
 
 class DFPattern:
@@ -61,13 +60,27 @@ class DFPattern:
         """Whether ``expr`` is what this describes."""
         return _matches(self, expr) is not None
 
-    def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> Any:
-        """Of domination, which is not here."""
-        return dominates(parent, path, self)
+    def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
+        """This, which all results of ``parent`` lead to, over calls of ``path`` only."""
+        return DominatorPattern(parent, wildcard() if path is None else path, self)
 
-    def partition(self, expr: Any, attrs: Any = None, check: Any = None) -> Any:
-        """Of partitions, which are not here."""
-        return missing("DFPattern.partition", _PARTS)()
+    def partition(
+        self,
+        expr: Any,
+        attrs: Mapping[str, Any] | None = None,
+        check: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """``expr`` with what matches as calls of functions, which have ``attrs``; ``check`` says of a match
+        whether it is to be one."""
+        return _partition(self, expr, attrs, check)
+
+    def parts(self) -> list[DFPattern]:
+        """The patterns that this one is made of, in order."""
+        own = [getattr(self, name) for name in self._parts]
+        listed = [one if isinstance(one, list) else [one] for one in own if one is not None]
+        return [part for parts in listed for part in parts]
+
+    _parts: ClassVar[tuple[str, ...]] = ()
 
 
 class ExprPattern(DFPattern):
@@ -91,6 +104,8 @@ class ConstantPattern(DFPattern):
 class WildcardPattern(DFPattern):
     """Anything."""
 
+    _parts = ("pattern",)
+
     def __init__(self) -> None:
         self.pattern: DFPattern | None = None
 
@@ -103,12 +118,16 @@ class CallPattern(DFPattern):
     """A call of ``op`` with ``args``, or with any if these are None. Sums and products match in both
     orders."""
 
+    _parts = ("op", "args")
+
     def __init__(self, op: DFPattern, args: Sequence[DFPattern] | None = None) -> None:
         self.op, self.args = op, None if args is None else list(args)
 
 
 class FunctionPattern(DFPattern):
     """A function of ``params``, of any if these are None."""
+
+    _parts = ("params", "body")
 
     def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern) -> None:
         self.params, self.body = None if params is None else list(params), body
@@ -117,12 +136,16 @@ class FunctionPattern(DFPattern):
 class IfPattern(DFPattern):
     """A choice between two values."""
 
+    _parts = ("cond", "true_branch", "false_branch")
+
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> None:
         self.cond, self.true_branch, self.false_branch = cond, true_branch, false_branch
 
 
 class LetPattern(DFPattern):
     """A let."""
+
+    _parts = ("var", "value", "body")
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern) -> None:
         self.var, self.value, self.body = var, value, body
@@ -131,12 +154,16 @@ class LetPattern(DFPattern):
 class TuplePattern(DFPattern):
     """A tuple of ``fields``, of any if these are None."""
 
+    _parts = ("fields",)
+
     def __init__(self, fields: Sequence[DFPattern] | None) -> None:
         self.fields = None if fields is None else list(fields)
 
 
 class TupleGetItemPattern(DFPattern):
     """A field of a tuple, any if ``index`` is None."""
+
+    _parts = ("tuple",)
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
         self.tuple, self.index = tuple_value, index
@@ -145,12 +172,16 @@ class TupleGetItemPattern(DFPattern):
 class AltPattern(DFPattern):
     """One of two patterns."""
 
+    _parts = ("left", "right")
+
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
         self.left, self.right = left, right
 
 
 class AttrPattern(DFPattern):
     """What ``pattern`` matches: a call, a function or an operator with the attributes ``attrs``."""
+
+    _parts = ("pattern",)
 
     def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
         self.pattern, self.attrs = pattern, plain_attrs(attrs)
@@ -159,12 +190,16 @@ class AttrPattern(DFPattern):
 class TypePattern(DFPattern):
     """What ``pattern`` matches, of a type."""
 
+    _parts = ("pattern",)
+
     def __init__(self, pattern: DFPattern, ttype: Any) -> None:
         self.pattern, self.type = pattern, ttype
 
 
 class DataTypePattern(DFPattern):
     """What ``pattern`` matches, of a dtype."""
+
+    _parts = ("pattern",)
 
     def __init__(self, pattern: DFPattern, dtype: str) -> None:
         self.pattern, self.dtype = pattern, dtype
@@ -173,8 +208,20 @@ class DataTypePattern(DFPattern):
 class ShapePattern(DFPattern):
     """What ``pattern`` matches, of a shape."""
 
+    _parts = ("pattern",)
+
     def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
         self.pattern, self.shape = pattern, tuple(shape)
+
+
+class DominatorPattern(DFPattern):
+    """``child``, whose ways up to its inputs lead over calls of ``path`` only, and all end at one ``parent``
+    that nothing else reads."""
+
+    _parts = ("parent", "path", "child")
+
+    def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern) -> None:
+        self.parent, self.path, self.child = parent, path, child
 
 
 def is_var(name: str = "") -> VarPattern:
@@ -242,4 +289,6 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> Attr
     return AttrPattern(pattern or wildcard(), attrs)
 
 
-dominates = missing("relay.dataflow_pattern.dominates", "write out the operators between with optional()")
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """``child``, which all results of ``parent`` lead to, over calls of ``path`` only."""
+    return DominatorPattern(parent, path, child)

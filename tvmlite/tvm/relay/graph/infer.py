@@ -136,6 +136,8 @@ class _Inference:
             return self._var(node)
         if isinstance(node, nodes.Call):
             self._solve(node)
+        if isinstance(node, nodes.If) and isinstance(node.condition, nodes.Var):
+            self._solve_var(node.condition, ty.TensorType((), "bool"))
         changes: dict[str, Any] = {}
         made = node.map_children(self._new)
         match node:

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tvmlite.tvm.absent import known, missing
+from tvmlite.tvm.absent import known
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.op import op
 from tvmlite.tvm.relay.op.op import Op, get
@@ -32,7 +32,15 @@ def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> An
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
 
-register_alter_op_layout = missing("relay.op.register_alter_op_layout", "relay.op.register_legalize")
+def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """The rule by which ``relay.transform.ToMixedPrecision`` chooses the dtypes of calls of ``op_name``:
+    ``rule(call, dtype)`` gives a category and the dtypes to add up in and of the result."""
+    return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
+
+
+def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int = 10) -> Any:
+    """The rule by which ``relay.transform.AlterOpLayout`` gives a call of ``op_name`` another layout."""
+    return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
 class _Group(ModuleType):
@@ -54,7 +62,7 @@ for _name in (
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("register") and hasattr(op, name):
+    if (name.startswith("register") or name == "OpPattern") and hasattr(op, name):
         return getattr(op, name)
     found = known(__name__, name)
     return _find(name) if found is None else found

@@ -7,6 +7,7 @@ _SIZES = (
     "sizes are numbers or named dimensions, never tensors: use {}, with relay.var(..., shape=('n', ...)) "
     "for sizes that differ from run to run"
 )
+_TENSOR = "relay.{} takes its sizes in a tensor, too"
 _LOWERED = "it stands in graphs that TVM has lowered: give the graph before, and tvmlite.compile lowers it"
 _TRAINING = "tvmlite runs models and does not train them: there is no gradient"
 _BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
@@ -14,22 +15,22 @@ _LAYOUT = "layouts are chosen when a model is compiled, which transforms data an
 
 ABSENT: dict[str, str] = {
     # the shape is an argument
-    "dyn.reshape": _SIZES.format("reshape"),
-    "dyn.tile": _SIZES.format("tile"),
-    "dyn.broadcast_to": _SIZES.format("broadcast_to"),
-    "dyn.zeros": _SIZES.format("zeros"),
-    "dyn.ones": _SIZES.format("ones"),
-    "dyn.full": _SIZES.format("full"),
-    "dyn.one_hot": _SIZES.format("one_hot"),
+    "dyn.reshape": _TENSOR.format("reshape"),
+    "dyn.tile": _TENSOR.format("tile"),
+    "dyn.broadcast_to": _TENSOR.format("broadcast_to"),
+    "dyn.zeros": _TENSOR.format("zeros"),
+    "dyn.ones": _TENSOR.format("ones"),
+    "dyn.full": _TENSOR.format("full"),
+    "dyn.one_hot": _TENSOR.format("one_hot"),
     "dyn.expand_dims": _SIZES.format("expand_dims"),
     "dyn.squeeze": _SIZES.format("squeeze"),
-    "dyn.strided_slice": _SIZES.format("strided_slice"),
-    "dyn.sparse_to_dense": _SIZES.format("sparse_to_dense"),
-    "dyn.topk": _SIZES.format("topk"),
-    "dyn.nn.pad": _SIZES.format("nn.pad"),
+    "dyn.strided_slice": _TENSOR.format("strided_slice"),
+    "dyn.sparse_to_dense": _TENSOR.format("sparse_to_dense"),
+    "dyn.topk": _TENSOR.format("topk"),
+    "dyn.nn.pad": _TENSOR.format("nn.pad"),
     "dyn.nn.upsampling": _SIZES.format("nn.upsampling, or image.resize2d"),
     "dyn.nn.upsampling3d": _SIZES.format("nn.upsampling3d, or image.resize3d"),
-    "dyn.image.resize2d": _SIZES.format("image.resize2d"),
+    "dyn.image.resize2d": _TENSOR.format("image.resize2d"),
     "sparse_fill_empty_rows": "how many rows there are depends on the data: use sparse_to_dense",
     # chosen by the compiler
     "auto_scheduler_layout_transform": _LAYOUT.format("layout_transform"),

@@ -19,6 +19,7 @@ from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
+from tvmlite.tvm.relay.op.run_time_sizes import with_sizes
 
 _FAR = 2**31 - 1
 """A bound that means as far as the axis goes."""
@@ -91,7 +92,7 @@ def _bounds(begin: Any, end: Any, strides: Any, slice_mode: str) -> tuple[Any, A
     if not all(isinstance(one, list) for one in found):
         return begin, end, strides
     first, last, step = found
-    count = max(len(first), len(last))
+    count = max(len(first), len(last), len(step) if len(step) > 1 else 1)
     step = step * count if len(step) == 1 else [*step, *[1] * (count - len(step))]
     first += [None] * (count - len(first))
     last += [None] * (count - len(last))
@@ -192,6 +193,8 @@ def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant
         or pad_mode != "constant"
     ):
         return function("nn.pad")(data, pad_width, pad_value, pad_mode)
+    if isinstance(pad_width, nodes.Expr):
+        return adopt(with_sizes("nn.pad: pad_width", pad_width, lambda sizes: pad(data, sizes, pad_value)))
     inside = function("nn.pad")(function("ones_like")(function("cast")(data, "bool")), pad_width)
     return function("where")(inside, function("nn.pad")(data, pad_width), pad_value)
 

@@ -21,6 +21,7 @@ from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import TupleWrapper, adopt, const
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op.results import results_of
+from tvmlite.tvm.relay.op.run_time_sizes import bound, known_numbers, whole_numbers
 
 _ORDER = {
     f"nn.conv{rank}d_transpose": tuple(
@@ -87,7 +88,12 @@ def function(name: str) -> Callable[..., Any]:
                 given[key] = bool(given[key])
         if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
             given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
-        made = adopt(build(**given))
+        tensors = [key for key in row.attrs if isinstance(given.get(key), nodes.Expr)]
+        for key in tensors:
+            numbers = known_numbers(given[key])
+            given[key] = whole_numbers(numbers) if key in row.open_attrs else numbers
+        sizes = [key for key in row.open_attrs if isinstance(given.get(key), nodes.Expr)]
+        made = adopt(bound(name, build, given, sizes) if tensors else build(**given))
         count = results_of(made)
         return made if count is None else TupleWrapper(made, count)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tvmlite.relay.ir import op as table
 from tvmlite.tvm.absent import lookup, missing
+from tvmlite.tvm.relay.expr import Constant, const
 from tvmlite.tvm.relay.op.absent import ABSENT
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
@@ -19,8 +20,13 @@ _OTHERS = {
     "copy_": "copy",
     "contrib_reverse_reshape": "reverse_reshape",
     "image.resize": "image.resize2d",
+    "nn.contrib_conv2d_nchwc": "nn.contrib_conv2d_NCHWc",
+    "nn.contrib_depthwise_conv2d_nchwc": "nn.contrib_depthwise_conv2d_NCHWc",
     "nn.multiply": "multiply",
 }
+
+_EXPRESSIONS = {"nn.Constant": Constant, "nn.const": const}
+"""Names of TVM's modules of operators that come from others."""
 
 _ABSENT = {
     "annotation.on_device": "there is one device, the CPU",
@@ -56,6 +62,8 @@ def find(name: str) -> Any:
     if name in _PACKAGES:
         return _PACKAGES[name]
     name = _OTHERS.get(name, name)
+    if name in _EXPRESSIONS:
+        return _EXPRESSIONS[name]
     if name in ADAPTED:
         return ADAPTED[name]
     if name in FIRST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
@@ -16,6 +17,10 @@ _OWN: dict[tuple[str, str], Any] = {}
 
 
 _call = later("relay.expr", "Call")
+
+
+def _custom(name: str) -> Any:
+    return getattr(importlib.import_module("tvmlite.tvm.relay.op.custom"), name)
 
 
 class Op(str):
@@ -57,11 +62,14 @@ class Op(str):
         return dict(table.defaults(table.get(self))) if table.is_known(self) else {}
 
     def get_attr(self, attr_name: str) -> Any:
-        """The attribute ``attr_name``, None if it has none: ``TOpPattern``, or what ``set_attr`` gave it."""
+        """The attribute ``attr_name``, None if it has none: ``TOpPattern``, ``TOpIsStateful``, or what
+        ``set_attr`` gave it."""
         if (self, attr_name) in _OWN:
             return _OWN[self, attr_name]
         if attr_name == "TOpPattern":
             return min(int(table.get(self).fuse), 8)
+        if attr_name == "TOpIsStateful":
+            return False
         return None
 
     def has_attr(self, attr_name: str) -> bool:
@@ -75,6 +83,26 @@ class Op(str):
     def reset_attr(self, attr_name: str) -> None:
         """Take away what ``set_attr`` gave."""
         _OWN.pop((self, attr_name), None)
+
+    def set_num_inputs(self, n: int) -> None:
+        """The number of arguments of an operator of a program's own."""
+        _custom("set_num_inputs")(self, n)
+
+    def add_argument(self, name: str, type: str, description: str) -> None:
+        """Name the next argument of an operator of a program's own."""
+        _custom("add_argument")(self, name)
+
+    def add_type_rel(self, rel_name: str, type_rel_func: Any = None) -> None:
+        """The type relation of an operator of a program's own, by name or as a function."""
+        _custom("add_type_rel")(self, rel_name, type_rel_func)
+
+    def set_attrs_type_key(self, key: str) -> None:
+        """Of no account: operators of a program's own may have any attributes."""
+        _custom("of_program")(self, "set_attrs_type_key")
+
+    def set_support_level(self, level: int) -> None:
+        """Of no account: the level is a number of TVM's documentation."""
+        _custom("of_program")(self, "set_support_level")
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """The name."""
@@ -102,12 +130,16 @@ def get(op_name: str) -> Op:
     return Op.get(op_name)
 
 
-_IN_THE_TABLE = "an operator is a decorated function: see tvmlite.relay.ir.op.operator"
-register = missing("relay.op.register", _IN_THE_TABLE)
-register_compute = missing("relay.op.register_compute", _IN_THE_TABLE)
-register_strategy = missing("relay.op.register_strategy", _IN_THE_TABLE)
-register_pattern = missing("relay.op.register_pattern", _IN_THE_TABLE)
-register_schedule = register_injective_schedule = missing("relay.op.register_schedule", _IN_THE_TABLE)
-register_broadcast_schedule = register_reduce_schedule = register_schedule
-register_gradient = missing("relay.op.register_gradient", "models are run here, not trained")
-register_shape_func = missing("relay.op.register_shape_func", _IN_THE_TABLE)
+register_strategy = missing(
+    "relay.op.register_strategy", "relay.op.register_compute: schedules are those of templates"
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("OpPattern", "register") or name.startswith("register_"):
+        name = "register_schedule" if name.endswith("_schedule") else name
+        custom = importlib.import_module("tvmlite.tvm.relay.op.custom")
+        if hasattr(custom, name):
+            return getattr(custom, name)
+        return missing(f"relay.op.{name}", "relay.op.register_op_attr gives an operator an attribute")
+    raise AttributeError(f"module 'tvmlite.tvm.relay.op.op' has no attribute {name!r}")

@@ -126,9 +126,6 @@ class _TvmPrinter(Printer):
         else:
             yield super()._statement(start, node, depth, end)
 
-    def _let(self, node: Any, depth: int) -> None:
-        self._line(depth, f"let {self._typed(node.var)} = {self._text(node.value)};")
-
     def _simple(self, node: Any) -> str:
         comment = self._comment(node)
         if isinstance(node, nodes.TupleGetItem):

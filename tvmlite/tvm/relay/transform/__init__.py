@@ -27,25 +27,31 @@ from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
-from tvmlite.tvm.relay.transform.legalize import AlterOpLayout, Legalize
+from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
+from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
+from tvmlite.tvm.relay.transform.legalize import Legalize
 from tvmlite.tvm.relay.transform.let_passes import DeadCodeElimination, EliminateCommonSubexpr
+from tvmlite.tvm.relay.transform.merge_composite import MergeComposite
 from tvmlite.tvm.relay.transform.normal_forms import (
     ToANormalForm,
     ToANormalFormExpr,
     ToBasicBlockNormalForm,
     ToGraphNormalForm,
 )
-from tvmlite.tvm.relay.transform.ours import (
-    CanonicalizeOps,
-    ConvertLayout,
-    FoldScaleAxis,
-    ToMixedPrecision,
-)
+from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
+from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
+from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
+    BackwardFoldScaleAxis,
+    FoldScaleAxis,
+    ForwardFoldScaleAxis,
+)
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
+    CanonicalizeCast,
     DefuseOps,
     DynamicToStatic,
+    EtaExpand,
     Inline,
     RemoveUnusedFunctions,
 )
@@ -53,6 +59,8 @@ from tvmlite.tvm.relay.transform.structure import (
 __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
+    "BackwardFoldScaleAxis",
+    "CanonicalizeCast",
     "CanonicalizeOps",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
@@ -62,17 +70,21 @@ __all__ = [
     "DefuseOps",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
+    "EtaExpand",
     "FastMath",
     "FoldConstant",
     "FoldConstantExpr",
     "FoldExplicitPadding",
     "FoldScaleAxis",
+    "ForwardFoldScaleAxis",
     "FunctionPass",
     "FuseOps",
     "InferType",
     "InferTypeLocal",
     "Inline",
+    "LayoutConfig",
     "Legalize",
+    "MergeComposite",
     "ModulePass",
     "Pass",
     "PassContext",

@@ -14,12 +14,9 @@ _VM = "control flow is compiled into the entry of a library: relay.build"
 _QUANTIZE = "tvmlite.quantize(mod, data) makes a quantized model"
 _SPARSE = "weights are dense"
 
-_SCALES = "relay.transform.FoldScaleAxis moves scales of channels into weights, in both directions"
-
 _INSTEAD: dict[str, str] = {
     "AnnotateMemoryScope": _DEVICES,
     "AnnotateTarget": _BYOC,
-    "BackwardFoldScaleAxis": _SCALES,
     "BatchingOps": "relay.transform.CombineParallelDense",
     "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
     "CollagePartition": _BYOC,
@@ -27,7 +24,6 @@ _INSTEAD: dict[str, str] = {
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
-    "EtaExpand": "functions are called with all their arguments",
     "FakeQuantizationToInteger": "quantize and dequantize operators are compiled to integers as they are",
     "FirstOrderGradient": _GRADIENTS,
     "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",
@@ -38,7 +34,6 @@ _INSTEAD: dict[str, str] = {
     "ManifestAlloc": _VM,
     "ManifestLifetimes": _VM,
     "MergeCompilerRegions": _BYOC,
-    "MergeComposite": _BYOC,
     "OutlineCompilerFunctionsWithExistingGlobalSymbols": _BYOC,
     "PartialEvaluate": "relay.transform.Inline and relay.transform.FoldConstant",
     "PartitionGraph": _BYOC,
@@ -48,7 +43,6 @@ _INSTEAD: dict[str, str] = {
     "QuantizePartition": _QUANTIZE,
     "QuantizeRealize": _QUANTIZE,
     "SplitArgs": "calls may have any number of arguments",
-    "ForwardFoldScaleAxis": _SCALES,
     "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",

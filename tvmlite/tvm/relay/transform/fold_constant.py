@@ -47,7 +47,7 @@ def folded(function: Any, fold_qnn: bool) -> Any:
             case nodes.If(condition=nodes.Constant(data=data), then=then, otherwise=otherwise):
                 return then if data else otherwise
             case nodes.Call(op=str()):
-                return _evaluated(node, fold_qnn)
+                return evaluated(node, fold_qnn)
         return node
 
     while True:
@@ -61,7 +61,8 @@ def _is_group(op: Any) -> bool:
     return not isinstance(op, nodes.Function) or bool(dict(op.attrs).get("Primitive"))
 
 
-def _evaluated(call: nodes.Call, fold_qnn: bool) -> Any:
+def evaluated(call: nodes.Call, fold_qnn: bool = False) -> Any:
+    """``call`` as a constant if all it reads is constant, or a shape that is known; else ``call``."""
     name = str(call.op)
     if name in _SHAPES:
         return _shape(call)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
@@ -15,9 +19,15 @@ from tvmlite.tvm.relay.graph.inferred import mark
 from tvmlite.tvm.relay.transform.infer_type import typed
 
 
-def over_functions(name: str, level: int, rule: Callable[[Any], Any], infer: bool = False) -> Pass:
+def over_functions(
+    name: str,
+    level: int,
+    rule: Callable[[Any], Any],
+    infer: bool = False,
+    required: Sequence[str] = (),
+) -> Pass:
     """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
-    whose variables have types."""
+    whose variables have types. ``required`` are passes that a ``Sequential`` runs before."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod) if infer else mod
@@ -30,7 +40,7 @@ def over_functions(name: str, level: int, rule: Callable[[Any], Any], infer: boo
                     mark(made[var])
         return made
 
-    return FunctionPass(PassInfo(level, name), run)
+    return FunctionPass(PassInfo(level, name, required), run)
 
 
 def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module]) -> Pass:
@@ -53,3 +63,13 @@ def function_pass(
 ) -> Any:
     """``tvm.transform.function_pass``, of functions of relay."""
     return transform.function_pass(pass_func, opt_level, name, required, traceable)
+
+
+def by_name(name: str) -> Pass:
+    """The pass ``name``, which takes no arguments; an UnsupportedError if there is none."""
+    found = getattr(importlib.import_module("tvmlite.tvm.relay.transform"), name, None)
+    if found is None:
+        raise UnsupportedError(
+            f"there is no pass {show(name)}, which another pass requires", Span.of_caller()
+        )
+    return found()

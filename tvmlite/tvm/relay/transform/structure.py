@@ -3,31 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.op import Fuse, fuse_class
+from tvmlite.relay.passes.bind_dimensions import with_numbers
+from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
-from tvmlite.tvm.relay.expr import GlobalVar, adopt
+from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
+from tvmlite.tvm.relay.graph.visit import rebuilt
+from tvmlite.tvm.relay.transform.fold_constant import evaluated
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
 def DefuseOps() -> Pass:
-    """The pass that puts the operators of each fused group in the place of its call."""
+    """The pass that puts the body of each function that is called where it stands, as fused groups are, in
+    the place of its call."""
     return over_functions("DefuseOps", 0, lambda function: adopt(_without_groups(function)))
 
 
 def _without_groups(function: Any) -> Any:
     def rule(node: Any) -> Any:
         if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Function):
-            group = node.op
-            if dict(group.attrs).get("Primitive"):
-                return substitute_ops(group.body, dict(zip(group.params, node.args, strict=True)))
+            group = _without_groups(node.op)
+            return substitute_ops(group.body, dict(zip(group.params, node.args, strict=True)))
         return node
 
     return rewrite(function, rule)
+
+
+def CanonicalizeCast() -> Pass:
+    """The pass that gives each elementwise operator that reads a cast to a wider dtype a cast of its own, so
+    that fused groups pass the narrow values on."""
+    return over_functions("CanonicalizeCast", 3, lambda one: adopt(_with_own_casts(one)), infer=True)
+
+
+def _with_own_casts(function: Any) -> Any:
+    seen: set[Any] = set()
+
+    def own(arg: Any) -> Any:
+        if not isinstance(arg, nodes.Call) or arg.op != "cast":
+            return arg
+        widens = dtypes.bits(tensor_type_of(arg.args[0]).dtype) < dtypes.bits(arg["dtype"])
+        if not widens or arg not in seen:
+            seen.add(arg)
+            return arg
+        return arg._with({})
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
+            return node
+        level = fuse_class(node)
+        args = tuple(map(own, node.args)) if level is not None and level <= Fuse.BROADCAST else node.args
+        return node if all(map(is_, args, node.args)) else node._with({"args": args})
+
+    return rewrite(function, rule)
+
+
+def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
+    """The pass that writes a function that is called where a function of the module is a value;
+    ``expand_constructor`` is of algebraic data types, which there are none of."""
+    if expand_constructor:
+        missing("EtaExpand(expand_constructor=True)", "there are no algebraic data types")()
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        made = mod.copy()
+        for var, function in mod.functions.items():
+            if isinstance(function, nodes.Function) and expand_global_var:
+                made[var] = adopt(rebuilt(function, {}, lambda old, new: _called(new, mod)))
+        return made
+
+    return Pass(PassInfo(1, "EtaExpand"), run)
+
+
+def _called(node: Any, mod: IRModule) -> Any:
+    """``node`` with functions of the module that are values written as functions that call them."""
+
+    def expanded(part: Any) -> Any:
+        if not isinstance(part, GlobalVar):
+            return part
+        target = mod[part]
+        params = [Var(param.name, param.type, param.span) for param in target.params]
+        return Function(params, Call(part, params), target.ret_type)
+
+    return node.map_children(expanded)
 
 
 def Inline() -> Pass:
@@ -76,5 +141,17 @@ def AnnotateSpans() -> Pass:
 
 
 def DynamicToStatic() -> Pass:
-    """The pass that leaves a module as it is: shapes that are constants are attributes from the start."""
-    return Pass(PassInfo(2, "DynamicToStatic"), lambda mod, context: mod)
+    """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
+    known."""
+    return over_functions(
+        "DynamicToStatic", 2, lambda one: adopt(rewrite(one, _with_known_sizes)), infer=True
+    )
+
+
+def _with_known_sizes(node: Any) -> Any:
+    if not isinstance(node, nodes.LetDims):
+        return node
+    value = rewrite(node.value, lambda one: evaluated(one) if isinstance(one, nodes.Call) else one)
+    if not isinstance(value, nodes.Constant):
+        return node
+    return with_numbers(node.body, dict(zip(node.dims, map(int, value.data.reshape(-1)), strict=True)))

@@ -15,6 +15,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.transform.algebra.clips import without_clips
 from tvmlite.tvm.relay.transform.algebra.transposes import without_transposes
 from tvmlite.tvm.relay.transform.functions import over_functions
 
@@ -187,12 +188,27 @@ def _sums(call: nodes.Call) -> Any:
     return make("add", product if again is None else again, shift, span=call.span)
 
 
+def _twice(call: nodes.Call) -> Any:
+    """``x + x`` as ``x * 2``."""
+    match call:
+        case nodes.Call(op="add", args=(x, y)) if x is y and not isinstance(x, nodes.Constant):
+            dtype = type_of(call).dtype  # type: ignore[union-attr]
+            if dtype != "bfloat16":
+                return make("multiply", x, nodes.Constant(np.asarray(2, dtype), call.span), span=call.span)
+    return None
+
+
 def _rsqrt(call: nodes.Call) -> Any:
     """``c / sqrt(x)`` as ``c * rsqrt(x)``."""
     match call:
         case nodes.Call(op="divide", args=(nodes.Constant() as top, nodes.Call(op="sqrt", args=(data,)))):
-            return make("multiply", top, make("rsqrt", data, span=call.span), span=call.span)
+            root = make("rsqrt", data, span=call.span)
+            return root if _is_one(top) else make("multiply", top, root, span=call.span)
     return None
+
+
+def _is_one(value: nodes.Constant) -> bool:
+    return value.data.size == 1 and value.data.ndim == 0 and bool(value.data == 1)
 
 
 def _order(call: nodes.Call) -> Any:
@@ -211,9 +227,11 @@ _RULES: tuple[Callable[[nodes.Call], Any], ...] = (
     _reshaped,
     without_transposes,
     _cast,
+    without_clips,
     _full,
     _identity,
     _sums,
+    _twice,
     _rsqrt,
     _order,
 )

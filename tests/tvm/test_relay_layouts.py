@@ -1,0 +1,175 @@
+"""``relay.transform.ConvertLayout`` and ``AlterOpLayout``: what follows in another layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ConfigError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.relay import transform
+from tvmlite.tvm.relay.testing import TempOpAttr, run_opt_pass
+
+KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO"}
+
+
+def data(layout: str) -> Any:
+    return relay.var("x", shape=(2, 8, 6, 5) if layout == "NCHW" else (2, 6, 5, 8))
+
+
+def kernel(layout: str) -> Any:
+    return relay.var("w", shape=(8, 8, 3, 3) if layout == "NCHW" else (3, 3, 8, 8))
+
+
+def conv(x: Any, w: Any, layout: str) -> Any:
+    return relay.nn.conv2d(
+        x, w, channels=8, kernel_size=(3, 3), padding=1, data_layout=layout, kernel_layout=KERNELS[layout]
+    )
+
+
+def back(expr: Any, source: str = "NCHW", target: str = "NHWC") -> Any:
+    return relay.layout_transform(expr, source, target)
+
+
+def turned() -> Any:
+    """The convolution in NCHW of data and kernel that are NHWC."""
+    return conv(back(data("NHWC"), "NHWC", "NCHW"), back(kernel("NHWC"), "HWIO", "OIHW"), "NCHW")
+
+
+def of(expr: Any) -> Any:
+    return relay.Function(relay.analysis.free_vars(expr), expr)
+
+
+def to_nchw(expr: Any, **more: Any) -> Any:
+    return run_opt_pass(of(expr), [transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"], **more})])
+
+
+def values(function: Any) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.normal(size=tuple(param.checked_type.shape)).astype(np.float32) for param in function.params
+    ]
+    found = relay.create_executor("debug").evaluate(function)(*arrays)
+    return [one.numpy() for one in (found if isinstance(found, (list, tuple)) else [found])]
+
+
+VECTOR = relay.var("v", shape=(8,))
+FOUR = relay.expand_dims(VECTOR, axis=0, num_newaxis=3)
+
+FOLLOWING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (relay.exp, lambda y: back(relay.exp(y))),
+    (lambda y: y + relay.const(2.0), lambda y: back(y + relay.const(2.0))),
+    (lambda y: relay.nn.bias_add(y, VECTOR, axis=3), lambda y: back(y + back(FOUR, "NHWC", "NCHW"))),
+    (lambda y: relay.nn.max_pool2d(y, 2, layout="NHWC"), lambda y: back(relay.nn.max_pool2d(y, 2))),
+    (lambda y: relay.nn.softmax(y, axis=-1), lambda y: back(relay.nn.softmax(y, axis=1))),
+    (lambda y: relay.concatenate([y, y], axis=3), lambda y: back(relay.concatenate([y, y], axis=1))),
+    (lambda y: relay.sum(y, axis=[1, 2]), lambda y: relay.sum(y, axis=[2, 3])),
+    (lambda y: relay.sum(y, axis=3), lambda y: relay.sum(y, axis=[1])),
+    (lambda y: relay.argmax(y, axis=[3]), lambda y: relay.argmax(y, axis=[1])),
+    (lambda y: relay.split(y, 2, axis=3)[1], lambda y: back(relay.split(y, 2, axis=1)[1])),
+    (lambda y: relay.transpose(y, [0, 3, 1, 2]), lambda y: relay.transpose(y, [0, 1, 2, 3])),
+    (
+        lambda y: relay.strided_slice(y, [0, 1], [2, 5]),
+        lambda y: back(relay.strided_slice(y, [0, 0, 1, 0], [2, 8, 5, 5], [1, 1, 1, 1])),
+    ),
+    (
+        lambda y: relay.nn.pad(y, ((0, 0), (1, 0), (0, 2), (0, 0))),
+        lambda y: back(relay.nn.pad(y, ((0, 0), (0, 0), (1, 0), (0, 2)))),
+    ),
+    (lambda y: relay.topk(y, 2, axis=3)[0], lambda y: back(relay.topk(y, 2, axis=1)[0])),
+    (
+        lambda y: relay.image.resize2d(y, (12, 10), layout="NHWC"),
+        lambda y: back(relay.image.resize2d(y, (12, 10), layout="NCHW")),
+    ),
+    # these read the values in an order of their own
+    (lambda y: relay.reshape(y, (-1,)), lambda y: relay.reshape(back(y), (-1,))),
+    (relay.nn.batch_flatten, lambda y: relay.nn.batch_flatten(back(y))),
+    (lambda y: relay.cumsum(y, axis=3), lambda y: relay.cumsum(back(y), axis=3)),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), FOLLOWING)
+def test_operators_behind_a_convolution_follow_it(before: Any, after: Any) -> None:
+    given = before(conv(data("NHWC"), kernel("NHWC"), "NHWC"))
+
+    made = to_nchw(given)
+
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(after(turned())), transform.InferType()))
+    for one, other in zip(values(made), values(of(given)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_in_the_layout_stays_the_same() -> None:
+    given = run_opt_pass(of(relay.exp(conv(data("NCHW"), kernel("NCHW"), "NCHW"))), transform.InferType())
+
+    kept = run_opt_pass(given, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
+    tvm.ir.assert_structural_equal(kept, given)
+    assert transform.ConvertLayout({})(tvm.IRModule.from_expr(given))["main"] is given
+
+
+def test_layers_can_be_left_out_and_pools_have_layouts_of_their_own() -> None:
+    first = conv(data("NHWC"), kernel("NHWC"), "NHWC")
+    second = relay.nn.max_pool2d(conv(first, relay.var("u", shape=(3, 3, 8, 8)), "NHWC"), 2, layout="NHWC")
+    with transform.LayoutConfig(skip_layers=[0]):
+        made = to_nchw(second, **{"nn.max_pool2d": ["NHWC"]})
+
+    found: list[tuple[str, str]] = []
+
+    def look(node: Any) -> None:
+        if isinstance(node, relay.Call) and node.op.name in ("nn.conv2d", "nn.max_pool2d"):
+            layout = node.attrs.get("data_layout") or node.attrs.layout
+            found.append((node.op.name, layout))
+
+    relay.analysis.post_order_visit(made, look)
+    assert found == [("nn.conv2d", "NHWC"), ("nn.conv2d", "NCHW"), ("nn.max_pool2d", "NHWC")]
+    np.testing.assert_allclose(values(made)[0], values(of(second))[0], rtol=1e-4, atol=1e-4)
+
+
+def test_channels_in_blocks_keep_the_values() -> None:
+    given = conv(data("NCHW"), kernel("NCHW"), "NCHW")
+    given = relay.nn.relu(relay.concatenate([given, given], axis=1)) * relay.var("v", shape=(16, 1, 1))
+
+    made = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": ["NCHW4c", "OIHW4o"]}))
+    odd = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": ["NCHW3c", "OIHW3o"]}))
+
+    assert "nn.contrib_conv2d_NCHWc" in str(made)
+    np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
+    assert "layout_transform" not in str(odd)  # 8 channels are no blocks of 3
+
+
+def alter(attrs: Any, inputs: Any, types: Any, result: Any) -> Any:
+    assert [one.dtype for one in (*types, result)] == ["float32"] * 3
+    return relay.nn.conv2d(*inputs, **{**dict(attrs), "data_layout": "NHWC", "kernel_layout": "HWIO"})
+
+
+def test_a_rule_of_the_program_alters_layouts() -> None:
+    given = relay.exp(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
+        made = run_opt_pass(of(given), transform.AlterOpLayout())
+
+    x, w = back(data("NCHW"), "NCHW", "NHWC"), back(kernel("NCHW"), "OIHW", "HWIO")
+    expected = back(relay.exp(conv(x, w, "NHWC")), "NHWC", "NCHW")
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+    with (
+        TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", lambda attrs, inputs, *_: inputs[0]),
+        pytest.raises(UnsupportedError, match=r"the rule of nn\.conv2d gives .*, expected a call"),
+    ):
+        run_opt_pass(of(given), transform.AlterOpLayout())
+
+
+@pytest.mark.parametrize(
+    ("layouts", "error", "text"),
+    [
+        ({"nn.dense": ["NCHW"]}, UnsupportedError, r"nn\.dense has no layout to be asked for"),
+        ({"nn.conv2d": ["default", "OIHW"]}, ConfigError, "expected that of the data first, by name"),
+        ({"nn.conv2d": ["NCHW"]}, ConfigError, "expected those of data and kernel"),
+        ({"nn.conv2d": ["NWHC", "default"]}, ConfigError, "no default kernel layout for data in NWHC"),
+    ],
+)
+def test_layouts_that_cannot_be_asked_for_are_named(layouts: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        transform.ConvertLayout(layouts)

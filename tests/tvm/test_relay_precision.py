@@ -1,0 +1,119 @@
+"""``relay.transform.ToMixedPrecision``: which operators become narrow, and what rules of programs do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ConfigError, UnsupportedError
+from tvmlite.tvm import relay
+from tvmlite.tvm.relay.testing import TempOpAttr
+from tvmlite.tvm.relay.transform import ToMixedPrecision
+
+X, W = relay.var("x", shape=(2, 8)), relay.var("w", shape=(4, 8))
+
+
+def half(expr: Any) -> Any:
+    return relay.cast(expr, "float16")
+
+
+def product(x: Any, w: Any, dtype: str) -> Any:
+    return relay.nn.dense(x, w, out_dtype=dtype)
+
+
+def of(expr: Any) -> Any:
+    return relay.transform.InferType()(tvm.IRModule.from_expr(expr))
+
+
+def let(value: Any, body: Callable[[Any], Any], dtype: str) -> Any:
+    var = relay.var("v", shape=(2, 4), dtype=dtype)
+    return relay.Let(var, value, body(var))
+
+
+PRODUCT, NARROW = product(X, W, ""), product(half(X), half(W), "float16")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (PRODUCT, NARROW),  # always
+        (relay.nn.relu(PRODUCT), relay.nn.relu(NARROW)),  # follows
+        (relay.nn.softmax(PRODUCT), relay.nn.softmax(relay.cast(NARROW, "float32"))),  # never
+        (PRODUCT + relay.exp(PRODUCT), None),  # one of two operands is wide
+        (relay.concatenate([PRODUCT, PRODUCT], 0), relay.concatenate([NARROW, NARROW], 0)),
+        (relay.take(X, relay.const([1]), 0), relay.take(half(X), relay.const([1]), 0)),
+        (relay.clip(X, -1, 1), relay.clip(half(X), -1, 1)),
+        (kept := relay.clip(X, -1e5, 1e5), kept),  # beyond the largest float16
+        (kept := relay.nn.softmax(X), kept),
+        (let(PRODUCT, relay.tanh, "float32"), let(NARROW, relay.tanh, "float16")),
+    ],
+)
+def test_what_gains_is_narrow_and_what_reads_it_follows(before: Any, after: Any) -> None:
+    made = ToMixedPrecision("float16")(of(before))
+
+    if after is None:
+        wide = relay.cast(NARROW, "float32")
+        after = wide + relay.exp(wide)
+    tvm.ir.assert_structural_equal(made, of(after))
+
+
+def test_the_values_stay_close() -> None:
+    module = of(relay.nn.softmax(relay.nn.bias_add(PRODUCT, relay.const(np.ones(4, np.float32)))))
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.normal(size=(2, 8)), "w": rng.normal(size=(4, 8))}
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+
+    wide, narrow = (
+        relay.create_executor("graph", one).evaluate()(**arrays).numpy()
+        for one in (module, ToMixedPrecision("float16")(module))
+    )
+
+    assert wide.dtype == narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, wide, rtol=2e-2)
+
+
+def test_a_rule_of_the_program_may_add_up_in_a_wider_dtype() -> None:
+    with TempOpAttr(
+        "nn.dense", "FTVMMixedPrecisionConversionType", lambda call, dtype: [0, "float32", dtype]
+    ):
+        made = ToMixedPrecision("float16")(of(PRODUCT))
+
+    tvm.ir.assert_structural_equal(made, of(half(product(half(X), half(W), "float32"))))
+
+
+def test_the_dtype_of_the_result_can_be_kept() -> None:
+    with tvm.transform.PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": True}):
+        made = ToMixedPrecision("bfloat16")(of(relay.Tuple([PRODUCT, X])))
+
+    assert [one.dtype for one in made["main"].ret_type.fields] == ["float32", "float32"]
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(ConfigError, match="mixed_precision_type is 'int8', expected one of float16, "):
+        ToMixedPrecision("int8")
+    with pytest.raises(ConfigError, match="missing_op_mode is 3, expected 0, 1 or 2"):
+        ToMixedPrecision("float16", 3)
+    with pytest.raises(UnsupportedError, match=r"there is no rule for sinh \(1 times\)"):
+        ToMixedPrecision("float16", 0)(of(relay.sinh(X)))
+    with pytest.warns(UserWarning, match=r"there is no rule for sinh \(1 times\)"):
+        ToMixedPrecision("float16")(of(relay.sinh(X)))
+    bad = TempOpAttr("nn.dense", "FTVMMixedPrecisionConversionType", lambda call, dtype: [0])
+    with (
+        bad,
+        pytest.raises(
+            ConfigError, match=r"the rule of nn\.dense gives a list, expected a category and two dtypes"
+        ),
+    ):
+        ToMixedPrecision("float16")(of(PRODUCT))
+
+
+def test_arguments_that_a_function_does_not_have_are_a_warning() -> None:
+    with pytest.warns(UserWarning, match="evaluate: z given, which the function does not have"):
+        found = relay.create_executor("debug", of(relay.exp(X))).evaluate()(
+            x=np.zeros((2, 8), np.float32), z=1
+        )
+    assert found.numpy().max() == 1

@@ -1,0 +1,118 @@
+"""Sizes that tensors give: ``relay.reshape(x, shape)`` where ``shape`` is an argument of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import ExecutionError, TypeInferError
+from tvmlite.tvm import relay
+
+X = relay.var("x", shape=(2, 3, 4))
+DATA = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def sizes(*shape: int) -> Any:
+    return relay.var("sizes", shape=shape, dtype="int64")
+
+
+def run(kind: str, build: Callable[[Any], Any], given: Any) -> np.ndarray:
+    array = np.asarray(given, np.int64)
+    wanted = sizes(*array.shape)
+    main = relay.Function([X, wanted], build(wanted))
+    return relay.create_executor(kind, tvm.IRModule.from_expr(main)).evaluate()(DATA, array).numpy()
+
+
+FILL = np.float32(7)
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("build", "given", "expected"),
+    [
+        (lambda n: relay.reshape(X, n), (6, 4), DATA.reshape(6, 4)),
+        (lambda n: relay.reshape(X, n), (0, -1), DATA.reshape(2, 12)),
+        (lambda n: relay.reshape(X, n), (2, 0, 2, 2), DATA.reshape(2, 3, 2, 2)),
+        (lambda n: relay.topk(X, n, -1, "values"), 2, -np.sort(-DATA)[..., :2]),
+        (lambda n: relay.topk(X, n, -1, "values"), 0, -np.sort(-DATA)),  # all, as in TVM
+        (lambda n: relay.tile(X, n), (2, 1), np.tile(DATA, (2, 1))),
+        (lambda n: relay.zeros(n, "int8"), (2, 0, 3), np.zeros((2, 0, 3))),
+        (lambda n: relay.full(relay.const(FILL), n), (2, 5), np.full((2, 5), FILL)),
+        (lambda n: relay.broadcast_to(X, n), (5, 2, 3, 4), np.broadcast_to(DATA, (5, 2, 3, 4))),
+        (lambda n: relay.nn.pad(X, n), ((0, 1), (2, 0), (0, 0)), np.pad(DATA, ((0, 1), (2, 0), (0, 0)))),
+        (lambda n: relay.strided_slice(X, n, (2, 3, 3)), (0, 1, 2), DATA[0:, 1:, 2:3]),
+        (lambda n: relay.one_hot(relay.const([0, 2]), 1.0, 0.0, n, -1, "float32"), 4, np.eye(4)[[0, 2]]),
+    ],
+)
+def test_an_operator_takes_its_sizes_from_a_tensor(
+    kind: str, build: Callable[[Any], Any], given: Any, expected: np.ndarray
+) -> None:
+    np.testing.assert_array_equal(run(kind, build, given), expected)
+
+
+ONES = relay.var("o", shape=(1, 3, 1))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (relay.reshape(X, relay.const([6, 4])), relay.reshape(X, (6, 4))),
+        (relay.reshape(X, relay.shape_of(relay.var("y", shape=(6, 4)))), relay.reshape(X, (6, 4))),
+        (relay.tile(X, relay.const([2.0, 1.0])), relay.tile(X, (2, 1))),
+        (relay.expand_dims(X, relay.const(1)), relay.expand_dims(X, 1)),
+        (relay.squeeze(ONES, relay.const([0, 2])), relay.squeeze(ONES, (0, 2))),
+    ],
+)
+def test_what_is_known_is_as_good_as_numbers(given: Any, expected: Any) -> None:
+    assert tvm.ir.structural_equal(given, expected)
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("build", "given"),
+    [
+        (lambda n: relay.reshape(X, n), (5, 5)),
+        (lambda n: relay.reshape(X, n), (-3, 4)),  # a code that counts axes
+        (lambda n: relay.broadcast_to(X, n), (2, 3, 5)),
+        (lambda n: relay.zeros(n, "int8"), (2, -1)),
+    ],
+)
+def test_a_run_stops_at_sizes_that_do_not_fit(kind: str, build: Callable[[Any], Any], given: Any) -> None:
+    with pytest.raises(ExecutionError, match=r"must be equal|must not be negative"):
+        run(kind, build, given)
+
+
+def test_sizes_that_are_constants_become_numbers() -> None:
+    there = relay.reshape(X, relay.shape_of(relay.var("y", shape=(6, 4))) * relay.const(1))
+    back = relay.reshape(there, relay.shape_of(X))
+    assert "size_" in str(back)
+
+    made = relay.transform.DynamicToStatic()(tvm.IRModule.from_expr(relay.tile(back, relay.const([2, 1, 1]))))
+
+    assert "size_" not in str(made)
+    assert made["main"].ret_type == relay.TensorType((4, 3, 4))
+    open_sizes = tvm.IRModule.from_expr(relay.zeros(sizes(2), "int8"))
+    assert tvm.ir.structural_equal(relay.transform.DynamicToStatic()(open_sizes), open_sizes)
+
+
+def test_the_text_of_sizes_is_read_back() -> None:
+    main = relay.Function([X, n := sizes(2)], relay.reshape(X, n))
+
+    text = main.astext()
+
+    assert "let dims (size_" in text
+    assert tvm.ir.structural_equal(tvm.parser.parse_expr(text), main)
+
+
+def test_the_number_of_sizes_must_be_known() -> None:
+    with pytest.raises(TypeInferError, match=r"zeros: shape is .*, expected numbers, or a tensor of so many"):
+        relay.zeros(relay.var("n", shape=(relay.Any(),), dtype="int64"), "int8")
+    with pytest.raises(TypeInferError, match="zeros: shape has no type of a tensor"):
+        relay.zeros(relay.var("n"), "int8")
+    with pytest.raises(TypeInferError, match="reshape: data has no type of a tensor"):
+        relay.reshape(relay.var("data"), sizes(2))
+    assert relay.reshape(relay.var("data"), relay.const([6, 4])).attrs.newshape == (6, 4)

@@ -1,0 +1,79 @@
+"""TVM's order of visiting a graph, in which operators, parameters and bound variables have a place, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.relay.ir import nodes
+from tvmlite.tvm.relay.expr import TupleWrapper, adopt
+from tvmlite.tvm.relay.op.op import Op
+
+
+def in_order(root: Any) -> list[Any]:
+    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
+    found: dict[Any, None] = {}
+    stack: list[tuple[Any, bool]] = [
+        (adopt(root.tuple_value if isinstance(root, TupleWrapper) else root), False)
+    ]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if ready or isinstance(node, Op):
+            found[node] = None
+            continue
+        stack.append((node, True))
+        stack.extend((part, False) for part in reversed(parts_of(node)))
+    return list(found)
+
+
+def parts_of(node: Any) -> list[Any]:
+    """What ``node`` is made of, in that order."""
+    match node:
+        case nodes.Call(op=op, args=args):
+            return [op, *args]
+        case nodes.Function(params=params, body=body):
+            return [*params, body]
+        case nodes.Let(var=var, value=value, body=body):
+            return [var, value, body]
+    return list(node.children())
+
+
+def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | None = None) -> Any:
+    """``root`` with the nodes of ``made`` replaced, functions that are called as well; ``rule(old, new)``
+    gives what stands in the place of each node. ``made`` gets what became of every node. The value of a let
+    comes before its variable, so that the rule can know of it."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack[-1]
+        left = [] if node in made else [part for part in _needed(node) if part not in made]
+        if left:
+            stack.extend(reversed(left) if not isinstance(node, nodes.Let) else left[:1])
+            continue
+        stack.pop()
+        if node not in made:
+            new = with_parts(node, made.__getitem__)
+            made[node] = new if rule is None else rule(node, new)
+    return made[root]
+
+
+def _needed(node: Any) -> list[Any]:
+    if isinstance(node, nodes.Let):
+        return [node.value, node.var, node.body]
+    return [part for part in parts_of(node) if not isinstance(part, Op)]
+
+
+def with_parts(node: Any, rule: Callable[[Any], Any]) -> Any:
+    """``node`` of what ``rule`` gives for its parts, what it calls and binds among them; itself if nothing
+    changes."""
+    new = node.map_children(rule)
+    changes: dict[str, Any] = {}
+    if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
+        changes["op"] = rule(node.op)
+    if isinstance(node, nodes.Function):
+        changes["params"] = tuple(map(rule, node.params))
+    if isinstance(node, nodes.Let):
+        changes["var"] = rule(node.var)
+    changes = {name: value for name, value in changes.items() if value != getattr(node, name)}
+    return new._with(changes) if changes else new

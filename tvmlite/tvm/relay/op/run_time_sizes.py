@@ -1,0 +1,172 @@
+"""Sizes that a tensor gives: ``relay.zeros(shape, "float32")`` where ``shape`` is computed.
+
+An attribute in which the operator may have dimensions takes a tensor of integers, too, whose number of
+elements is known. Its elements are dimensions of the call, evaluated before it; a run stops where one is
+negative.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir import op as table
+from tvmlite.relay.ir.dims import dim
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType, show_type
+from tvmlite.te import expr as e
+
+_counts = itertools.count(1)
+
+
+def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: list[str]) -> Any:
+    """The call of ``name`` that ``build`` makes of ``given``, whose attributes ``keys`` are tensors."""
+    if not keys:
+        known = dict(given)
+        if name in _ASSUMING and _is_open(known["data"], known[_SHAPE[name]]):
+            known["data"] = _ASSUMING[name](known["data"], known[_SHAPE[name]])
+        return build(**known)
+    key, *rest = keys
+    value = given[key]
+    if isinstance(table.get(name).attrs.get(key), int):
+        value = make("reshape", value, newshape=())
+    if name == "topk":
+        return _most(name, build, given, value)
+    codes = given["data"] if name == "reshape" else None
+    return with_sizes(
+        f"{name}: {key}", value, lambda sizes: bound(name, build, {**given, key: sizes}, rest), codes
+    )
+
+
+def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value: Any) -> Any:
+    """The call of ``topk`` with ``k`` from a tensor: below 1, and at most, all elements along the axis."""
+    shape = _tensor_type(f"{name}: data", given["data"]).shape
+    extent = shape[given.get("axis", -1)]
+    if not isinstance(extent, int):
+        raise TypeInferError(
+            f"{name}: k is a tensor, expected a number: the extent is not known", Span.of_caller()
+        )
+    whole = make("cast", value, dtype="int64")
+    whole = make("where", make("less", whole, _number(1)), _number(extent), whole)
+    return with_sizes(
+        f"{name}: k", whole, lambda size: build(**{**given, "k": e.Min(size, e.const(extent, size.dtype))})
+    )
+
+
+def known_numbers(value: Any) -> Any:
+    """The elements of a tensor that is a constant, or the shape of a value if that is known, in tuples as its
+    axes are; else ``value``."""
+    if isinstance(value, nodes.Constant):
+        return _nested(np.asarray(value.data).tolist())
+    if isinstance(value, nodes.Call) and value.op == "shape_of":
+        type_ = _known_type(value.args[0])
+        if isinstance(type_, TensorType) and type_.is_static:
+            return tuple(int(extent) for extent in type_.shape)  # type: ignore[arg-type]
+    return value
+
+
+def whole_numbers(value: Any) -> Any:
+    """``value``, a number or tuples of some, with floats that are whole as ints."""
+    if isinstance(value, tuple):
+        return tuple(map(whole_numbers, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def with_sizes(what: str, value: Any, build: Callable[[Any], Any], reshaped: Any = None) -> Any:
+    """What ``build`` makes of the elements of the tensor ``value`` as dimensions, in tuples as its axes are;
+    with ``reshaped``, they are the codes of a reshape of that."""
+    shape = _shape(what, value)
+    dims = tuple(dim(f"size_{next(_counts)}") for _ in range(int(np.prod(shape, dtype=int))))
+    vector = make("cast", make("reshape", value, newshape=(-1,)), dtype="int64")
+    if reshaped is not None:
+        vector = _resolved(vector, reshaped, len(dims))
+    made = build(_nested(np.array(dims, dtype=object).reshape(shape).tolist()))
+    return nodes.LetDims(dims, vector, made, Span.of_caller())
+
+
+def _is_open(data: Any, shape: Sequence[Any]) -> bool:
+    """Whether it is not known that ``data`` fits ``shape``, which has no codes."""
+    codes = any(isinstance(extent, int) and extent <= 0 for extent in shape)
+    type_ = _known_type(data)
+    if not isinstance(type_, TensorType):
+        return False  # type inference sees to it
+    return not codes and not (type_.is_static and all(isinstance(extent, int) for extent in shape))
+
+
+def _counted(data: Any, shape: Sequence[Any]) -> Any:
+    """``data`` flat, of as many elements as ``shape`` has: else the run stops."""
+    count: Any = 1
+    for extent in shape:
+        count = count * extent
+    return make("assume_shape", make("reshape", data, newshape=(-1,)), newshape=(count,))
+
+
+def _broadcast(data: Any, shape: Sequence[Any]) -> Any:
+    """``data`` with extents of ``shape`` where they are not 1: else the run stops."""
+    own = list(_tensor_type("broadcast_to: data", data).shape)
+    behind = list(shape)[len(shape) - len(own) :]
+    wanted = [have if have == 1 else want for have, want in zip(own, behind, strict=True)]
+    return make("assume_shape", data, newshape=tuple(wanted)) if wanted else data
+
+
+_ASSUMING: dict[str, Callable[[Any, Any], Any]] = {"reshape": _counted, "broadcast_to": _broadcast}
+"""What else is asked of the data, where the sizes are not known."""
+_SHAPE = {"reshape": "newshape", "broadcast_to": "shape"}
+
+
+def _nested(value: Any) -> Any:
+    return tuple(map(_nested, value)) if isinstance(value, list) else value
+
+
+def _known_type(value: Any) -> Any:
+    """The type of ``value``, or None where inference cannot say it yet."""
+    try:
+        return type_of(value)
+    except TypeInferError:
+        return None
+
+
+def _tensor_type(what: str, value: Any) -> TensorType:
+    type_ = _known_type(value)
+    if not isinstance(type_, TensorType):
+        raise TypeInferError(
+            f"{what} has no type of a tensor, which sizes from a tensor need",
+            Span.of_caller(),
+            hint='write it: relay.var("n", shape=(2,), dtype="int64")',
+        )
+    return type_
+
+
+def _shape(what: str, value: Any) -> tuple[int, ...]:
+    type_ = _tensor_type(what, value)
+    if not type_.is_static:
+        raise TypeInferError(
+            f"{what} is {show_type(type_)}, expected numbers, or a tensor of so many elements as is known",
+            Span.of_caller(),
+        )
+    return tuple(int(extent) for extent in type_.shape)  # type: ignore[arg-type]
+
+
+def _resolved(wanted: Any, data: Any, count: int) -> Any:
+    """The extents that ``wanted`` says: 0 keeps that of the data, -1 is what is left over."""
+    own = make("cast", make("shape_of", data, dtype="int64"), dtype="int64")
+    rank = _tensor_type("reshape: data", data).ndim
+    if rank < count:
+        own = make("nn.pad", own, pad_width=((0, count - rank),), pad_value=0)
+    kept = make("strided_slice", own, begin=(0,), end=(count,), strides=(1,))
+    copied = make("where", make("equal", wanted, _number(0)), kept, wanted)
+    named = make("where", make("equal", copied, _number(-1)), _number(1), copied)
+    total = make("prod", make("shape_of", data, dtype="int64"), axis=(0,))
+    rest = make("floor_divide", total, make("prod", named, axis=(0,)))
+    return make("where", make("equal", copied, _number(-1)), rest, copied)
+
+
+def _number(value: int) -> nodes.Constant:
+    return nodes.Constant(np.asarray(value, np.int64))

@@ -1,0 +1,60 @@
+"""Clips next to casts: bounds that a dtype keeps by itself, and casts that lose nothing between bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.op import make
+
+
+def without_clips(call: nodes.Call) -> Any:
+    """``call``, a clip or cast, with a clip or cast less; None if none can go."""
+    if call.op == "cast":
+        return _cast(call)
+    return _clip(call) if call.op == "clip" else None
+
+
+def _dtype(node: Any) -> str:
+    return tensor_type_of(node).dtype
+
+
+def _holds(dtype: str, low: float, high: float) -> bool:
+    """Whether all whole numbers from ``low`` to ``high`` are of ``dtype``, an integer one."""
+    if not dtypes.is_int(dtype):
+        return False
+    least, greatest = dtypes.limits(dtype)
+    return least <= low and high <= greatest
+
+
+def _clip(call: nodes.Call) -> Any:
+    """``x`` of a clip to what its dtype can be; one clip of two, also around a cast that keeps all values."""
+    (data,) = call.args
+    low, high = call["a_min"], call["a_max"]
+    if dtypes.is_int(_dtype(data)):
+        least, greatest = dtypes.limits(_dtype(data))
+        if low <= least and greatest <= high:
+            return data
+    inner = data.args[0] if isinstance(data, nodes.Call) and data.op == "cast" else data
+    if not isinstance(inner, nodes.Call) or inner.op != "clip":
+        return None
+    whole = float(low).is_integer() and float(high).is_integer()
+    if inner is not data and not (whole and _holds(_dtype(data), inner["a_min"], inner["a_max"])):
+        return None
+    bounds = {"a_min": max(low, inner["a_min"]), "a_max": min(high, inner["a_max"])}
+    if bounds["a_min"] > bounds["a_max"]:
+        return None
+    made = make("clip", inner.args[0], span=call.span, **bounds)
+    return made if inner is data else make("cast", made, dtype=_dtype(data), span=call.span)
+
+
+def _cast(call: nodes.Call) -> Any:
+    """One cast of two behind a clip whose range the first one keeps."""
+    match call:
+        case nodes.Call(args=(nodes.Call(op="cast", args=(nodes.Call(op="clip") as clip,)) as inner,)):
+            whole = dtypes.is_int(_dtype(clip)) or dtypes.is_int(call["dtype"])
+            if whole and _holds(inner["dtype"], clip["a_min"], clip["a_max"]):
+                return make("cast", clip, dtype=call["dtype"], span=call.span)
+    return None

@@ -1,0 +1,1 @@
+"""Passes that give operators other layouts: TVM's ``ConvertLayout`` and ``AlterOpLayout``."""

@@ -1,0 +1,240 @@
+"""Rules of layouts of operators whose attributes name axes: the axes move with the layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.tvm.relay.transform.layout import names
+from tvmlite.tvm.relay.transform.layout.question import Answer, Question
+
+
+def _moved(question: Question, axes: list[int]) -> list[int] | None:
+    """``axes`` of the first operand in its new layout; as they are if it has none."""
+    old, new = question.old[0], question.first
+    if question.new is None:
+        return axes
+    return None if old is None or new is None else names.moved(axes, old, new)
+
+
+def _axis(question: Question) -> int:
+    return int(question.attrs["axis"]) % max(question.rank, 1)
+
+
+def _with_axis(question: Question) -> dict[str, Any] | None:
+    """The attributes with ``axis`` in the new layout."""
+    if question.new is None:
+        return dict(question.attrs)
+    axes = _moved(question, [_axis(question)])
+    return None if axes is None else {**question.attrs, "axis": axes[0]}
+
+
+def _along(question: Question) -> Answer | None:
+    """Operators along one axis, with vectors for it: normalizations."""
+    attrs, layout = _with_axis(question), question.first
+    if attrs is None or layout is None or question.rank != len(names.parts(question.old[0] or layout)):
+        return None
+    vectors = ["C"] * (len(question.old) - 1)
+    results = [layout, "C", "C"] if question.op == "nn.batch_norm" else [layout]
+    return Answer([layout, *vectors], results, attrs)
+
+
+def _requantize(question: Question) -> Answer | None:
+    """The axis of scales of a vector moves; that of numbers means nothing, but TVM moves it, too."""
+    return _along(question)
+
+
+def _concatenate(question: Question) -> Answer | None:
+    """All operands take the new layout if they agree on one; else the first that was known."""
+    count = len(question.old) if question.op == "concatenate" else (len(question.old) - 2) // 3
+    data = [question.old[index] for index in range(count)]
+    known = next((one for one in data if one is not None), None)
+    axis = _axis(question)
+    if known is None or len(names.parts(known)) <= axis:
+        return None
+    layout, attrs = known, dict(question.attrs)
+    new = question.new[:count] if question.new is not None else []
+    if new and all(one == new[0] for one in new):
+        at = names.place(new[0], names.parts(known)[axis])
+        if at is not None:
+            layout, attrs = new[0], {**attrs, "axis": at}
+    rest = ["C"] * (len(question.old) - count)
+    return Answer([layout] * count + rest, [layout], attrs)
+
+
+def _split(question: Question) -> Answer | None:
+    layout, old = question.first, question.old[0]
+    if layout is None:
+        return None
+    attrs, sections = dict(question.attrs), question.attrs["indices_or_sections"]
+    if question.new is not None:
+        part = names.parts(old or layout)[_axis(question)]
+        if part not in names.parts(layout):
+            return None
+        factor = names.block(layout, part)
+        attrs["axis"] = names.parts(layout).index(part)
+        if factor:
+            extent = question.types[0].shape[_axis(question)]
+            whole = isinstance(sections, int) and isinstance(extent, int) and extent // factor % sections == 0
+            if isinstance(sections, int) and not whole:
+                return None
+            if not isinstance(sections, int):
+                if any(one % factor for one in sections):
+                    return None
+                attrs["indices_or_sections"] = tuple(one // factor for one in sections)
+    count = sections if isinstance(sections, int) else len(sections) + 1
+    return Answer([layout], [layout] * count, attrs)
+
+
+def _transpose(question: Question) -> Answer | None:
+    old, layout = question.old[0], question.first
+    if old is None or layout is None:
+        return None
+    axes = question.attrs["axes"]
+    axes = [axis % question.rank for axis in axes] if axes else list(reversed(range(question.rank)))
+    moved = _moved(question, axes)
+    if moved is None or len(names.parts(layout)) != question.rank:
+        return None
+    result = "".join(names.parts(layout)[axis] for axis in moved)
+    return Answer([layout], [result], {**question.attrs, "axes": tuple(moved)})
+
+
+def _reduce(question: Question) -> Answer | None:
+    """Axes that are left keep their order; of an axis in blocks, the blocks are reduced as well."""
+    old, layout = question.old[0], question.first
+    if old is None or layout is None:
+        return None
+    axes = question.attrs["axis"]
+    given = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    given = [axis % max(question.rank, 1) for axis in given]
+    named = {names.parts(old)[axis] for axis in given}
+    if question.attrs["exclude"]:
+        named = set(names.parts(old)) - named
+    reduced = named if given or question.attrs["exclude"] else set(names.parts(old))
+    found, left = [], []
+    for index, part in enumerate(names.parts(layout)):
+        if part[-1].upper() in reduced:
+            found.append(index)
+            left += [part if part.isupper() else f"1{part[-1]}"] if question.attrs["keepdims"] else []
+        else:
+            left.append(part)
+    if question.op in ("argmax", "argmin"):  # an index counts the elements in the order of the axes
+        order = [[part[-1].upper() for part in names.parts(one) if part.isupper()] for one in (old, layout)]
+        kept = [[letter for letter in one if letter in reduced] for one in order]
+        if kept[0] != kept[1]:
+            return None
+    attrs = dict(question.attrs)
+    if question.new is not None and given:
+        attrs.update(axis=tuple(found), exclude=False)
+    elif question.new is not None and question.attrs["exclude"]:
+        return None
+    return Answer([layout], ["".join(left)], attrs)
+
+
+def _squeeze(question: Question) -> Answer | None:
+    old, layout = question.old[0], question.first
+    if old is None or layout is None:
+        return None
+    axes = question.attrs["axis"]
+    if axes is None:
+        axes = [axis for axis, extent in enumerate(question.types[0].shape) if extent == 1]
+    gone = [names.parts(old)[axis % question.rank] for axis in ([axes] if isinstance(axes, int) else axes)]
+    found = [names.place(layout, part) for part in gone]
+    if None in found:
+        return None
+    places = tuple(one for one in found if one is not None)
+    left = "".join(part for index, part in enumerate(names.parts(layout)) if index not in places)
+    attrs = question.attrs if question.new is None else {**question.attrs, "axis": places}
+    return Answer([layout], [left], attrs)
+
+
+def _strided_slice(question: Question) -> Answer | None:
+    old, layout = question.old[0], question.first
+    attrs = dict(question.attrs)
+    if old is None or layout is None or len(question.old) > 1:
+        return None
+    if question.new is None:
+        return Answer([layout], [layout], attrs)
+    if attrs["axes"] is not None:
+        axes = _moved(question, [axis % question.rank for axis in attrs["axes"]])
+        return None if axes is None else Answer([layout], [layout], {**attrs, "axes": tuple(axes)})
+    order = _moved(question, list(range(question.rank)))
+    backwards = any(stride < 0 for stride in attrs["strides"] or ())
+    if order is None or backwards or attrs["slice_mode"] != "end" or not question.types[0].is_static:
+        return None
+    whole = {
+        "begin": [0] * question.rank,
+        "end": list(question.types[0].shape),
+        "strides": [1] * question.rank,
+    }
+    for name, filling in whole.items():
+        given = list(attrs[name] or ())
+        given = given * question.rank if name == "strides" and len(given) == 1 else given
+        full = [*given, *filling[len(given) :]]
+        if name == "end":
+            full = [min(one, extent) for one, extent in zip(full, filling, strict=True)]
+        attrs[name] = tuple(full[axis] for axis in sorted(range(question.rank), key=order.__getitem__))
+    return Answer([layout], [layout], attrs)
+
+
+def _slice_like(question: Question) -> Answer | None:
+    """Axes move if both operands have one layout."""
+    if None in question.old or question.old[0] != question.old[1]:
+        return None
+    layout, attrs = question.first, dict(question.attrs)
+    if layout is None or (question.new is not None and question.new[0] != question.new[1]):
+        return None
+    if question.new is not None and attrs["axes"]:
+        axes = _moved(question, [axis % question.rank for axis in attrs["axes"]])
+        if axes is None:
+            return None
+        attrs["axes"] = tuple(axes)
+    return Answer([layout, layout], [layout], attrs)
+
+
+def _topk(question: Question) -> Answer | None:
+    attrs, layout = _with_axis(question), question.first
+    if attrs is None or layout is None:
+        return None
+    return Answer([layout], [layout] * (2 if attrs["ret_type"] == "both" else 1), attrs)
+
+
+def _one_axis(question: Question) -> Answer | None:
+    attrs, layout = _with_axis(question), question.first
+    return None if attrs is None or layout is None else Answer([layout], [layout], attrs)
+
+
+def _pad(question: Question) -> Answer | None:
+    """Widths move with their axes; blocks are not padded."""
+    layout, attrs = question.first, dict(question.attrs)
+    if layout is None:
+        return None
+    if question.new is not None:
+        old = question.old[0]
+        widths = {} if old is None else dict(zip(names.parts(old), attrs["pad_width"], strict=True))
+        made = []
+        for part in names.parts(layout):
+            width = widths.get(part[-1].upper(), (0, 0))
+            if names.block(layout, part[-1].upper()) and tuple(width) != (0, 0):
+                return None
+            made.append(tuple(width))
+        attrs["pad_width"] = tuple(made)
+    return Answer([layout, *([""] * (len(question.old) - 1))], [layout], attrs)
+
+
+RULES: dict[str, Callable[[Question], Answer | None]] = {
+    **dict.fromkeys(("nn.batch_norm", "nn.layer_norm", "nn.instance_norm", "nn.group_norm"), _along),
+    "qnn.requantize": _requantize,
+    "concatenate": _concatenate,
+    "qnn.concatenate": _concatenate,
+    "split": _split,
+    "transpose": _transpose,
+    **dict.fromkeys("sum mean max min prod all any argmax argmin variance std".split(), _reduce),
+    "squeeze": _squeeze,
+    "strided_slice": _strided_slice,
+    "slice_like": _slice_like,
+    "topk": _topk,
+    **dict.fromkeys(("nn.softmax", "nn.log_softmax", "nn.lrn"), _one_axis),
+    "nn.pad": _pad,
+}
+"""By operator. What is along an axis that is in blocks keeps its layout."""

@@ -1,0 +1,1 @@
+"""Passes that move scales of channels into the weights of products: TVM's ``FoldScaleAxis``."""
