@@ -35,6 +35,12 @@ MODELS = (
 )  # fmt: skip
 
 SMALL = ("mlp", "lstm", "minilm", "light_squeezenet")
+MOST_KERNELS = ("light_densenet121", "light_inception_v1", "light_inception_v2")
+MARKS = {
+    **{name: [pytest.mark.slow] for name in MODELS},
+    **{name: [] for name in SMALL},
+    **{name: [pytest.mark.slow, pytest.mark.exhaustive] for name in MOST_KERNELS},
+}
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -58,10 +64,7 @@ def plans(name: str, cores: int) -> list[tuple[str, ChunkPlan]]:
     ]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[] if name in SMALL else [pytest.mark.slow]) for name in MODELS],
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[name]) for name in MODELS])
 def test_the_busiest_thread_has_little_more_than_the_mean(name: str) -> None:
     for cores in CORES:
         found = plans(name, cores)

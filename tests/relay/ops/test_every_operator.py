@@ -58,7 +58,12 @@ def _every_example() -> list[tuple[str, dict[str, Any], list[Any], dict[str, Any
 
 ROWS = _every_example()
 
-MARKED = [pytest.param(row, marks=[pytest.mark.slow] if row[3].get("slow") else []) for row in ROWS]
+MARKED = [
+    pytest.param(
+        row, marks=[getattr(pytest.mark, mark) for mark in ("slow", "exhaustive") if row[3].get(mark)]
+    )
+    for row in ROWS
+]
 
 
 def _name_of(row: tuple[Any, ...]) -> str:

@@ -111,7 +111,7 @@ def runs(task: Any, tiles: bool) -> tuple[list[np.ndarray], int]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "kernels"),
-    [(dense(), 1), (convolution(1, 7), 1), (convolution(3, 6), 2)],
+    [(dense(), 1), (convolution(1, 7), 1), pytest.param(convolution(3, 6), 2, marks=pytest.mark.exhaustive)],
 )
 def test_layers_of_bytes_by_tiles_have_the_bits_of_the_plain_loops(made: Module, kernels: int) -> None:
     lib = tvmlite.compile(made, WITH_TILES)

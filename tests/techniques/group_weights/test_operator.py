@@ -70,8 +70,16 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64-v2", "c"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "target"),
+    [
+        pytest.param(
+            case, target, marks=[pytest.mark.exhaustive] if target == "c" and case in CASES[4:] else []
+        )
+        for case in CASES
+        for target in ("native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64-v2", "c")
+    ],
+)
 def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)

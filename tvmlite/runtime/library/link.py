@@ -125,7 +125,7 @@ def shared(
         if data is not None and not own_segment:
             files.append(data_object(*data, triple, folder))
         script = _exports_script(exports, folder, triple)
-        linked = folder / "linked" / Path(path).name  # some linkers write the name into it, or more files
+        linked = folder / "linked" / (Path(path).name or "library")  # some linkers write its name into it
         linked.parent.mkdir()
 
         def link(output: Path) -> None:

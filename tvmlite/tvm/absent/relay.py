@@ -71,9 +71,9 @@ RELAY: dict[str, dict[str, str]] = {
     },
     "relay.op": {
         _OPERATOR: """
-            OpImplementation OpPattern OpStrategy register_convert_op_layout
-            register_fake_quantization_to_integer register_infer_correct_layout
-            register_mixed_precision_conversion
+            OpImplementation OpStrategy register_convert_op_layout register_fake_quantization_to_integer
+            register_gradient register_infer_correct_layout
+            register_optional_fake_quantization_to_integer register_shape_func register_strategy
         """,
         ONE: "register_external_compiler",
     },

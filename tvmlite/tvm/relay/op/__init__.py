@@ -7,9 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from tvmlite.tvm.absent import known
-from tvmlite.tvm.lazy import later
-from tvmlite.tvm.relay.op import op
-from tvmlite.tvm.relay.op.op import Op, get
+from tvmlite.tvm.lazy import attributes, later
+from tvmlite.tvm.relay.op.op import OF_PROGRAMS, Op, get
 
 __all__ = ["Op", "get", "nn", "image", "vision", "register_op_attr"]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -61,8 +60,9 @@ for _name in (
     sys.modules[_module.__name__] = _module
 
 
-def __getattr__(name: str) -> Any:
-    if (name.startswith("register") or name == "OpPattern") and hasattr(op, name):
-        return getattr(op, name)
+def _operator(name: str) -> Any:
     found = known(__name__, name)
     return _find(name) if found is None else found
+
+
+__getattr__, _ = attributes(__name__, "", OF_PROGRAMS, _operator)

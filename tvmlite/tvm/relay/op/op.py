@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.attributes import show
-from tvmlite.tvm.absent import missing
-from tvmlite.tvm.lazy import later
+from tvmlite.tvm.absent import lookup, missing
+from tvmlite.tvm.lazy import attributes, later
 
 _OWN: dict[tuple[str, str], Any] = {}
 """Attributes that programs gave to operators (``register_op_attr``)."""
@@ -130,16 +131,13 @@ def get(op_name: str) -> Op:
     return Op.get(op_name)
 
 
-register_strategy = missing(
-    "relay.op.register_strategy", "relay.op.register_compute: schedules are those of templates"
-)
+OF_PROGRAMS = {
+    "tvmlite.tvm.relay.op.custom": """
+        OpPattern register register_compute register_pattern register_stateful register_schedule
+        register_broadcast_schedule=register_schedule register_injective_schedule=register_schedule
+        register_reduce_schedule=register_schedule
+    """
+}
+"""What makes operators of a program's own, by its module."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("OpPattern", "register") or name.startswith("register_"):
-        name = "register_schedule" if name.endswith("_schedule") else name
-        custom = importlib.import_module("tvmlite.tvm.relay.op.custom")
-        if hasattr(custom, name):
-            return getattr(custom, name)
-        return missing(f"relay.op.{name}", "relay.op.register_op_attr gives an operator an attribute")
-    raise AttributeError(f"module 'tvmlite.tvm.relay.op.op' has no attribute {name!r}")
+__getattr__, _ = attributes(__name__, "", OF_PROGRAMS, partial(lookup, "tvmlite.tvm.relay.op"))
