@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tvmlite
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import InputError, LibraryError, UnsupportedError
 from tvmlite.tvm import relay, rpc, te
-from tvmlite.tvm.contrib import graph_executor
+from tvmlite.tvm.contrib import cc, graph_executor
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a linker")
 
@@ -25,6 +26,14 @@ def doubled() -> Any:
     a = te.placeholder((8,), name="a")
     b = te.compute((8,), lambda i: a[i] * 2.0, name="b")
     return tvm.build(te.create_schedule(b.op), [a, b], "llvm", name="twice")
+
+
+def plus(number: int) -> Any:
+    a = te.placeholder((8,), name="a")
+    b = te.compute((8,), lambda i: a[i] + float(number), name="b")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    return tvm.build(s, [a, b], "llvm", name=f"plus{number}")
 
 
 def model() -> Any:
@@ -46,6 +55,22 @@ def test_a_function_is_loaded_by_its_name(tmp_path: Path, ending: str) -> None:
     assert loaded.implements_function("twice")
     assert not loaded.implements_function("default")
     assert len(loaded.time_evaluator(loaded.entry_name, tvm.cpu(), number=1, repeat=3)(X, out).results) == 3
+
+
+def test_objects_of_several_functions_are_one_library(tmp_path: Path) -> None:
+    for number in (1, 2):
+        plus(number).save(tmp_path / f"{number}.o")
+    cc.create_shared(str(tmp_path / "both.so"), [str(tmp_path / "1.o"), str(tmp_path / "2.o")])
+
+    loaded = tvm.runtime.load_module(tmp_path / "both.so")
+
+    for number in (1, 2):
+        out = np.zeros(8, np.float32)
+        loaded[f"plus{number}"](X, out)
+        np.testing.assert_array_equal(out, X + number)
+    assert tvmlite.runtime.load(tmp_path / "both.so").signature.name == "plus1"
+    with pytest.raises(InputError, match="no function 'plus3'; there are: plus1, plus2"):
+        loaded["plus3"]
 
 
 @pytest.mark.parametrize("ending", ["so", "tar"])

@@ -22,8 +22,8 @@ SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 SEGMENT = struct.Struct("<IIQQQQQQ")
 
-_DYNAMIC_SYMBOLS = 11
-"""The type of the section that lists what a library exports."""
+_SYMBOLS = {1: 2, 3: 11}
+"""The type of the section that lists what a file exports, by the file's: of an object, of a library."""
 
 
 def has_objects(triple: str = "") -> bool:
@@ -116,13 +116,17 @@ def check_shared_library(path: Path) -> None:
         raise LibraryError(f"{path} is for another processor (ELF machine {machine}, this one is {own[0]})")
 
 
-def content_of(library: Path, symbol: str) -> bytes | None:
-    """The bytes that ``symbol`` names in the file of a shared library; None if it exports no such symbol."""
-    with open(library, "rb") as file:
-        header = HEADER.unpack(file.read(HEADER.size))
+def content_of(path: Path, symbol: str) -> bytes | None:
+    """The bytes that ``symbol`` names in the shared library or object ``path``; None if that exports no such
+    symbol, or is no such file."""
+    with open(path, "rb") as file:
+        start = file.read(HEADER.size)
+        if len(start) < HEADER.size or start[:4] != b"\x7fELF":
+            return None
+        header = HEADER.unpack(start)
         sections = list(SECTION.iter_unpack(_part(file, header[6], header[12] * SECTION.size)))
         for row in sections:
-            if row[1] != _DYNAMIC_SYMBOLS:
+            if row[1] != _SYMBOLS.get(header[1]):
                 continue
             names = _part(file, *sections[row[6]][4:6])
             for name, _info, _other, section, address, size in _SYMBOL.iter_unpack(_part(file, *row[4:6])):

@@ -20,6 +20,9 @@ from tvmlite.show import html
 METADATA = "tvmlite_metadata"
 """The symbol of a library's metadata for programs that load it: the text, ended by a zero byte."""
 
+OTHERS = "others"
+"""The key of the metadata of further functions that were linked into a library."""
+
 
 class Library(InProcess):
     """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.

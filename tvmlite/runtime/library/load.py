@@ -15,7 +15,7 @@ from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import LibraryError
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.library import archives, elf, levels, link, model_library, seal
-from tvmlite.runtime.library.library import Library
+from tvmlite.runtime.library.library import OTHERS, Library
 from tvmlite.runtime.pool import threads
 
 
@@ -32,6 +32,12 @@ def load(path: str | os.PathLike[str]) -> Library:
     ours, of another ABI version, or for another processor: all that is found out before anything in it runs.
     The library stays loaded until the process ends.
     """
+    return load_each(path)[0]
+
+
+def load_each(path: str | os.PathLike[str]) -> list[Library]:
+    """All that the library ``path`` has: several, where objects of several were linked into one. Errors
+    as of ``load``."""
     file = _existing(path)
     if file.suffix == ".tar":
         with link.temporary_folder("tvmlite-load-") as folder:
@@ -39,13 +45,19 @@ def load(path: str | os.PathLike[str]) -> Library:
     return _loaded(file, file)
 
 
-def _loaded(library: Path, file: Path) -> Library:
-    """The model in the shared ``library``, which comes from ``file``: itself, or an archive."""
+def _loaded(library: Path, file: Path) -> list[Library]:
+    """What is in the shared ``library``, which comes from ``file``: itself, or an archive."""
     if sys.platform == "linux":
         elf.check_shared_library(library)
-    fields, symbol = levels.chosen(file, read_metadata(library))
-    signature = Signature.from_json(fields["entry"])
+    first = read_metadata(library)
+    chosen = [levels.chosen(file, _checked(file, one)) for one in (first, *first.pop(OTHERS, ()))]
     handle = _open(library)
+    return [_function(handle, file, *one) for one in chosen]
+
+
+def _function(handle: ctypes.CDLL, file: Path, fields: dict[str, Any], symbol: str) -> Library:
+    """What has the entry ``symbol`` in the library ``file``, of the metadata ``fields``."""
+    signature = Signature.from_json(fields["entry"])
     address = _address(handle, symbol)
     if address is None:
         raise LibraryError(f"{file} does not define its entry {symbol!r}")
@@ -73,16 +85,26 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     file = _existing(path)
     try:
         fields = model_library.read(file) if file.suffix == ".tar" else json.loads(seal.read(file))
+    except ValueError as error:
+        raise _unreadable(file, error) from error
+    return _checked(file, fields)
+
+
+def _checked(file: Path, fields: Any) -> dict[str, Any]:
+    """``fields``, if they are metadata of something in ``file``."""
+    try:
         if fields["abi"] != VERSION:
             raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
         for key, kind in (("entry", str), ("target", str), ("features", list)):
             if not isinstance(fields[key], kind):
                 raise TypeError(f"{key} is {fields[key]!r}")
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, LibraryError):
-            raise
-        raise LibraryError(f"the metadata of {file} cannot be read: {error!r}") from error
+    except (KeyError, TypeError) as error:
+        raise _unreadable(file, error) from error
     return fields
+
+
+def _unreadable(file: Path, error: Exception) -> LibraryError:
+    return LibraryError(f"the metadata of {file} cannot be read: {error!r}")
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:

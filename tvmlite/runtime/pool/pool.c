@@ -24,22 +24,28 @@
 #include <time.h>
 #endif
 
+#if defined(__GNUC__) && !defined(_WIN32)
+#define ONCE __attribute__((weak)) /* one pool where several models' objects are linked into one library */
+#else
+#define ONCE
+#endif
+
 typedef int32_t (*tvmlite_body)(void *closure, int64_t begin, int64_t end, int64_t thread);
 
 /* body(closure, begin, end, thread) over pieces of 0 .. extent - 1, thread in [0, threads);
  * the first non-zero return is returned, and pieces not begun by then are left out. */
-int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
+ONCE int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
 /* The same, for what reads more than a cache holds, run after run: in every second run each thread takes its
  * share from the end, where the cache still has what the run before read last. */
-int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent);
+ONCE int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent);
 /* A run begins, and decides which way loops that sweep go; *runs is the caller's, and counts its runs. */
-void tvmlite_next_run(uint32_t *runs);
+ONCE void tvmlite_next_run(uint32_t *runs);
 /* Nanoseconds of a clock that never goes back; 0 where there is no clock. */
-int64_t tvmlite_now(void);
+ONCE int64_t tvmlite_now(void);
 /* How many threads a loop may use, the caller among them; 0 or less: the default. */
-void tvmlite_set_num_threads(int32_t threads);
+ONCE void tvmlite_set_num_threads(int32_t threads);
 /* That number; by default TVMLITE_NUM_THREADS, else the processors this process may use. */
-int32_t tvmlite_get_num_threads(void);
+ONCE int32_t tvmlite_get_num_threads(void);
 
 #if !defined(TVMLITE_SERIAL) && defined(__GNUC__) && !defined(_WIN32) && !defined(__wasm__) &&           \
     (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__)) &&         \
@@ -260,7 +266,7 @@ void tvmlite_set_num_threads(int32_t threads) {
     STORE(state.wanted, count);
 }
 
-int32_t tvmlite_get_num_threads(void) {
+static int32_t num_threads(void) {
     int32_t count = LOAD(state.wanted);
     if (count == 0) {
         int32_t made = default_threads();
@@ -271,6 +277,8 @@ int32_t tvmlite_get_num_threads(void) {
     }
     return count;
 }
+
+int32_t tvmlite_get_num_threads(void) { return num_threads(); }
 
 static int64_t own_number(void) {
     return LOAD(state.has_key) ? (int64_t)(intptr_t)pthread_getspecific(thread_key) : 0;
@@ -491,7 +499,7 @@ static void wait_for_workers(uint32_t chunks, int32_t threads) {
 }
 
 static int32_t run(tvmlite_body body, void *closure, int64_t extent, int32_t backwards) {
-    int32_t threads = tvmlite_get_num_threads(), result;
+    int32_t threads = num_threads(), result;
     uint32_t chunks, idle = 0;
     if (extent <= 0) {
         return 0;

@@ -66,16 +66,18 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
         raise LibraryError(f"load_module: there is no file {str(file)!r}")
     objects = [file.read_bytes()] if ending == "o" else objects_in(file) if ending == "tar" else []
     if not objects and file.suffix == f".{ending}":
-        return _module(load.load(file))
+        return _module(load.load_each(file))
     with link.temporary_folder("tvmlite-load-") as folder:
         if objects:
             for number, content in enumerate(objects):
                 link.write_file(folder / f"{number}.o", content)
             cc.create_shared(str(folder / "linked.so"), [str(folder / f"{n}.o") for n in range(len(objects))])
-            return _module(load.load(folder / "linked.so"))
+            return _module(load.load_each(folder / "linked.so"))
         link.write_file(folder / f"renamed.{ending}", file.read_bytes())
-        return _module(load.load(folder / f"renamed.{ending}"))
+        return _module(load.load_each(folder / f"renamed.{ending}"))
 
 
-def _module(lib: Library) -> Module:
-    return LoadedModel(lib) if "input_names" in lib.metadata else Module({lib.signature.name: lib.function})
+def _module(libs: list[Library]) -> Module:
+    if len(libs) == 1 and "input_names" in libs[0].metadata:
+        return LoadedModel(libs[0])
+    return Module({lib.signature.name: lib.function for lib in libs})
