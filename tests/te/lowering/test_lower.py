@@ -312,3 +312,54 @@ def test_all_values_of_a_reduction_are_outputs() -> None:
         TensorExpressionError, match="compute 'C': the reduction gives 2 values, each must be one"
     ):
         te.lower(te.create_schedule(C.op), [A, C])
+
+
+@pytest.mark.parametrize("primitive", ["split", "cache_write", "vectorize", "compute_at"])
+def test_a_combiner_may_depend_on_an_axis(run, primitive) -> None:
+    A, k = te.placeholder((6, 5), name="A"), te.reduce_axis((0, 5), name="k")
+
+    def row(i):
+        least = te.comm_reducer(
+            lambda x, y: te.max(x + y, i.astype("float32")), lambda dtype: (i + 1).astype(dtype), name="least"
+        )
+        return least(A[i, k], axis=k)
+
+    B = te.compute((6,), row, name="B")
+    C = te.compute((3,), lambda i: B[i + 2] * 2, name="C")
+    s = te.create_schedule(C.op)
+    if primitive == "split":
+        s[B].reorder(k, s[B].split(B.op.axis[0], 4)[1])
+    elif primitive == "cache_write":
+        s.cache_write(B, "local")
+    elif primitive == "vectorize":
+        s[B].vectorize(B.op.axis[0])
+    else:
+        s[B].compute_at(s[C], C.op.axis[0])
+    a = normal(6, 5)
+
+    want = np.arange(1, 7, dtype=np.float32)
+    for column in a.T:
+        want = np.maximum(want + column, np.arange(6, dtype=np.float32))
+    np.testing.assert_allclose(run(s, [A, C], [a], [(3,)])[0], want[2:5] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("primitive", ["split", "reorder", "cache_write", "compute_at"])
+def test_a_reduction_over_part_of_a_row_needs_the_rows_loop(primitive) -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: te.sum(A[(k := te.reduce_axis((0, i + 1), name="k"))], axis=k), name="B")
+    C = te.compute((4,), lambda i: B[i + 2], name="C")
+    s = te.create_schedule(C.op)
+
+    def schedule() -> None:
+        if primitive == "split":
+            s[B].split(B.op.axis[0], 4)
+        elif primitive == "reorder":
+            s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
+        elif primitive == "cache_write":
+            s.cache_write(B, "local")
+        else:
+            s[B].compute_at(s[C], C.op.axis[0])
+        te.lower(s, [A, C])
+
+    with pytest.raises(ScheduleError, match=r"the extent of axis k of stage B depends on axis i, whose loop"):
+        schedule()

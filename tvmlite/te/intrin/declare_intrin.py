@@ -17,7 +17,7 @@ from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import combined
+from tvmlite.te.tensor.reduction import combined, starts_of
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
 _BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")
@@ -169,12 +169,13 @@ def _reduction(
     """Of a reduction: setting the results to the identity, and combining one more value."""
     one = body[0]
     combiner, picked = one.combiner, [b.value_index for b in body]
-    starts = one.init or combiner.identity
+    starts = starts_of(one)
     init = ir.sequence(*(ir.Store(o, place, starts[k]) for o, k in zip(outs, picked, strict=True)))
     arguments: dict[Any, Any] = {
         combiner.left[k]: ir.Load(out, place) for out, k in zip(outs, picked, strict=True)
     }
-    arguments.update(zip(combiner.right, one.source, strict=True))
+    given = (*one.source, *one.free_values)
+    arguments.update(zip((*combiner.right, *combiner.free), given, strict=True))
     results = combined(combiner, arguments)
     names = [e.Var(f"combined{n}", x.dtype) for n, x in enumerate(results)]
     step: ir.Stmt = ir.sequence(*(ir.Store(o, place, names[k]) for o, k in zip(outs, picked, strict=True)))

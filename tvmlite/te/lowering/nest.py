@@ -22,11 +22,12 @@ from tvmlite.te.lowering.reduction_init import (
     start_loops,
     start_values,
 )
+from tvmlite.te.schedule.derived import check_dependent_extents
 from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import combined
+from tvmlite.te.tensor.reduction import combined, starts_of
 from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 
@@ -35,6 +36,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     bounds, op = building.bounds, stage.op
     if not isinstance(op, t.ComputeOp):
         return extension(op.kind).loop_nest(stage, building)
+    plain = [a for a in stage.leaf_iter_vars if a not in op.axis or bounds.loops[a] is bounds.variable(a)]
+    check_dependent_extents("lower", stage, plain, op.span)
     values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
     values_up(stage.relations, bounds.ranges, values)
     with bounds.inside(stage, own=True):
@@ -172,7 +175,7 @@ def start_of(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], buildin
         guards = guards_of(stage, op, values, bounds)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
     one = reduces[0]
-    starts = _in_buffers(one.init or one.combiner.identity, _axes_at(values, op, bounds), building)
+    starts = _in_buffers(starts_of(one), _axes_at(values, op, bounds), building)
     targets = _targets(op, reduces, places, building)
     body = ir.sequence(*(ir.Store(*targets[k], value) for k, value in enumerate(starts)))
     return Start(body, depth, loops, guards)
@@ -187,11 +190,11 @@ def _update(
 ) -> ir.Stmt:
     """The statement that combines the result with one more value."""
     one, targets = reduces[0], _targets(op, reduces, places, building)
-    *values, condition = _in_buffers((*one.source, one.condition), mapping, building)
-    arguments: dict[e.Var, Expr] = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
-    arguments.update(zip(one.combiner.right, values, strict=True))
-    results = combined(one.combiner, arguments)
-    update = _store_all([targets[k] for k in range(len(values))], results)
+    count, own = len(one.source), one.combiner
+    given = _in_buffers((*one.source, *one.free_values, one.condition), mapping, building)
+    arguments: dict[e.Var, Expr] = {left: ir.Load(*targets[k]) for k, left in enumerate(own.left)}
+    arguments.update(zip((*own.right, *own.free), given[:-1], strict=True))
+    update, condition = _store_all([targets[k] for k in range(count)], combined(own, arguments)), given[-1]
     return update if e.is_const(condition, 1) else ir.If(condition, update)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError
@@ -140,7 +141,7 @@ def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
         condition = e.all_of(conditions)
         if not e.is_const(body.condition, 1):  # which may read what is there only under the others
             condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
-        return t.Reduce(body.combiner, body.source, body.axis, condition, body.value_index, body.init)
+        return replace(body, condition=condition)
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
 
 

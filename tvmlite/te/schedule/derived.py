@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.relations import Extent, Number, Ranges, pass_down, plain
+from tvmlite.te.schedule.relations import Extent, Number, Ranges, made_from, pass_down, plain
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Fuse, Relation, Singleton, Split, StageBase, without
@@ -50,7 +51,9 @@ def change_op(schedule: Schedule, stage: Stage, op: Operation) -> None:
 
 
 def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
-    """A ScheduleError if a loop both reduces and runs over elements."""
+    """A ScheduleError if a loop both reduces and runs over elements, or one that reduces has an extent that
+    depends on an element."""
+    check_dependent_extents(primitive, stage, (), Span.of_caller())
     for relation in stage.relations:
         if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
             raise ScheduleError(
@@ -58,6 +61,28 @@ def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> Non
                 "over elements",
                 Span.of_caller(),
             )
+
+
+def check_dependent_extents(
+    what: str, stage: StageBase, leaves: Sequence[IterVar], span: Span | None
+) -> None:
+    """A ScheduleError if the extent of a reduction of ``stage`` depends on an axis over elements that is none
+    of ``leaves``, the loops from the outermost in, or is not around the reduction."""
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    elements: dict[Node, IterVar] = {axis.var: axis for axis in op.axis}
+    for axis in op.reduce_axis:
+        used = [elements[node] for node in postorder(axis.dom) if node in elements] if axis.dom else []
+        inner = made_from(stage.relations, [axis]) if used else set()
+        first = next((n for n, leaf in enumerate(leaves) if leaf in inner), 0)
+        for outer in used:
+            if outer not in leaves[:first]:
+                raise ScheduleError(
+                    f"{what}: the extent of axis {axis.var.name} of stage {stage.name} depends on axis "
+                    f"{outer.var.name}, whose loop must stay whole, and around it",
+                    span,
+                    hint="reduce over the greatest extent, with where=",
+                )
 
 
 def axes_of(relation: Relation) -> set[IterVar]:

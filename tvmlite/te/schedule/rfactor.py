@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tvmlite.core import arguments
@@ -23,6 +24,7 @@ from tvmlite.te.schedule.stage_base import Fuse, Split
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
+from tvmlite.te.tensor.reduction import starts_of
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
 
@@ -147,11 +149,11 @@ def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr])
     elif not e.is_const(body.condition, 1):  # which may read what is there only under the others
         condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
     if axis:
-        return t.Reduce(body.combiner, body.source, axis, condition, body.value_index)
+        return replace(body, axis=axis, condition=condition, init=())
     value = body.source[body.value_index]
     if e.is_const(condition, 1):
         return value
-    identity = body.combiner.identity[body.value_index]
+    identity = starts_of(replace(body, init=()))[body.value_index]
     return e.Call("if_then_else", (condition, value, identity), value.dtype)
 
 
@@ -166,7 +168,7 @@ def _whole(op: t.ComputeOp, partial: t.ComputeOp, dom: t.Range, place: int) -> t
     for old in op.body:
         assert isinstance(old, t.Reduce)
         ordered = tuple(reads[_position(op, k)] for k in range(len(old.source)))
-        bodies.append(t.Reduce(old.combiner, ordered, (last,), e.const(True), old.value_index, old.init))
+        bodies.append(replace(old, source=ordered, axis=(last,), condition=e.const(True)))
     return t.ComputeOp(op.name, op.axis, (last,), tuple(bodies), op.tag, op.attrs, op.span)
 
 

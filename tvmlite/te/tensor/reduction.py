@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import substitute
+from tvmlite.core.node import postorder, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
@@ -50,7 +50,8 @@ def comm_reducer(
                 f"{name}: where is {condition.dtype}, expected bool", Span.of_caller()
             )
         inits = _initial(name, init, source)
-        made = tuple(Reduce(combiner, source, axes, condition, i, inits) for i in range(len(source)))
+        free = combiner.free
+        made = tuple(Reduce(combiner, source, axes, condition, i, inits, free) for i in range(len(source)))
         return made if several else made[0]
 
     reducer.__name__ = name
@@ -91,16 +92,15 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
             f"{name}: {len(kinds)} values give {len(results)} results and {len(identities)} identities",
             Span.of_caller(),
         )
-    made = CommReducer(
-        name,
-        left,
-        right,
-        tuple(e.cast(t, e.scalar(f"{name}: its result", r)) for t, r in zip(kinds, results, strict=True)),
-        tuple(
-            e.cast(t, e.scalar(f"{name}: its identity", i)) for t, i in zip(kinds, identities, strict=True)
-        ),
+    combines = tuple(
+        e.cast(t, e.scalar(f"{name}: its result", r)) for t, r in zip(kinds, results, strict=True)
     )
-    _combiners[key] = made
+    starts = tuple(
+        e.cast(t, e.scalar(f"{name}: its identity", i)) for t, i in zip(kinds, identities, strict=True)
+    )
+    variables = [node for node in postorder(Bodies((*combines, *starts))) if isinstance(node, e.Var)]
+    free = tuple(one for one in variables if one not in left and one not in right)
+    made = _combiners[key] = CommReducer(name, left, right, combines, starts, free)
     return made
 
 
@@ -115,6 +115,13 @@ def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -
 
 
 _combiners: dict[Any, CommReducer] = {}
+
+
+def starts_of(reduce: Reduce) -> tuple[Expr, ...]:
+    """What ``reduce`` starts from: its ``init``, or the identity."""
+    combiner = reduce.combiner
+    free = dict(zip(combiner.free, reduce.free_values, strict=True))
+    return reduce.init or substitute(Bodies(combiner.identity), free).body
 
 
 def combined(combiner: CommReducer, arguments: dict[e.Var, Expr]) -> tuple[Expr, ...]:

@@ -311,7 +311,8 @@ class CommReducer(Node):
     """A commutative, associative combination of (tuples of) values.
 
     ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` are the
-    values that change nothing. ``name`` is "sum", "min", "max", "prod", "any", "all" or the user's.
+    values that change nothing. ``name`` is "sum", "min", "max", "prod", "any", "all" or the user's. ``free``
+    are the variables in them that are not its own, such as an axis of the compute.
     """
 
     name: str
@@ -319,8 +320,9 @@ class CommReducer(Node):
     right: tuple[e.Var, ...]
     result: tuple[Expr, ...]
     identity: tuple[Expr, ...]
+    free: tuple[e.Var, ...] = ()
     children_in: ClassVar[tuple[str, ...]] = ("result", "identity")
-    binders: ClassVar[tuple[str, ...]] = ("left", "right")
+    binders: ClassVar[tuple[str, ...]] = ("left", "right", "free")
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +330,8 @@ class Reduce(Expr):
     """``combiner`` over ``source`` for all values of ``axis`` where ``condition`` holds.
 
     Only as the whole body of a compute. ``value_index`` picks one of the combiner's results; ``init``,
-    if not empty, are values combined in once, in place of the identity.
+    if not empty, are values combined in once, in place of the identity. ``free_values`` are those of the
+    combiner's free variables.
     """
 
     combiner: CommReducer
@@ -337,9 +340,10 @@ class Reduce(Expr):
     condition: Expr
     value_index: int = 0
     init: tuple[Expr, ...] = ()
+    free_values: tuple[Expr, ...] = ()
     dtype: str = field(init=False)
     lanes: int = field(init=False)
-    children_in: ClassVar[tuple[str, ...]] = ("source", "condition", "init")
+    children_in: ClassVar[tuple[str, ...]] = ("source", "condition", "init", "free_values")
 
     def __post_init__(self) -> None:
         self._typed(self.source[self.value_index].dtype, 1)

@@ -79,12 +79,8 @@ def _with_own_extents(
             if isinstance(node, t.TensorRead):
                 return tensor(node.tensor)[node.indices]
             if isinstance(node, t.Reduce):
-                return replace_axes(node)
+                return replace(node, axis=tuple(axes.get(a, a) for a in node.axis))
             return node
-
-        def replace_axes(node: t.Reduce) -> t.Reduce:
-            own = tuple(axes.get(a, a) for a in node.axis)
-            return t.Reduce(node.combiner, node.source, own, node.condition, node.value_index, node.init)
 
         body = tuple(substitute(rewrite(one, rule), dict(dims)) for one in op.body)
         return replace(
