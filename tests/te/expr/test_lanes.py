@@ -30,4 +30,4 @@ def test_side_by_side_from_a_place_on() -> None:
     assert str(buffer.vload((1, 2), "float32x4")) == "B[1, ramp(2, 1, 4)]"
     assert str(buffer.vload((1, 2))) == "B[1, 2]"
     assert str(buffer.vstore((0, 0), e.const(1.0, lanes=8))) == "B[0, ramp(0, 1, 8)] = broadcast(1.0, 8)"
-    assert str(buffer.access_ptr("r", 3)) == "address_of(B[3])"
+    assert str(buffer.access_ptr("r", offset=3)) == "address_of(B[3])"

@@ -89,7 +89,9 @@ def test_a_c_function_takes_addresses() -> None:
 
     def copy(ins: Any, outs: Any) -> Any:
         size = te.const(16, "uint64")
-        return te.call_extern("int64", "memcpy", outs[0].access_ptr("w"), ins[0].access_ptr("r", 1), size)
+        return te.call_extern(
+            "int64", "memcpy", outs[0].access_ptr("w"), ins[0].access_ptr("r", offset=1), size
+        )
 
     B = te.extern((4,), [A], copy, name="B")
     x = np.random.rand(5).astype("f4")

@@ -38,7 +38,8 @@ def test_a_c_function_fills_a_row(check: Any) -> None:
     def copy_rows(ins: Any, outs: Any) -> Any:
         ib = te.ir_builder.create()
         with ib.for_range(0, 6, name="row") as row:
-            to, source = outs[0].access_ptr("w", (5 - row) * 8), ins[0].access_ptr("r", row * 8)
+            to = outs[0].access_ptr("w", offset=(5 - row) * 8)
+            source = ins[0].access_ptr("r", offset=row * 8)
             ib.emit(te.call_extern("uint64", "memcpy", to, source, te.const(32, "uint64")))
         return ib.get()
 

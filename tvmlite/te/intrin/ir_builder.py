@@ -46,9 +46,9 @@ class BufferVar:
         made = self.buffer.vstore(begin, value)
         return ir.Store(self.buffer, self._indices(made.indices), made.value)
 
-    def access_ptr(self, access_mask: str = "rw", offset: Any = 0) -> Expr:
-        """The address of the first element, or of the one ``offset`` elements on."""
-        return self.buffer.access_ptr(access_mask, offset)
+    def access_ptr(self, *args: Any, **named: Any) -> Expr:
+        """The address of an element; see ``Buffer.access_ptr``."""
+        return self.buffer.access_ptr(*args, **named)
 
     def __getitem__(self, index: Any) -> Expr:
         return ir.Load(self.buffer, self._indices(index))

@@ -12,6 +12,9 @@ from tvmlite.te.expr import INDEX, Call, Expr, Ramp, cast, const, is_const, lane
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
 
+MASKS = {"r": 1, "w": 2, "rw": 3, "wr": 3}
+"""What may be done at an address, and TVM's numbers of it."""
+
 
 class BufferAccess:
     """Methods of ``ir.Buffer``."""
@@ -31,9 +34,20 @@ class BufferAccess:
         expr = cast(self.dtype, value)
         return ir.Store(self, _side_by_side(self, begin, expr.lanes), expr)
 
-    def access_ptr(self: Any, access_mask: str = "rw", offset: Any = 0) -> Expr:
-        """The address of the first element, or of the one ``offset`` elements on, for a C function."""
-        arguments.text("access_ptr: access_mask", access_mask)
+    def access_ptr(
+        self: Any,
+        access_mask: Any = "rw",
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> Expr:
+        """The address of the first element, or of the one ``offset`` elements on, for a C function.
+        ``access_mask`` says what is done there: ``"r"``, ``"w"`` or ``"rw"``. ``ptr_type``, ``content_lanes``
+        and ``extent`` are TVM's and change nothing."""
+        if access_mask not in (*MASKS, *MASKS.values()):
+            raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
+        arguments.text("access_ptr: ptr_type", ptr_type)
         first = offset is None or is_const(offset, 0)
         indices = [0] * len(self.shape) if first else [offset]
         return Call("address_of", (ir.Load(self, tuple(_index(self, one) for one in indices)),), "uint64")

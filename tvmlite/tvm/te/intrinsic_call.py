@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite import te
@@ -106,7 +106,8 @@ def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[
             source = tuple(substitute(rewrite(substitute(s, inner), rule), at) for s in root.source)
             when = substitute(rewrite(substitute(root.condition, inner), rule), at)
             axes = (*made.axes, *fresh.values())
-            results.append(t.Reduce(root.combiner, source, axes, when, root.value_index, root.init))
+            free = tuple(substitute(one, at) for one in root.free_values)
+            results.append(replace(root, source=source, axis=axes, condition=when, free_values=free))
         elif made.axes:
             raise UnsupportedError(
                 f"{made.intrin.name}: reduce_axis given, but {made.intrin.op.name} combines nothing",

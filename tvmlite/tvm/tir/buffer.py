@@ -14,14 +14,12 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.buffer_access import BufferAccess
 from tvmlite.te.loop.ir import Buffer as Buffer
 from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.tir.types import PointerVar
 
 BROADCAST = "auto_broadcast"
-_MASKS = {"r": 1, "w": 2, "rw": 3, "wr": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +82,6 @@ def decl_buffer(
 class BufferNames:
     """Methods that TVM's buffers have."""
 
-    def access_ptr(
-        self: Any,
-        access_mask: Any = "rw",
-        ptr_type: str = "handle",
-        content_lanes: int = 1,
-        offset: Any = 0,
-        extent: Any = None,
-    ) -> e.Expr:
-        """The address of an element for a C function; see ``te``'s. ``access_mask`` says what is done there,
-        ``ptr_type``, ``content_lanes`` and ``extent`` are TVM's and change nothing."""
-        mask = {number: name for name, number in _MASKS.items()}.get(access_mask, access_mask)
-        if mask not in _MASKS:
-            raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
-        return _plain_access_ptr(self, mask, offset)
-
     def offset_of(self: Any, indices: Any) -> list[e.Expr]:
         """How many elements before the one at ``indices`` there are."""
         given = indices if isinstance(indices, (list, tuple)) else [indices]
@@ -114,7 +97,6 @@ class BufferNames:
         return [simplify(offset)]
 
 
-_plain_access_ptr = BufferAccess.access_ptr
 extend(ir.Buffer, BufferNames)
 
 __getattr__ = refusing(__name__)

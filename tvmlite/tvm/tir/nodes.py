@@ -236,7 +236,9 @@ def _reduce(
     )
     when = _expr(True if condition is None else condition)
     starts = tuple(map(_expr, init or ()))
-    return t.Reduce(combiner, tuple(map(_expr, values)), tuple(axes), when, value_index, starts)
+    return t.Reduce(
+        combiner, tuple(map(_expr, values)), tuple(axes), when, value_index, starts, combiner.free
+    )
 
 
 Reduce = _named("Reduce", t.Reduce, _reduce, checks=False)
