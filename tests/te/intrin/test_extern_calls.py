@@ -88,10 +88,8 @@ def test_a_c_function_takes_addresses() -> None:
     A = te.placeholder((5,), name="A")
 
     def copy(ins: Any, outs: Any) -> Any:
-        size = te.const(16, "uint64")
-        return te.call_extern(
-            "int64", "memcpy", outs[0].access_ptr("w"), ins[0].access_ptr("r", offset=1), size
-        )
+        to, of, size = outs[0].access_ptr("w"), ins[0].access_ptr("r", offset=1), te.const(16, "uint64")
+        return te.call_extern("int64", "memcpy", to, of, size)
 
     B = te.extern((4,), [A], copy, name="B")
     x = np.random.rand(5).astype("f4")
