@@ -132,6 +132,23 @@ def test_remainders_cancel_with_quotients() -> None:
     assert known.can_prove_equal(te.truncmod(Y, 5) + te.truncdiv(Y, 5) * 5 - 1, Y - 1)
 
 
+def test_both_sides_of_a_comparison_are_divided() -> None:
+    known = arith.Analyzer()
+    known.bind(Y, tvm.ir.Range(0, 8))
+
+    for limit in range(-20, 20):
+        for make in (lambda a, b: a < b, lambda a, b: a >= b, lambda a, b: a <= b, lambda a, b: a > b):
+            condition = make(X * 8 + Y, limit)
+            made = known.simplify(condition)
+            for x, y in itertools.product(range(-4, 4), range(8)):
+                values = {X: x, Y: y}
+                expected = known.simplify(tir.stmt_functor.substitute(condition, values))
+                assert tvm.ir.structural_equal(
+                    known.simplify(tir.stmt_functor.substitute(made, values)), expected
+                )
+    assert tvm.ir.structural_equal(known.simplify(X * 8 + Y < 16), X < 2)
+
+
 def test_conditions_clip_variables() -> None:
     found = arith.detect_clip_bound(tir.all(X * 2 < Y, X > 3, X <= 40), [X])
     assert arith.Analyzer().simplify(found[0]).value == 4

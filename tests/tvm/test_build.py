@@ -53,6 +53,8 @@ def test_functions_of_several_schedules_are_one_module() -> None:
         module["three"]
     with pytest.raises(InputError, match="two functions are called 'one'"):
         tvm.build([tvm.lower(s, [a, b], "one"), tvm.lower(t, [c, d], "one")])
+    with pytest.raises(UnsupportedError, match=r"save: LLVM.s bitcode is not written(?s:.*)hint: LLVM IR"):
+        module.save("both.bc")
     with pytest.raises(UnsupportedError, match="save: a module of 2 functions is not written"):
         module.save("both.o")
 

@@ -9,6 +9,7 @@ import tvmlite.tvm as tvm
 from tvmlite.core.errors import InputError, ParseError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay.text.comments import without_comments
+from tvmlite.tvm.runtime import container
 
 VERSION = '#[version = "0.0.5"]\n'
 
@@ -185,6 +186,9 @@ def test_json_holds_modules_expressions_and_types() -> None:
     pair = relay.TupleType([relay.TensorType((2, 3)), relay.FuncType([], relay.scalar_type("bool"))])
     for one in (mod, mod["main"], relay.nn.relu(x), pair):
         assert tvm.ir.structural_equal(tvm.ir.load_json(tvm.ir.save_json(one)), one, map_free_vars=True)
+    for one in (container.ShapeTuple([1, -4]), container.String("xyz")):
+        again = tvm.ir.load_json(tvm.ir.save_json(one))
+        assert (type(again), again) == (type(one), one)
     with pytest.raises(InputError, match=r"this is not what tvm\.ir\.save_json wrote"):
         tvm.ir.load_json('{"root": 1}')
     with pytest.raises(InputError, match="save_json: 3 given, expected a module"):

@@ -107,6 +107,8 @@ def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
         tvm.target.Target("vulkan -device_name='Two")
     with pytest.raises(TargetError, match=r"Target: libs: .* given, expected a string, a number or a list"):
         tvm.target.Target({"kind": "llvm", "libs": {"a": "b"}})
+    with pytest.raises(TargetError, match=r"option -libs=cblas is not supported(?s:.*)hint: leave it out"):
+        tvm.target.Target("llvm -libs=cblas")
 
 
 def test_a_target_is_copied_and_pickled() -> None:
@@ -163,6 +165,7 @@ def test_arrays_are_made_and_shared() -> None:
     shared[0, 0] = 9
 
     assert (x[0, 0], tvm.nd.numpyasarray(x).numpy()[0, 0]) == (9, 9)
+    assert not tvm.nd.array(x).is_view
     assert tvm.nd.array(x, ctx=tvm.cpu(0)).copyto(tvm.cpu(0)).numpy().tolist() == x.tolist()
     with pytest.raises(InputError, match="array: mem_scope: 'texture' given, expected None or 'global'"):
         tvm.nd.array(x, mem_scope="texture")

@@ -270,6 +270,7 @@ def test_what_is_wrong_is_said_with_its_line() -> None:
                 pass
 
     assert "'writes_input', its line 3: input a is written" in _fault(writes_input)
+    assert "hint: copy it: allocate(a.shape, a.dtype)" in _fault(writes_input)
     assert "its line 3: nothing is not known here" in _fault(unknown_name)
     assert "returns nothing, expected output tensors" in _fault(no_return)
     assert "output tensor b is not returned" in _fault(forgets_one)

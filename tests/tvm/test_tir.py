@@ -84,6 +84,12 @@ def test_statements_are_made_and_walked() -> None:
         loop, None, lambda node: tir.Evaluate(7) if isinstance(node, tir.Evaluate) else None, ["tir.Evaluate"]
     )
     assert ("7" in str(longer), "7" in str(loop)) == (True, False)
+    seen: list[Any] = []
+    emptied = tir.stmt_functor.ir_transform(
+        loop, lambda node: tir.Evaluate(0) if isinstance(node, tir.SeqStmt) else None, seen.append
+    )
+    assert isinstance(emptied.body, tir.Evaluate)
+    assert not any(isinstance(one, tir.BufferStore) for one in seen)
     with pytest.raises(TensorExpressionError, match=r"tir\.For: body: 3 given, expected a statement"):
         tir.For(i, 0, 8, tir.ForKind.SERIAL, 3)
     with pytest.raises(UnsupportedError, match="For: kind 'thread_binding' is not supported"):
@@ -246,6 +252,9 @@ def test_nodes_that_are_not_there_say_so() -> None:
     for name in ("AttrStmt", "Prefetch", "ProducerStore", "Shuffle", "Allocate"):
         with pytest.raises(UnsupportedError, match=rf"tvm.tir.{name} is not in tvmlite(?s:.*)hint: "):
             getattr(tir, name)(1, 2)
+    for name, instead in (("address_of", "te.extern"), ("atomic_add", "CPUs only")):
+        with pytest.raises(UnsupportedError, match=rf"tir\.{name} is not in tvmlite(?s:.*){instead}"):
+            tir.call_intrin("float32", f"tir.{name}", 1)
     with pytest.raises(UnsupportedError, match="variables of type"):
         tir.Var("x", object())
     with pytest.raises(AttributeError, match=r"tvm\.tir has no 'Nothing'"):

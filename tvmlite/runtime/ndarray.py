@@ -62,6 +62,11 @@ class NDArray(np.ndarray):
         """The processor, in whose memory every array is."""
         return Device()
 
+    @property
+    def is_view(self) -> bool:
+        """Whether its memory may be given back while it is in use: never."""
+        return False
+
     def numpy(self) -> np.ndarray:
         """The same memory as a plain numpy array."""
         return self.view(np.ndarray)

@@ -34,6 +34,7 @@ MODULES = {
     "alongside": "tvmlite.te.lowering.extensions.alongside",
     "compound_intervals": "tvmlite.te.arith.compound_intervals",
     "conditions": "tvmlite.te.arith.conditions",
+    "dependent_extents": "tvmlite.te.lowering.extensions.dependent_extents",
     "math": "tvmlite.te.codegen.math.expand",
     "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",

@@ -69,7 +69,11 @@ def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
     if array.dtype != expected.dtype:
         native = array.dtype.newbyteorder("=")
         if native != expected.dtype:
-            raise _refused(function, expected, f"has dtype {array.dtype}, expected {expected.dtype_name}")
+            kinds, sizes = array.dtype.kind + expected.dtype.kind, (array.itemsize, expected.dtype.itemsize)
+            are_bits = kinds == "uV" and sizes[0] == sizes[1]
+            hint = f"bits of such numbers: array.view(ml_dtypes.{expected.dtype})" if are_bits else None
+            what = f"has dtype {array.dtype}, expected {expected.dtype_name}"
+            raise _refused(function, expected, what, hint)
         if expected.is_output:
             raise _refused(function, expected, f"has dtype {array.dtype!s}, expected the native byte order")
     if array.ndim != len(expected.dims):
@@ -112,9 +116,9 @@ def wrong_shape(
     return _refused(function, expected, f"has shape {given}, expected {expectation}")
 
 
-def _refused(function: str, expected: ArrayParameter, what: str) -> InputError:
+def _refused(function: str, expected: ArrayParameter, what: str, hint: str | None = None) -> InputError:
     kind = "output" if expected.is_output else "input"
-    return InputError(f"{function}: {kind} {expected.name!r} {what}")
+    return InputError(f"{function}: {kind} {expected.name!r} {what}", hint=hint)
 
 
 def scalar(function: str, parameter: Parameter, value: Any) -> int | float:

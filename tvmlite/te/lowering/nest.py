@@ -22,7 +22,6 @@ from tvmlite.te.lowering.reduction_init import (
     start_loops,
     start_values,
 )
-from tvmlite.te.schedule.derived import check_dependent_extents
 from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
@@ -36,8 +35,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     bounds, op = building.bounds, stage.op
     if not isinstance(op, t.ComputeOp):
         return extension(op.kind).loop_nest(stage, building)
-    plain = [a for a in stage.leaf_iter_vars if a not in op.axis or bounds.loops[a] is bounds.variable(a)]
-    check_dependent_extents("lower", stage, plain, op.span)
+    if any(not isinstance(bounds.ranges[axis].extent, int) for axis in op.reduce_axis):
+        extension("dependent_extents").check(stage, bounds)
     values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
     values_up(stage.relations, bounds.ranges, values)
     with bounds.inside(stage, own=True):

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tvmlite import te
 from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
@@ -32,14 +34,24 @@ class Analyzer:
     def simplify(self, expr: Any, steps: int = 2) -> e.Expr:
         """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
         node = self._bound(expr)
-        made = self._known.simplify(node)
+        found = [self._known.simplify(node)]
         written_out = rewrite(node, _by_quotients)
-        if written_out is node:
-            return made
-        other = self._known.simplify(written_out)
-        return min(made, other, key=lambda one: sum(1 for _ in postorder(one)))
+        if written_out is not node:
+            found.append(self._known.simplify(written_out))
+        return min([*found, *self._divided(found[0])], key=lambda one: sum(1 for _ in postorder(one)))
 
     rewrite_simplify = canonical_simplify = simplify
+
+    def _divided(self, node: e.Expr) -> Iterator[e.Expr]:
+        """A comparison with a constant, both sides divided by each factor in it that divides the constant:
+        ``x * 8 + y < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
+        match node:
+            case e.Less(sum_, e.Const(limit)) if dtypes.is_int(sum_.dtype):
+                for factor in _factors(sum_, limit):
+                    yield self._known.simplify(te.floordiv(sum_, factor)) < limit // factor
+            case e.Less(e.Const(limit), sum_) if dtypes.is_int(sum_.dtype):
+                for factor in _factors(sum_, limit + 1):
+                    yield self._known.simplify(te.floordiv(sum_, factor)) > (limit + 1) // factor - 1
 
     def can_prove(self, condition: Any) -> bool:
         """Whether ``condition`` certainly holds."""
@@ -123,6 +135,13 @@ class Analyzer:
         if name.startswith("_"):
             raise AttributeError(name)
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
+
+
+def _factors(expr: e.Expr, number: int | float) -> set[int]:
+    """The factors in ``expr`` that divide ``number``."""
+    products = [one for one in postorder(expr) if isinstance(one, e.Mul)]
+    found = {int(one.b.value) for one in products if isinstance(one.b, e.Const)}
+    return {one for one in found if one > 1 and number % one == 0}
 
 
 def _by_quotients(node: Any) -> Any:

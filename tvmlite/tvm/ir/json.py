@@ -19,9 +19,11 @@ from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.parser import TvmParser
 from tvmlite.tvm.relay.text.printer import astext, show_type
+from tvmlite.tvm.runtime.container import ShapeTuple, String
 from tvmlite.tvm.target import Target
 
 _FORMAT = "tvmlite relay text"
+_DATA = {one.__name__: one for one in (String, ShapeTuple)}
 _OTHERS = (Schedule, Tensor, Operation, Expr)
 
 
@@ -29,6 +31,8 @@ def save_json(node: Any) -> str:
     """``node`` as JSON. Other programs than this one do not read it."""
     if isinstance(node, _OTHERS):
         return json.dumps({"format": _FORMAT, "kind": "graph", "text": "", "graph": graph_json.encode(node)})
+    if isinstance(node, (String, ShapeTuple)):
+        return json.dumps({"format": _FORMAT, "kind": type(node).__name__, "text": json.dumps(node)})
     if isinstance(node, Target):
         return json.dumps({"format": _FORMAT, "kind": "target", "text": str(node)})
     if isinstance(node, IRModule):
@@ -40,7 +44,7 @@ def save_json(node: Any) -> str:
     elif isinstance(node, ty.Type):
         kind, text = "type", show_type(node)
     else:
-        expected = "a module, an expression, a type, a target, a tensor or a schedule"
+        expected = "a module, an expression, a type, a target, a tensor, a schedule, a String or a ShapeTuple"
         raise InputError(f"save_json: {show(node)} given, expected {expected}")
     return json.dumps({"format": _FORMAT, "kind": kind, "text": text})
 
@@ -53,12 +57,14 @@ def load_json(json_str: str) -> Any:
         known = table["format"] == _FORMAT and isinstance(text, str)
     except (ValueError, KeyError, TypeError):
         known, kind, text = False, None, ""
-    if not known or kind not in ("module", "expression", "type", "target", "graph"):
+    if not known or kind not in ("module", "expression", "type", "target", "graph", *_DATA):
         raise InputError("load_json: this is not what tvm.ir.save_json wrote here")
     if kind == "graph":
         return graph_json.decode(table.get("graph", {}))
     if kind == "target":
         return Target(text)
+    if kind in _DATA:
+        return _DATA[kind](json.loads(text))
     if kind == "type":
         return TvmParser(text, "json").whole_type()
     return parser.parse(text) if kind == "module" else parser.parse_expr(text)

@@ -122,6 +122,8 @@ class Module:
             with open(file_name, "w", encoding="utf-8") as file:
                 file.write(self.get_source("asm" if kind == "s" else kind))
             return
+        if kind == "bc":
+            raise UnsupportedError("save: LLVM's bitcode is not written", Span.of_caller(), "LLVM IR, .ll")
         self._only("save").export(file_name)
 
     def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:

@@ -19,6 +19,14 @@ _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
 _NOTES = ("keys", "device", "model", "tag")
 """Options that choose TVM's schedules and records by name: ours look at the processor itself."""
 
+_INSTEAD = {
+    "libs": "leave it out: kernels are generated; tvm.contrib.cblas calls a library's matrix product",
+    "mfloat-abi": "the -mtriple says it, as arm-linux-gnueabihf does",
+    "runtime": "lib.export_library writes a library that tvm.runtime.load_module loads",
+    "system-lib": "lib.export_library writes a library that tvm.runtime.load_module loads",
+}
+"""What to use in place of options of TVM's."""
+
 
 class Kind(str):
     """A target's kind, which TVM gives a name."""
@@ -201,7 +209,10 @@ def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
     for key, value in options.items():
         if key not in _UNDERSTOOD and key not in _NOTES:
             known = ", ".join(f"-{one}" for one in (*_UNDERSTOOD, *_NOTES))
-            raise TargetError(f"target {kind!r}: option -{key}={value} is not supported; there are {known}")
+            raise TargetError(
+                f"target {kind!r}: option -{key}={value} is not supported; there are {known}",
+                hint=_INSTEAD.get(key),
+            )
         if key in _UNDERSTOOD:
             words.append(f"-{key}={value}")
     return machine.Target.parse(" ".join(words)), notes

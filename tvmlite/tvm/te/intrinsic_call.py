@@ -53,7 +53,11 @@ def call(intrin: TensorIntrin, *args: Any, reduce_axis: Any = None, **named: Any
             raise arguments.refused(f"{intrin.name}: {read.name}", given, "a window such as A[i, 0:16]")
         if not _same(one.shape, read.shape):
             shapes = f"a window of {_text(one.shape)}, expected {_text(read.shape)}"
-            raise TensorExpressionError(f"{intrin.name}: {read.name} is {shapes}", Span.of_caller())
+            raise TensorExpressionError(
+                f"{intrin.name}: {read.name} is {shapes}",
+                Span.of_caller(),
+                hint="declare the intrinsic for windows of one size; it is not bound to each window's",
+            )
         windows.append(one)
     return IntrinsicCall(intrin, tuple(windows), axes)
 

@@ -41,7 +41,7 @@ class CallEffectKind(Enum):
 pow = te.power
 
 _OF_TE = """
-    abs acos acosh asin asinh atan atan2 atanh call_extern call_intrin call_llvm_intrin
+    abs acos acosh asin asinh atan atan2 atanh call_extern call_llvm_intrin
     call_llvm_pure_intrin call_packed call_pure_extern comm_reducer copysign cos cosh erf exp
     fma fmod infinity isfinite isinf isnan likely log log2 log10 max max_value min min_value
     popcount power reinterpret rsqrt select sigmoid sin sinh sqrt sum tan tanh
@@ -49,8 +49,8 @@ _OF_TE = """
 """What ``te`` has under the same name."""
 
 _OF_FUNCTIONS = """
-    all any ceil ceildiv clz div exp10 floor floordiv floormod hypot if_then_else indexdiv indexmod isnullptr
-    ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv truncmod
+    all any call_intrin ceil ceildiv clz div exp10 floor floordiv floormod hypot if_then_else indexdiv
+    indexmod isnullptr ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv truncmod
 """.split()
 _OF_NODES = """
     Add And AssertStmt Broadcast BufferLoad BufferStore Call Cast Div EQ Evaluate FloatImm FloorDiv

@@ -12,7 +12,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.registry import register_reference
+from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.te.tensor.registry import lowering_rule, register_reference
+from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.te.folding import ceil as ceil
 from tvmlite.tvm.te.folding import floor as floor
 from tvmlite.tvm.te.folding import nearbyint as nearbyint
@@ -51,6 +53,15 @@ log1p = _of_c("log1p", np.log1p, 1)
 hypot = _of_c("hypot", np.hypot, 2)
 nextafter = _of_c("nextafter", np.nextafter, 2)
 ldexp = _of_c("ldexp", np.ldexp, 2)
+
+
+def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
+    """The intrinsic ``func_name``, a name or a ``tvm.ir.Op``, of ``args``; see ``te.call_intrin``."""
+    name = str(getattr(func_name, "name", func_name)).removeprefix("tir.")
+    instead = "" if name in TABLE or lowering_rule(name) is not None else instead_of(f"tir.{name}")
+    if instead:
+        raise UnsupportedError(f"tir.{name} is not in tvmlite", Span.of_caller(), instead)
+    return te.call_intrin(dtype, name, *args)
 
 
 def _division(name: str) -> Callable[..., e.Expr]:

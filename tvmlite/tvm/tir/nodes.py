@@ -15,6 +15,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.attributes import Extent, is_packed_call
 from tvmlite.tvm.runtime.convert import const
 
@@ -169,7 +170,9 @@ def _call(dtype: str, op: Any, args: Sequence[Any]) -> Any:
         return te.call_packed(*_name_first(name, args))
     if name in TABLE:
         return te.call_intrin(dtype, name, *args)
-    raise UnsupportedError(f"Call: the operator {name!r} is not supported", Span.of_caller())
+    raise UnsupportedError(
+        f"Call: the operator {name!r} is not supported", Span.of_caller(), instead_of(f"tir.{name}") or None
+    )
 
 
 def _name_first(name: str, args: Sequence[Any]) -> tuple[Any, ...]:

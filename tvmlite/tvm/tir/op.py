@@ -2,7 +2,6 @@
 
 from tvmlite.te import (
     call_extern,
-    call_intrin,
     call_llvm_intrin,
     call_llvm_pure_intrin,
     call_packed,
@@ -10,6 +9,7 @@ from tvmlite.te import (
 )
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
+from tvmlite.tvm.tir.functions import call_intrin
 
 __all__ = [
     "call_extern",

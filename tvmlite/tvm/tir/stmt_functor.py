@@ -37,18 +37,31 @@ def ir_transform(
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
-    """``stmt`` with each node replaced by what ``postorder`` gives for it, children first; None keeps it.
+    """``stmt`` with nodes replaced: each by what ``preorder`` gives for it, in which nothing more is seen,
+    or where that is None by what ``postorder`` gives for it with its children replaced; None keeps it.
     ``only_enable`` names the classes that are looked at."""
     wanted = None if only_enable is None else {name.removeprefix("tir.") for name in only_enable}
-    rule = postorder or preorder
 
-    def apply(node: Any) -> Any:
-        if rule is None or (wanted is not None and tvm_name(node) not in wanted):
-            return node
-        made = rule(node)
-        return node if made is None else made
+    def asked(rule: Callable[[Any], Any] | None, node: Any) -> Any:
+        looked_at = wanted is None or tvm_name(node) in wanted
+        return rule(node) if rule is not None and looked_at else None
 
-    return rewrite(stmt, apply)
+    done: dict[Any, Any] = {}
+    stack = [(stmt, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            made = node.map_children(done.__getitem__)
+            found = asked(postorder, made)
+            done[node] = made if found is None else found
+        elif node not in done:
+            found = asked(preorder, node)
+            if found is not None:
+                done[node] = found
+            else:
+                stack.append((node, True))
+                stack.extend((child, False) for child in node.children()[::-1])
+    return done[stmt]
 
 
 __getattr__ = refusing(__name__)

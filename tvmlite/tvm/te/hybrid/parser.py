@@ -52,11 +52,11 @@ class Parser(Expressions):
         tensors = tuple(self.inputs)
         return ExternOp(self.tree.name, tensors, tuple(self.inputs.values()), outs, body, "", (), span)
 
-    def error(self, node: Any, what: str) -> TensorExpressionError:
+    def error(self, node: Any, what: str, hint: str | None = None) -> TensorExpressionError:
         """The error that says ``what`` is wrong at ``node``."""
         line = getattr(node, "lineno", 0)
         return TensorExpressionError(
-            f"hybrid script {self.tree.name!r}, its line {line}: {what}", Span.of_caller()
+            f"hybrid script {self.tree.name!r}, its line {line}: {what}", Span.of_caller(), hint
         )
 
     # -- names
@@ -155,7 +155,8 @@ class Parser(Expressions):
     def _store(self, target: ast.Subscript, value: Any) -> None:
         buffer, indices = self.element(target)
         if any(buffer.buffer is one for one in self.inputs.values()):
-            raise self.error(target, f"input {buffer.buffer.name} is written")
+            hint = "copy it: allocate(a.shape, a.dtype) gives scratch memory, output_tensor an output"
+            raise self.error(target, f"input {buffer.buffer.name} is written", hint)
         buffer[tuple(indices)] = self.number(target, value)
 
     def _bind(self, node: ast.stmt, name: str, value: Any) -> None:
