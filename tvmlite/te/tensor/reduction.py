@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -36,7 +37,7 @@ def comm_reducer(
         if several and not expr:
             raise TensorExpressionError(f"{name}: no values given, expected at least one", Span.of_caller())
         source = tuple(e.scalar(f"{name}: expr", x) for x in (expr if several else (expr,)))
-        combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
+        own = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         for one in axes:
             if not (isinstance(one, IterVar) and one.kind == "reduce"):
@@ -50,14 +51,11 @@ def comm_reducer(
                 f"{name}: where is {condition.dtype}, expected bool", Span.of_caller()
             )
         inits = _initial(name, init, source)
-        free = combiner.free
-        made = tuple(Reduce(combiner, source, axes, condition, i, inits, free) for i in range(len(source)))
+        made = tuple(Reduce(own, source, axes, condition, i, inits, own.free) for i in range(len(source)))
         return made if several else made[0]
 
     reducer.__name__ = name
-    reducer.__doc__ = (
-        f"``expr`` combined by {name} over ``axis``, where ``where`` holds; see ``te.comm_reducer``."
-    )
+    reducer.__doc__ = f"The {name} of ``expr`` over ``axis``, where ``where`` holds; see ``te.comm_reducer``."
     return reducer
 
 
@@ -73,11 +71,8 @@ def _initial(name: str, init: Any, source: tuple[Expr, ...]) -> tuple[Expr, ...]
     return tuple(e.cast(s.dtype, e.scalar(f"{name}: init", v)) for s, v in zip(source, given, strict=True))
 
 
+@cache
 def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) -> CommReducer:
-    key = (fcombine, fidentity, name, kinds)
-    known = _combiners.get(key)
-    if known is not None:
-        return known
     left = tuple(e.Var(f"x{i}", t) for i, t in enumerate(kinds))
     right = tuple(e.Var(f"y{i}", t) for i, t in enumerate(kinds))
     one = len(kinds) == 1
@@ -92,16 +87,13 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
             f"{name}: {len(kinds)} values give {len(results)} results and {len(identities)} identities",
             Span.of_caller(),
         )
-    combines = tuple(
-        e.cast(t, e.scalar(f"{name}: its result", r)) for t, r in zip(kinds, results, strict=True)
+    combines, starts = (
+        tuple(e.cast(t, e.scalar(f"{name}: its {what}", one)) for t, one in zip(kinds, values, strict=True))
+        for what, values in (("result", results), ("identity", identities))
     )
-    starts = tuple(
-        e.cast(t, e.scalar(f"{name}: its identity", i)) for t, i in zip(kinds, identities, strict=True)
-    )
-    variables = [node for node in postorder(Bodies((*combines, *starts))) if isinstance(node, e.Var)]
-    free = tuple(one for one in variables if one not in left and one not in right)
-    made = _combiners[key] = CommReducer(name, left, right, combines, starts, free)
-    return made
+    found = postorder(Bodies((*combines, *starts)))
+    free = tuple(one for one in found if isinstance(one, e.Var) and one not in (*left, *right))
+    return CommReducer(name, left, right, combines, starts, free)
 
 
 def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -> None:
@@ -114,14 +106,10 @@ def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -
         return
 
 
-_combiners: dict[Any, CommReducer] = {}
-
-
 def starts_of(reduce: Reduce) -> tuple[Expr, ...]:
     """What ``reduce`` starts from: its ``init``, or the identity."""
-    combiner = reduce.combiner
-    free = dict(zip(combiner.free, reduce.free_values, strict=True))
-    return reduce.init or substitute(Bodies(combiner.identity), free).body
+    free = dict(zip(reduce.combiner.free, reduce.free_values, strict=True))
+    return reduce.init or substitute(Bodies(reduce.combiner.identity), free).body
 
 
 def combined(combiner: CommReducer, arguments: dict[e.Var, Expr]) -> tuple[Expr, ...]:

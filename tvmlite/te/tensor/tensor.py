@@ -310,9 +310,8 @@ class TensorRead(Expr):
 class CommReducer(Node):
     """A commutative, associative combination of (tuples of) values.
 
-    ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` are the
-    values that change nothing. ``name`` is "sum", "min", "max", "prod", "any", "all" or the user's. ``free``
-    are the variables in them that are not its own, such as an axis of the compute.
+    ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` changes
+    nothing; ``free`` are other variables in these, such as an axis. ``name`` is "sum", "min" or the user's.
     """
 
     name: str
@@ -329,9 +328,8 @@ class CommReducer(Node):
 class Reduce(Expr):
     """``combiner`` over ``source`` for all values of ``axis`` where ``condition`` holds.
 
-    Only as the whole body of a compute. ``value_index`` picks one of the combiner's results; ``init``,
-    if not empty, are values combined in once, in place of the identity. ``free_values`` are those of the
-    combiner's free variables.
+    Only as the whole body of a compute. ``value_index`` picks one of the combiner's results; ``init``, if not
+    empty, replaces the identity, once; ``free_values`` are those of the combiner's free variables.
     """
 
     combiner: CommReducer

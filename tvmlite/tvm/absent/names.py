@@ -255,8 +255,8 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "te.decl_tensor_intrin declares an instruction": "TensorIntrin",
         CPUS: """
-            atomic_add create_barriers mma_fill mma_store ptx_commit_group ptx_cp_async ptx_ldmatrix ptx_mma ptx_mma_sp
-            ptx_wait_group tvm_bmma_sync tvm_fill_fragment tvm_load_matrix_sync tvm_mma_sync
+            atomic_add create_barriers mma_fill mma_store ptx_commit_group ptx_cp_async ptx_ldmatrix ptx_mma
+            ptx_mma_sp ptx_wait_group tvm_bmma_sync tvm_fill_fragment tvm_load_matrix_sync tvm_mma_sync
             tvm_store_matrix_sync tvm_thread_allreduce
         """,
         _STRUCTS: """

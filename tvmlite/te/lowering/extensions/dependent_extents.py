@@ -8,7 +8,7 @@ from tvmlite.te.schedule.stage import Stage
 
 
 def check(stage: Stage, bounds: Bounds) -> None:
-    """A ScheduleError if there is no loop over all of such an axis, from its beginning, around the reduction."""
+    """A ScheduleError if no loop over all of such an axis, from its beginning, is around the reduction."""
     leaves, data = stage.leaf_iter_vars, [axis for axis in stage.op.loop_axes if axis.kind == "data"]
     whole = [one for one in leaves if one not in data or bounds.loops[one] is bounds.variable(one)]
     check_dependent_extents("lower", stage, whole, stage.op.span)
