@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tvmlite
+import tvmlite.tvm.te  # stages have TVM's bind from then on
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError, TensorExpressionError, TvmliteError, UnsupportedError
 from tvmlite.te import expr as e

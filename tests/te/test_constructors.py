@@ -13,6 +13,7 @@ from fuzz.constructors import Subject, faults_as_asked, public, subjects
 from fuzz.primitives import parts, steps, world
 
 import tvmlite
+import tvmlite.tvm.te  # stages have TVM's bind from then on
 from tvmlite import te
 from tvmlite.core.node import postorder
 from tvmlite.te.expr import Expr, Operators

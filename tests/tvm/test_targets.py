@@ -166,6 +166,7 @@ def test_arrays_are_made_and_shared() -> None:
 
     assert (x[0, 0], tvm.nd.numpyasarray(x).numpy()[0, 0]) == (9, 9)
     assert not tvm.nd.array(x).is_view
+    assert (tvm.cpu(1).device_id, tvm.opencl(10).device_id) == (1, 10)
     assert tvm.nd.array(x, ctx=tvm.cpu(0)).copyto(tvm.cpu(0)).numpy().tolist() == x.tolist()
     with pytest.raises(InputError, match="array: mem_scope: 'texture' given, expected None or 'global'"):
         tvm.nd.array(x, mem_scope="texture")

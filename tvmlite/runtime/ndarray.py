@@ -27,6 +27,11 @@ class Device:
         """DLPack's number for main memory."""
         return 1
 
+    @property
+    def device_id(self) -> int:
+        """Its ``index``, by DLPack's name."""
+        return self.index
+
     def sync(self) -> None:
         """Nothing: a call returns when it is done."""
 

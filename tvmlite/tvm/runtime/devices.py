@@ -44,6 +44,11 @@ class AbsentDevice:
         """DLPack's number of the kind."""
         return _NUMBERS[self.kind]
 
+    @property
+    def device_id(self) -> int:
+        """Its ``index``, by DLPack's name."""
+        return self.index
+
     def sync(self) -> None:
         """An error: there is nothing to wait for."""
         require_present(self)
