@@ -223,7 +223,8 @@ def _match_reduce(matching: _Matching, a: t.Reduce, b: t.Reduce) -> None:
         raise _Differs(f"it reduces by {mine}, the intrinsic by {other}")
     if a.init or b.init:
         raise _Differs("a reduction that starts from init= cannot be tensorized")
-    for x, y in zip((*a.source, a.condition), (*b.source, b.condition), strict=True):
+    ours, theirs = ((*one.source, *one.free_values, one.condition) for one in (a, b))
+    for x, y in zip(ours, theirs, strict=True):
         _match(matching, x, y)
 
 
