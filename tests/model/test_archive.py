@@ -229,5 +229,7 @@ def test_one_function_is_no_archive(tmp_path: Path) -> None:
 
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1)
-    with pytest.raises(InputError, match=r"expected an ending of \.so, \.wasm, \.a, \.o, \.c, \.h"):
+    with pytest.raises(
+        InputError, match=r"expected an ending of \.so, \.dll, \.dylib, \.wasm, \.a, \.o, \.c, \.h"
+    ):
         tvmlite.build(te.create_schedule(b.op), [a, b]).export(tmp_path / "f.tar")

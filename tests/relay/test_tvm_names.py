@@ -55,7 +55,8 @@ SIGNATURES = {
     "nn.contrib_dense_pack": "(data, weight, weight_layout='NC16n', units=None, out_dtype='')",
     "image.grid_sample": "(data, grid, method='bilinear', layout='NCHW', padding_mode='zeros', "
     "align_corners=True)",
-    "qnn.quantize": "(data, output_scale, output_zero_point, axis=-1, out_dtype='int8')",
+    # the last is no argument of TVM's
+    "qnn.quantize": "(data, output_scale, output_zero_point, axis=-1, out_dtype='int8', fits_int32=False)",
 }
 
 

@@ -67,9 +67,7 @@ def largest(value: Expr, depth: int = DEEPEST) -> float:
             return _largest_of(kind)
         case Call("qnn.dequantize", (codes, scale, zero)):
             return (_largest_of(tensor_type_of(codes).dtype) + largest(zero)) * largest(scale)
-        case Call(op=str() as name, args=(data, weight)) if (
-            operators.get(name).schedule == anchors.CONVOLUTION
-        ):
+        case Call(op=str() as name, args=(data, weight)) if _is_convolution(name):
             kinds = [tensor_type_of(one) for one in (data, weight)]
             terms = fixed(kinds[1].shape)
             if terms is not None and all(dtypes.is_int(kind.dtype) for kind in kinds):
