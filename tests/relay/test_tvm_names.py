@@ -26,6 +26,7 @@ def value_of(expr: relay.Expr, *arrays: Any) -> Any:
     return interpret(relay.Module.from_expr(expr).main, list(arrays))
 
 
+# ``starts_inside`` and ``fits_int32`` are no arguments of TVM's.
 SIGNATURES = {
     "take": "(data, indices, axis=None, batch_dims=0, mode='clip')",
     "gather": "(data, axis, indices)",
@@ -47,7 +48,7 @@ SIGNATURES = {
     "nn.batch_matmul": "(tensor_a, tensor_b, out_dtype='', transpose_a=False, transpose_b=True)",
     "nn.lrn": "(data, size=5, axis=1, bias=2.0, alpha=1e-05, beta=0.75)",
     "nn.max_pool2d": "(data, pool_size=(1, 1), strides=(1, 1), dilation=(1, 1), padding=(0, 0, 0, 0), "
-    "layout='NCHW', out_layout='', ceil_mode=False)",
+    "layout='NCHW', out_layout='', ceil_mode=False, starts_inside=False)",
     "nn.conv2d_transpose": "(data, weight, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), groups=1, "
     "channels=None, kernel_size=None, data_layout='NCHW', kernel_layout='IOHW', out_layout='', "
     "output_padding=(0, 0), out_dtype='')",
@@ -55,7 +56,6 @@ SIGNATURES = {
     "nn.contrib_dense_pack": "(data, weight, weight_layout='NC16n', units=None, out_dtype='')",
     "image.grid_sample": "(data, grid, method='bilinear', layout='NCHW', padding_mode='zeros', "
     "align_corners=True)",
-    # the last is no argument of TVM's
     "qnn.quantize": "(data, output_scale, output_zero_point, axis=-1, out_dtype='int8', fits_int32=False)",
 }
 

@@ -27,6 +27,15 @@ EXAMPLES = [
     *((name, {"pool_size": 2, "strides": 2, "ceil_mode": True}, ["float32(1, 2, h, w)"]) for name in POOLS),
     *((name, {"pool_size": 2, "strides": 3, "ceil_mode": True}, ["float32(1, 2, 5, 7)"]) for name in POOLS),
     *(
+        (
+            name,
+            {"pool_size": 2, "strides": 2, "padding": 1, "ceil_mode": True, "starts_inside": inside},
+            ["float32(1, 2, h, 7)"],
+        )
+        for inside in (False, True)
+        for name in POOLS
+    ),
+    *(
         (name, {"pool_size": (2, 3), "dilation": (2, 1), "padding": (1, 1)}, ["float32(1, 2, h, 5)"])
         for name in POOLS
     ),

@@ -20,7 +20,7 @@ from tvmlite.te.tensor import reducers
 
 
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:
-    """The attributes of a pooling with their defaults; TVM's."""
+    """The attributes of a pooling with their defaults: TVM's, and ``starts_inside``."""
     attrs: dict[str, Any] = {
         "pool_size": (1,) * rank,
         "strides": (1,) * rank,
@@ -30,7 +30,7 @@ def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:
         "out_layout": "",
         "ceil_mode": False,
     }
-    return {**attrs, "count_include_pad": False} if mean else attrs
+    return {**attrs, **({"count_include_pad": False} if mean else {}), "starts_inside": False}
 
 
 def pool_type(rank: int) -> Callable[..., TensorType]:
@@ -47,7 +47,8 @@ def pool_type(rank: int) -> Callable[..., TensorType]:
 
 def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
     """The spatial extents of a pooling's output."""
-    return windows.geometry(call, "pool_size", rank).extents(sizes, call["ceil_mode"])
+    geometry = windows.geometry(call, "pool_size", rank)
+    return geometry.extents(sizes, call["ceil_mode"], call["starts_inside"])
 
 
 def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
@@ -201,7 +202,7 @@ def _mean_numpy(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 _POOLING = """The {} of each window along {} axes, channels first.
 
 ``strides``, ``dilation`` and ``padding`` are as a convolution's. In ``ceil_mode`` the last window may hang
-over the end, but none begins in the padding there: PyTorch's rule, which TVM 0.11 does not have.
+over the end. With ``starts_inside`` none begins in the padding there, which is PyTorch's rule, and ONNX's.
 """
 
 for _rank in (1, 2, 3):

@@ -57,11 +57,11 @@ class Geometry:
     begins: tuple[int, ...]
     ends: tuple[int, ...]
 
-    def extents(self, sizes: Sequence[Dim], ceil: bool = False) -> Shape:
-        """How many windows lie along axes of ``sizes``; ``ceil``: the last may hang over the end."""
-        extent = ceil_window_extent if ceil else window_extent
+    def extents(self, sizes: Sequence[Dim], ceil: bool = False, inside: bool = False) -> Shape:
+        """How many windows lie along axes of ``sizes``; ``ceil``: the last may hang over the end, but if
+        ``inside`` none begins in the padding there."""
         axes = zip(sizes, self.kernel, self.strides, self.dilation, self.begins, self.ends, strict=True)
-        return tuple(extent(*axis) for axis in axes)
+        return tuple(ceil_window_extent(*axis, inside) if ceil else window_extent(*axis) for axis in axes)
 
     def positions(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
         """Where the elements ``taps`` of the windows ``at`` are in the padded data."""
@@ -136,12 +136,16 @@ def window_extent(size: Dim, kernel: Dim, stride: int, dilation: int, begin: int
     return (size + (begin + end - 1) - (kernel - 1) * dilation) // stride + 1
 
 
-def ceil_window_extent(size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int) -> Dim:
+def ceil_window_extent(
+    size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int, inside: bool
+) -> Dim:
     """How many windows start along an axis if the last may hang over the end.
 
-    None may start in the end padding: PyTorch's rule, and ONNX's.
+    If ``inside`` none may start in the padding at the end: PyTorch's rule, and ONNX's. TVM has no such rule.
     """
     fitting = (size + (begin + end - 1 + stride - 1) - (kernel - 1) * dilation) // stride
+    if not inside:
+        return fitting + 1
     starting = (size + (begin - 1)) // stride
     if isinstance(fitting, int) and isinstance(starting, int):
         return min(fitting, starting) + 1

@@ -231,7 +231,7 @@ def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
     if not plain and kind == "avg" and not attrs["count_include_pad"]:
         node.unsupported("auto_pad of a mean over a dynamic size, without count_include_pad")
     data, left = padded(node, data, padding, fill)
-    attrs |= {"padding": left, "ceil_mode": rounds_up(node)}
+    attrs |= {"padding": left, "ceil_mode": rounds_up(node), "starts_inside": rounds_up(node)}
     return node.make(
         f"nn.{kind}_pool{len(window.kernel)}d", data, pool_size=window.kernel, **window.attrs, **attrs
     )

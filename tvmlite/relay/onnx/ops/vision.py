@@ -232,6 +232,7 @@ def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
         **window.attrs,
         padding=nn.flat(padding),
         ceil_mode=nn.rounds_up(node),
+        starts_inside=nn.rounds_up(node),
         column_major=node.flag("storage_order"),
     )
     return [values, places]

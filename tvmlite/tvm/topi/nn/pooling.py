@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tvmlite import relay
-from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
@@ -38,37 +37,8 @@ def _pool(
     }
     if pool_type == "avg":
         options["count_include_pad"] = count_include_pad
-    ours = moved(data, layout, first)
-    if ceil_mode and (beyond := _windows_beyond(ours.shape[2:], options)):
-        if pool_type == "avg" and count_include_pad:
-            raise UnsupportedError(
-                f"topi.nn.pool{count}d: with ceil_mode a window begins in the padding at the end, and "
-                "count_include_pad counts it",
-                Span.of_caller(),
-                hint="give the padding at the end in full, and ceil_mode=False",
-            )
-        before, after = options["padding"][:count], options["padding"][count:]
-        options["padding"] = (*before, *(one + more for one, more in zip(after, beyond, strict=True)))
-        options["ceil_mode"] = False
-    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), ours)
+    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), moved(data, layout, first))
     return moved(made, first, layout)
-
-
-def _windows_beyond(shape: Any, options: Mapping[str, Any]) -> list[int]:
-    """The padding at the ends that TVM's ``ceil_mode`` adds, if a window would begin behind the data: there
-    relay's, as ONNX's, has none. Empty otherwise."""
-    count = len(shape)
-    found, behind = [], False
-    for axis, extent in enumerate(shape):
-        if not isinstance(extent, int):
-            return []
-        before, after = options["padding"][axis], options["padding"][count + axis]
-        reach = (options["pool_size"][axis] - 1) * options["dilation"][axis] + 1
-        step = options["strides"][axis]
-        found.append(-(extent + before + after - reach) % step)
-        last = extent + before + after + found[-1] - reach
-        behind = behind or last >= extent + before
-    return found if behind else []
 
 
 def _kind(pool_type: str) -> str:

@@ -1,0 +1,44 @@
+"""How many windows a pooling has when the last may hang over the end, by definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite import relay
+from tvmlite.driver import compile
+
+SIZE, KERNEL, STRIDE = 7, 2, 2
+
+
+def pooled(row: np.ndarray, padding: int, inside: bool, mean: bool, counts: bool) -> list[float]:
+    """The poolings of a row, window after window, until one would end behind the padding."""
+    found, start = [], -padding
+    while start + KERNEL - STRIDE < len(row) + padding and not (inside and start >= len(row)):
+        window = range(start, start + KERNEL)
+        values = [row[k] for k in window if 0 <= k < len(row)]
+        counted = [k for k in window if -padding <= k < len(row) + padding] if counts else values
+        if mean:
+            found.append(sum(values) / max(1, len(counted)))
+        else:
+            found.append(max(values, default=-np.inf))
+        start += STRIDE
+    return found
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(("kind", "counts"), [("max", False), ("avg", False), ("avg", True)])
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_windows_that_begin_in_the_padding(kind: str, counts: bool, inside: bool, target: str) -> None:
+    row = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
+    options = {"count_include_pad": counts} if kind == "avg" else {}
+    x = relay.var("x", shape=(1, 1, "n"))
+    made = getattr(relay.nn, f"{kind}_pool1d")(
+        x, pool_size=KERNEL, strides=STRIDE, padding=1, ceil_mode=True, starts_inside=inside, **options
+    )
+
+    result = compile(relay.Function((x,), made), target)(row.reshape(1, 1, SIZE))
+
+    wanted = pooled(row, 1, inside, kind == "avg", counts)
+    assert len(wanted) == (4 if inside else 5)
+    np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
