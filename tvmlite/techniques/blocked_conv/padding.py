@@ -39,7 +39,7 @@ def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVa
     have registers of their own. A short row is written out, and in a longer one vectors with padding in them
     stand in loops of their own: so the others need no masks."""
     width, inside, channels = extent_of(x), number(pad.inputs[0].shape[-2]), extent_of(lane)
-    before, few = padding_before(pad, len(pad.axis) - 2), group.target.machine.few_registers
+    before, few = padding_before(pad, -2), group.target.machine.few_registers
     pixels = 1
     if channels is not None and before is not None and not few:
         pixels = max(1, group.target.lanes(pad.output(0).dtype) // channels)

@@ -38,7 +38,8 @@ def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, in
 
 
 def padding_before(pad: ComputeOp, axis: int) -> int | None:
-    """How many places of ``axis`` are before the first that ``pad`` copies; None if that is not known."""
+    """How many places of ``axis``, counted from the last, are before the first that ``pad`` copies; None if
+    that is not known, as where phases of strides have axes of their own."""
     source = _place(pad, pad.inputs[0], axis)
     first = None if source is None else _value(source, {pad.axis[axis].var: 0})
     return None if first is None else -first
