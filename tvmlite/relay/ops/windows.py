@@ -61,7 +61,9 @@ class Geometry:
         """How many windows lie along axes of ``sizes``; ``ceil``: the last may hang over the end, but if
         ``inside`` none begins in the padding there."""
         axes = zip(sizes, self.kernel, self.strides, self.dilation, self.begins, self.ends, strict=True)
-        return tuple(ceil_window_extent(*axis, inside) if ceil else window_extent(*axis) for axis in axes)
+        if ceil:
+            return tuple(ceil_window_extent(*axis, inside=inside) for axis in axes)
+        return tuple(window_extent(*axis) for axis in axes)
 
     def positions(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
         """Where the elements ``taps`` of the windows ``at`` are in the padded data."""
@@ -137,7 +139,7 @@ def window_extent(size: Dim, kernel: Dim, stride: int, dilation: int, begin: int
 
 
 def ceil_window_extent(
-    size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int, inside: bool
+    size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int, *, inside: bool
 ) -> Dim:
     """How many windows start along an axis if the last may hang over the end.
 
