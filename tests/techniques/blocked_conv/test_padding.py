@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -67,3 +68,17 @@ def test_vectors_inside_are_whole() -> None:
     rows = shown[shown.index("for i3.outer in range(1, 14):") :].splitlines()[1:3]
     assert rows[0].strip() == "for i3.inner.i4.fused in vectorize(0, 64):"
     assert "if_then_else(0 < i0.i2.fused and i0.i2.fused < 57, x[" in rows[1]
+
+
+def test_plain_channels_of_volumes_of_an_open_width() -> None:
+    weight = np.random.default_rng(0).standard_normal((16, 3, 3, 3, 3)).astype("float32")
+    x = relay.var("x", shape=(1, 3, 4, 5, "w"))
+    module = Module.from_expr(
+        relay.Function((x,), relay.nn.conv3d(x, relay.const(weight), padding=(1, 1, 1)))
+    )
+    given = np.random.default_rng(1).standard_normal((1, 3, 4, 5, 23)).astype("float32")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a schedule that does not fit would be a warning
+        made = compile(module)(given)
+    np.testing.assert_allclose(made, interpret(module, [given]), rtol=1e-4, atol=1e-4)

@@ -158,7 +158,7 @@ def pooling(graph: Graph, value: Expr) -> Expr | None:
     if rank == 2 and rnd.random() < 0.3:
         return graph.call(f"nn.global_{kind}_pool2d", value)
     kernel, attrs = _window(graph, shape[2:])
-    attrs["ceil_mode"] = rnd.random() < 0.3
+    attrs["ceil_mode"] = attrs["starts_inside"] = rnd.random() < 0.3
     if kind == "avg":
         attrs["count_include_pad"] = rnd.random() < 0.5
     return graph.call(f"nn.{kind}_pool{rank}d", value, pool_size=kernel, **attrs)

@@ -80,14 +80,14 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     pads = group.tagged("pad")
     group.inline_all_but({host.op, *pads})
     row_wise = by_rows(group, anchor)
-    for pad in pads:
-        padded(group, pad, row_wise)
     block = number(anchor.output(0).shape[-1])
     assert block is not None
     stage = group.stage(host)
     batch, channel, *pixels = group.axes(host)
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
+    for pad in pads:
+        padded(group, pad, len(pixels), row_wise)
     pixelwise = len(anchor.axis) == 4
     by_channels = _unrolls_window(group, anchor) and blocks_channels(group, anchor)
     if not by_channels:

@@ -13,13 +13,14 @@ FEW_VECTORS = 8
 """Rows of no more vectors are written out."""
 
 
-def padded(group: Group, pad: ComputeOp, by_rows: bool) -> None:
-    """Loops for the padded data ``pad`` of a convolution: threads share planes of blocks, or rows (of all
-    blocks) if ``by_rows``, or if planes are too few."""
+def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
+    """Loops for the padded data ``pad`` of a convolution over ``spatial`` axes: threads share planes of
+    blocks, or rows (of all blocks) if ``by_rows``, or if planes are too few. Data whose channels are in no
+    blocks, or that has more axes (``small_images.phases``), has element-wise loops."""
     result = pad.output(0)
     stage, axes = group.stage(pad), group.axes(result)
     threads = threads_for(group.target, None if by_rows else work_of(pad))
-    if len(axes) < 5:
+    if len(axes) != spatial + 3 or spatial == 1:
         elementwise_loops(group, result)
         return
     images, block, row, *rest = axes
