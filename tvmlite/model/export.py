@@ -15,7 +15,7 @@ from tvmlite.model.code_size import budget
 from tvmlite.model.exportable import Function, Model
 from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.nodes import Constant, Module
-from tvmlite.runtime.library import library, link, wasm
+from tvmlite.runtime.library import elf, library, link, wasm
 from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit, packed, process
 from tvmlite.te.codegen.c import bundle
@@ -132,7 +132,7 @@ def check_target(path: Path, target: Target) -> None:
         )
     if is_wasm and path.suffix not in (".wasm", ".h"):
         raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
-    system = link.system(target.triple)
+    system = elf.system(target.triple)
     if path.suffix in SHARED.values() and path.suffix != SHARED.get(system):
         name = next(name for name, ending in SHARED.items() if ending == path.suffix)
         raise InputError(f"cannot export to {path}: the code is for {target}, such a library is for {name}")

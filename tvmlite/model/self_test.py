@@ -15,6 +15,7 @@ from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.interpret import Value, interpret
 from tvmlite.relay.ir.nodes import Call, Constant, Function
+from tvmlite.relay.ir.op import Rounding, get
 from tvmlite.relay.ir.random_inputs import random_inputs
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.te.codegen.c import standalone as c
@@ -30,8 +31,8 @@ NUDGES, ULPS = 4, 2.0**-22
 """How often, and by how much of their size, weights are moved to learn what an answer depends on: sums of
 float32 in another order differ by about so much."""
 
-STEPS = frozenset("round floor ceil trunc sign floor_mod floor_divide mod".split())
-"""Operators of floats whose results jump where their arguments hardly differ."""
+JUMPS = ("sign", "floor_mod", "floor_divide", "mod")
+"""Operators whose results jump where their arguments hardly differ, besides those that round to steps."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _has_steps(main: Function) -> bool:
 
 
 def _is_step(node: Call) -> bool:
-    if node.op in STEPS:
+    if isinstance(node.op, str) and (get(node.op).rounding is Rounding.STEPS or node.op in JUMPS):
         return True
     kinds = [[t.dtype for t in (type_of(one),) if isinstance(t, TensorType)] for one in (node, *node.args)]
     made, taken = kinds[0], [dtype for some in kinds[1:] for dtype in some]

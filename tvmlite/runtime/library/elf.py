@@ -17,6 +17,9 @@ _MACHINES = {
     "arm64": (183, 0),
     "riscv64": (243, 4),  # floats are passed in registers
 }
+_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
+"""By words of triples."""
+
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -28,9 +31,12 @@ _SYMBOLS = {1: 2, 3: 11}
 
 def has_objects(triple: str = "") -> bool:
     """Whether ``relocatable_object`` makes objects for ``triple`` ("": this machine)."""
-    return _architecture(triple) in _MACHINES and not any(
-        name in triple for name in ("apple", "macos", "darwin", "windows")
-    )
+    return _architecture(triple) in _MACHINES and not system(triple)
+
+
+def system(triple: str) -> str:
+    """The system of ``triple`` whose libraries are no ELF files: Windows, macOS, or "" for none of them."""
+    return next((name for word, name in _SYSTEMS.items() if word in triple), "")
 
 
 def _architecture(triple: str) -> str:

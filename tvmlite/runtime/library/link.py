@@ -25,9 +25,6 @@ _ELSEWHERE = "the environment variable TMPDIR names the folder for temporary fil
 
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
-_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
-"""By words of triples."""
-
 
 C_FLAGS = (
     "-std=c99",
@@ -80,15 +77,10 @@ def is_native(triple: str) -> bool:
     return same and system in triple
 
 
-def system(triple: str) -> str:
-    """The system of ``triple`` whose libraries are no ELF files: Windows, macOS, or "" for none of them."""
-    return next((name for word, name in _SYSTEMS.items() if word in triple), "")
-
-
 def _zig_triple(triple: str) -> str:
     """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
     architecture, *others = triple.split("-")
-    if system(triple) == "macOS":
+    if elf.system(triple) == "macOS":
         return f"{_ARCHITECTURES.get(architecture, architecture)}-macos"
     if re.match("arm(?!64)|thumb", architecture):
         architecture = "arm"
@@ -211,7 +203,8 @@ def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Pat
     The compiler for ``triple`` makes it of a file with the bytes. Errors as of ``compile_c``."""
     write_file(folder / "data.bin", data.tobytes())
     path = (folder / "data.bin").as_posix()
-    wasm, apple, windows = triple.startswith("wasm"), system(triple) == "macOS", system(triple) == "Windows"
+    wasm, system = triple.startswith("wasm"), elf.system(triple)
+    apple, windows = system == "macOS", system == "Windows"
     section = f'.section .rodata.{symbol},"",@' if wasm else ".const" if apple else ".section .rodata"
     section = '.section .rdata,"dr"' if windows else section
     name = f"_{symbol}" if apple else symbol
@@ -244,7 +237,7 @@ def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
 
 def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
     """A file that tells the linker of ``exports``, if it takes one."""
-    if exports and system(triple) == "Windows":
+    if exports and elf.system(triple) == "Windows":
         listed = folder / "exports.def"
         write_file(listed, "\n".join(["EXPORTS", *exports, ""]).encode())
         return listed
@@ -265,8 +258,8 @@ def _link_command(
     whole: bool,
 ) -> list[str]:
     """Threads of the pool run code of the library, so it is never unloaded (``nodelete``)."""
-    if system(triple):
-        named = [f"-Wl,-install_name,@rpath/{output.name}"] if system(triple) == "macOS" else []
+    if elf.system(triple):
+        named = [f"-Wl,-install_name,@rpath/{output.name}"] if elf.system(triple) == "macOS" else []
         listed = [str(script)] if script else []
         return [*command, "-shared", "-s", "-o", str(output), *map(str, files), *listed, *named]
     alone = _is_ld(command)

@@ -13,7 +13,7 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.machine import processor
 from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
-from tvmlite.runtime.library import link
+from tvmlite.runtime.library import elf, link
 from tvmlite.runtime.pool import pool, threads
 from tvmlite.te.codegen import jit, packed
 from tvmlite.te.codegen.c import build as c_build
@@ -67,7 +67,7 @@ def reason_not_to_run(target: Target) -> str:
         return ""
     native = processor.host()[0]
     same = target.triple.split("-")[0] == native.split("-")[0]
-    if not same or link.system(target.triple) != link.system(
+    if not same or elf.system(target.triple) != elf.system(
         native
     ):  # which differ in how functions are called
         return f"it is for {target.triple}, this process runs on {native}"

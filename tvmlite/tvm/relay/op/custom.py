@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -26,18 +25,8 @@ from tvmlite.te.templates.anchors import ELEMENTWISE
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.graph.attrs import Attrs
 
-
-class OpPattern(IntEnum):
-    """How an operator is fused."""
-
-    ELEMWISE = 0
-    BROADCAST = 1
-    INJECTIVE = 2
-    COMM_REDUCE = 3
-    OUT_ELEMWISE_FUSABLE = 4
-    TUPLE = 7
-    OPAQUE = 8
-
+OpPattern = table.Fuse
+"""How an operator is fused."""
 
 _UNNAMED = "argument "
 _COMPUTES: dict[str, Callable[..., Any]] = {}
@@ -139,7 +128,7 @@ def register_compute(op_name: str, compute: Callable[..., Any] | None = None, le
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
     """How the operator is fused: one of ``OpPattern``."""
-    change(op_name, "register_pattern", fuse=table.Fuse(int(pattern)))
+    change(op_name, "register_pattern", fuse=OpPattern(int(pattern)))
 
 
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
