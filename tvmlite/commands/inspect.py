@@ -12,9 +12,9 @@ from typing import Any
 from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
+from tvmlite.machine.triple import Triple
 from tvmlite.runtime import read_metadata
 from tvmlite.runtime.library import levels
-from tvmlite.runtime.library.link import is_native
 from tvmlite.te.visualizer.text import amount, table
 
 NAME = "inspect"
@@ -64,7 +64,7 @@ def _needs(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"target: {row['target']}"
     lacking = missing_features(row["features"])
     yield f"instruction sets: {', '.join(row['features']) or 'those that every such processor has'}"
-    if not is_native(Target.parse(row["target"]).triple):
+    if not Triple.parse(Target.parse(row["target"]).triple).is_native:
         yield "they are of another kind of machine than this one"
     else:
         yield f"this processor {'lacks ' + ', '.join(lacking) if lacking else 'has them all'}"
@@ -75,7 +75,7 @@ def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     one this machine runs."""
     made, known = [("level", "compiled for", "here", "instruction sets")], frozenset[str]()
     targets = [Target.parse(row["target"]) for row in rows]
-    native = is_native(targets[0].triple)
+    native = Triple.parse(targets[0].triple).is_native
     lacking = [missing_features(row["features"]) if native else [] for row in rows]
     used = max((k for k, missing in enumerate(lacking) if not missing), default=-1) if native else -1
     for k, (row, target) in enumerate(zip(rows, targets, strict=True)):

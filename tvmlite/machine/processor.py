@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import amx
 from tvmlite.machine.target import family
+from tvmlite.machine.triple import Triple
 
 _INSTRUCTION_SETS = {
     "x86": (
@@ -28,18 +29,6 @@ _INSTRUCTION_SETS = {
     "riscv": "m a f d c v zfh zvfh zba zbb".split(),
     "wasm": "simd128 relaxed-simd".split(),
 }
-
-
-_SYSTEMS = ("linux", "windows", "darwin", "wasi", "none", "freestanding")
-
-
-def llvm_triple(triple: str) -> str:
-    """``triple`` with a vendor, as LLVM wants it: it takes the second part for one, whatever it says, and the
-    third for the system, so that ``arm-linux-musleabihf`` would be of an unknown one."""
-    architecture, *others = triple.split("-")
-    if others and others[0].startswith(_SYSTEMS):
-        others.insert(0, "unknown")
-    return "-".join([architecture, *others])
 
 
 @cache
@@ -100,7 +89,7 @@ def query(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    triple, names = llvm_triple(triple), _INSTRUCTION_SETS.get(family(triple), ())
+    triple, names = Triple.parse(triple).normalized, _INSTRUCTION_SETS.get(family(triple), ())
     machine = llvm.Target.from_triple(triple).create_target_machine(
         cpu, ",".join(features), opt=2, reloc="pic", codemodel="small"
     )

@@ -10,6 +10,7 @@ from tvmlite.machine import processor
 from tvmlite.machine.cores import processors
 from tvmlite.machine.microcontrollers import MICROCONTROLLERS
 from tvmlite.machine.target import Target, family
+from tvmlite.machine.triple import Triple
 
 _KEYS = {
     "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
@@ -106,7 +107,8 @@ def _parse(text: str, cores: int) -> Target:
         triple = given.get("-mtriple", processor.host()[0])
         cpu = given.get("-mcpu", "")
         features = _features(text, given.get("-mattr", ""))
-        if not cpu and triple.startswith("riscv64") and "linux" in triple:
+        parts = Triple.parse(triple)
+        if not cpu and (parts.architecture, parts.system) == ("riscv64", "linux"):
             features = tuple(dict.fromkeys((*_RISCV_LINUX, *features)))
         instructions = processor.describe(triple, cpu, features)
     width, _ = _vectors(triple, instructions)

@@ -9,13 +9,14 @@ from pathlib import Path
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
-from tvmlite.machine.target import Target, family
+from tvmlite.machine.target import Target
+from tvmlite.machine.triple import Triple
 from tvmlite.model import archive, cpu_levels, library_export, standalone
 from tvmlite.model.code_size import budget
 from tvmlite.model.exportable import Function, Model
 from tvmlite.model.kernels import legal_kernel
 from tvmlite.relay.ir.nodes import Constant, Module
-from tvmlite.runtime.library import elf, library, link, wasm
+from tvmlite.runtime.library import library, link, wasm
 from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit, packed, process
 from tvmlite.te.codegen.c import bundle
@@ -26,8 +27,8 @@ ENDINGS = (".so", ".dll", ".dylib", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
 """What one function is written as: an archive is of a model."""
 
-SHARED = {"Windows": ".dll", "macOS": ".dylib"}
-"""How shared libraries of systems end whose files are no ELF files."""
+SHARED = {"coff": ("Windows", ".dll"), "macho": ("macOS", ".dylib")}
+"""By the format of object files, where it is not ELF: the system, and how its shared libraries end."""
 
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
@@ -125,26 +126,24 @@ def check_format(path: Path, weights: int = 0) -> None:
 
 def check_target(path: Path, target: Target) -> None:
     """An InputError if code for ``target`` does not go into a file that ends as ``path`` does."""
-    is_wasm = family(target.triple) == "wasm"
+    is_wasm = target.kind == "llvm" and Triple.parse(target.triple).object_format == "wasm"
     if path.suffix == ".wasm" and not is_wasm:
         raise InputError(
             f"cannot export to {path}: the code is for {target}", hint='compile for target="wasm"'
         )
     if is_wasm and path.suffix not in (".wasm", ".h"):
         raise InputError(f"cannot export to {path}: code for {target} goes into .wasm, its header into .h")
-    system = elf.system(target.triple)
-    if path.suffix in SHARED.values() and path.suffix != SHARED.get(system):
-        name = next(name for name, ending in SHARED.items() if ending == path.suffix)
-        raise InputError(f"cannot export to {path}: the code is for {target}, such a library is for {name}")
-    if system and path.suffix not in (".c", ".h", SHARED[system]) and not link.is_native(target.triple):
+    machine = Triple.parse(target.triple)
+    system, shared = SHARED.get(machine.object_format, ("", ".so"))
+    for other, ending in SHARED.values():
+        if path.suffix == ending != shared:
+            raise InputError(
+                f"cannot export to {path}: the code is for {target}, such a library is for {other}"
+            )
+    if system and path.suffix not in (".c", ".h", shared) and not machine.is_native:
         raise InputError(
-            f"cannot export to {path}: of code for {system}, {SHARED[system]} is linked on another system",
+            f"cannot export to {path}: of code for {system}, {shared} is linked on another system",
             hint=f"{path.with_suffix('.c')} is C source, which a compiler there makes a library of",
-        )
-    if path.suffix == SHARED["macOS"] and "apple" not in target.triple:
-        raise InputError(
-            f"cannot export to {path}: LLVM makes no files for macOS of the triple {target.triple!r}",
-            hint=f"-mtriple={target.triple.split('-')[0]}-apple-macosx",
         )
     if target.kind == "c" and path.suffix in (".a", ".o"):
         raise InputError(

@@ -14,16 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tvmlite.machine.triple import Triple
+
 ARCHITECTURES = ("x86_64", "aarch64")
 """Those that there is LLVM IR for, on Linux."""
-
-_ALIASES = {"amd64": "x86_64", "arm64": "aarch64"}
-
-
-def architecture_of(triple: str) -> str:
-    """The first part of ``triple``, by the name that the files have."""
-    name = triple.split("-")[0].lower()
-    return _ALIASES.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -49,11 +43,12 @@ class CText:
 
     def has_llvm_ir(self, triple: str) -> bool:
         """Whether there is ``llvm_ir`` for ``triple``."""
-        return architecture_of(triple) in ARCHITECTURES and "linux" in triple
+        machine = Triple.parse(triple)
+        return machine.architecture in ARCHITECTURES and machine.system == "linux"
 
     def llvm_ir(self, triple: str) -> str:
         """The LLVM IR text for a Linux ``triple`` that it is there for."""
-        return self._ll(architecture_of(triple)).read_text(encoding="utf-8")
+        return self._ll(Triple.parse(triple).architecture).read_text(encoding="utf-8")
 
     def _ll(self, architecture: str) -> Path:
         return self.path.with_name(f"{self.path.stem}_{architecture}.ll")

@@ -80,11 +80,6 @@ def test_a_folder_that_is_not_there_is_named(code: bytes, tmp_path: Path) -> Non
         link.shared([code], tmp_path / "missing" / "a.so")
 
 
-def test_triples_are_told_native_from_foreign() -> None:
-    assert link.is_native("")
-    assert not link.is_native("riscv64-unknown-linux-gnu")
-
-
 # What cannot be written is told as it is: nobody installs a compiler for a full disk.
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tvmlite.core.errors import LibraryError
+from tvmlite.machine.triple import Triple
 from tvmlite.runtime.library import levels, link, model_library
 
 
@@ -35,7 +36,7 @@ def linked(archive: Path, folder: Path) -> Path:
 
 def _check_target(archive: Path, target: str) -> None:
     triple = re.search(r"-mtriple=(\S+)", target)
-    if triple is not None and not link.is_native(triple[1]):
+    if triple is not None and not Triple.parse(triple[1]).is_native:
         raise LibraryError(f"{archive} is for {triple[1]}, which is another kind of machine than this one")
     if target.startswith("c ") and re.search(r"-system=|-mcpu=", target):
         raise LibraryError(

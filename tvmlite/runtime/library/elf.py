@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from tvmlite.core.errors import LibraryError, UnsupportedError
+from tvmlite.machine.triple import Triple
 
 _MACHINES = {
     "x86_64": (62, 0),
-    "amd64": (62, 0),
     "aarch64": (183, 0),
-    "arm64": (183, 0),
     "riscv64": (243, 4),  # floats are passed in registers
 }
-_SYSTEMS = {"apple": "macOS", "macos": "macOS", "darwin": "macOS", "windows": "Windows"}
-"""By words of triples."""
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -31,16 +27,8 @@ _SYMBOLS = {1: 2, 3: 11}
 
 def has_objects(triple: str = "") -> bool:
     """Whether ``relocatable_object`` makes objects for ``triple`` ("": this machine)."""
-    return _architecture(triple) in _MACHINES and not system(triple)
-
-
-def system(triple: str) -> str:
-    """The system of ``triple`` whose libraries are no ELF files: Windows, macOS, or "" for none of them."""
-    return next((name for word, name in _SYSTEMS.items() if word in triple), "")
-
-
-def _architecture(triple: str) -> str:
-    return (triple.split("-")[0] or platform.machine()).lower()
+    machine = Triple.parse(triple)
+    return machine.architecture in _MACHINES and machine.object_format == "elf"
 
 
 def relocatable_object(
@@ -56,7 +44,7 @@ def relocatable_object(
     With a ``note`` it has a section of notes too, for which linkers make a segment. Raises UnsupportedError
     for a machine without 64-bit ELF.
     """
-    architecture = _architecture(triple)
+    architecture = Triple.parse(triple).architecture
     if not has_objects(triple):
         raise UnsupportedError(
             f"target {triple or architecture!r} has no data objects; {', '.join(_MACHINES)} have"
@@ -117,7 +105,7 @@ def check_shared_library(path: Path) -> None:
     if start[4:6] != b"\x02\x01":
         raise LibraryError(f"{path} is not a 64-bit little-endian library")
     machine = HEADER.unpack(start)[2]
-    own = _MACHINES.get(platform.machine().lower())
+    own = _MACHINES.get(Triple.parse("").architecture)
     if own is not None and machine != own[0]:
         raise LibraryError(f"{path} is for another processor (ELF machine {machine}, this one is {own[0]})")
 

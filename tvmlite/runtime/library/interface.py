@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tvmlite.core.abi.signature import Signature
+from tvmlite.machine.triple import Triple
 from tvmlite.runtime.c_text import CText
 
 TEXT = CText(Path(__file__).with_name("interface.c"), "tvmlite.runtime.library.interface", "-Os")
@@ -26,12 +27,12 @@ FUNCTIONS = (
 )
 """What a library of the model NAME exports besides NAME and NAME_shapes: NAME_run_tensors, and so on."""
 
-_SYSTEMS = ("linux", "apple", "darwin", "macos", "windows", "freebsd", "netbsd")
+_SYSTEMS = ("linux", "macos", "windows", "freebsd", "netbsd")
 
 
 def is_for(triple: str) -> bool:
     """Whether libraries for ``triple`` have the interface: it needs a system, for memory and threads."""
-    return any(name in triple for name in _SYSTEMS)
+    return Triple.parse(triple).system in _SYSTEMS
 
 
 def symbols(signature: Signature) -> list[str]:

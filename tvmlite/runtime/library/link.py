@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite.core.errors import LibraryError
+from tvmlite.machine.triple import Triple
 from tvmlite.runtime.library import elf, seal, segment
 
 HINT = "install a C compiler (apt install gcc, xcode-select --install), or: pip install ziglang"
 
 _ELSEWHERE = "the environment variable TMPDIR names the folder for temporary files"
-
-_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
-
 
 C_FLAGS = (
     "-std=c99",
@@ -42,14 +39,14 @@ takes a vector from memory for each of its uses: a tile of 4 x 64 sums ran at 0.
 
 def c_compilers(triple: str = "") -> list[list[str]]:
     """The commands of the C compilers there are, best first; for another machine, those that know it."""
-    found = []
-    if is_native(triple):
+    found, native = [], Triple.parse(triple).is_native
+    if native:
         found = [[path] for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
     elif path := shutil.which(f"{triple}-gcc"):
         found = [[path]]
     if has_zig():
         command = [sys.executable, "-m", "ziglang", "cc"]
-        found.append(command if is_native(triple) else [*command, "-target", _zig_triple(triple)])
+        found.append(command if native else [*command, "-target", _zig_triple(triple)])
     return found
 
 
@@ -61,31 +58,17 @@ def has_zig() -> bool:
 def linkers(triple: str = "") -> list[list[str]]:
     """The commands that make a shared library: the C compilers, and ``ld`` on its own."""
     found = c_compilers(triple)
-    if is_native(triple) and sys.platform == "linux" and (path := shutil.which("ld")):
+    if Triple.parse(triple).is_native and sys.platform == "linux" and (path := shutil.which("ld")):
         found.append([path])
     return found
 
 
-def is_native(triple: str) -> bool:
-    """Whether code for ``triple`` ("": not said) runs on this machine."""
-    if not triple:
-        return True
-    machine = platform.machine().lower()
-    architecture = triple.split("-")[0].lower()
-    same = _ARCHITECTURES.get(architecture, architecture) == _ARCHITECTURES.get(machine, machine)
-    system = {"linux": "linux", "darwin": "apple", "win32": "windows"}.get(sys.platform, sys.platform)
-    return same and system in triple
-
-
 def _zig_triple(triple: str) -> str:
     """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
-    architecture, *others = triple.split("-")
-    if elf.system(triple) == "macOS":
-        return f"{_ARCHITECTURES.get(architecture, architecture)}-macos"
-    if re.match("arm(?!64)|thumb", architecture):
-        architecture = "arm"
-    others = [part for part in others if part not in ("unknown", "pc", "none")]
-    return "-".join([architecture, *(others or ["freestanding"])])
+    machine = Triple.parse(triple)
+    architecture = "arm" if machine.architecture.startswith(("arm", "thumb")) else machine.architecture
+    environment = [machine.environment] if machine.environment else []
+    return "-".join([architecture, machine.system or "freestanding", *environment])
 
 
 def shared(
@@ -153,8 +136,9 @@ def archive(
     data: tuple[str, np.ndarray] | None = None,
 ) -> Path:
     """Put ``objects`` and ``data`` into one static library, and return its path; errors as of ``shared``."""
-    native = [[found] for name in ("ar", "llvm-ar") if is_native(triple) and (found := shutil.which(name))]
-    commands = [*native, *([[sys.executable, "-m", "ziglang", "ar"]] if has_zig() else [])]
+    native = Triple.parse(triple).is_native
+    own = [[found] for name in ("ar", "llvm-ar") if native and (found := shutil.which(name))]
+    commands = [*own, *([[sys.executable, "-m", "ziglang", "ar"]] if has_zig() else [])]
     return _joined([[*command, "rcsD"] for command in commands], objects, path, triple, data)
 
 
@@ -203,8 +187,8 @@ def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Pat
     The compiler for ``triple`` makes it of a file with the bytes. Errors as of ``compile_c``."""
     write_file(folder / "data.bin", data.tobytes())
     path = (folder / "data.bin").as_posix()
-    wasm, system = triple.startswith("wasm"), elf.system(triple)
-    apple, windows = system == "macOS", system == "Windows"
+    object_format = Triple.parse(triple).object_format
+    wasm, apple, windows = (object_format == one for one in ("wasm", "macho", "coff"))
     section = f'.section .rodata.{symbol},"",@' if wasm else ".const" if apple else ".section .rodata"
     section = '.section .rdata,"dr"' if windows else section
     name = f"_{symbol}" if apple else symbol
@@ -237,12 +221,11 @@ def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
 
 def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
     """A file that tells the linker of ``exports``, if it takes one."""
-    if exports and elf.system(triple) == "Windows":
+    if exports and Triple.parse(triple).object_format == "coff":
         listed = folder / "exports.def"
         write_file(listed, "\n".join(["EXPORTS", *exports, ""]).encode())
         return listed
-    linux = "linux" in triple if triple else sys.platform == "linux"
-    if not exports or not linux:
+    if not exports or Triple.parse(triple).system != "linux":
         return None
     script = folder / "exports.map"
     write_file(script, ("{ global: " + " ".join(f"{name};" for name in exports) + " local: *; };\n").encode())
@@ -258,13 +241,13 @@ def _link_command(
     whole: bool,
 ) -> list[str]:
     """Threads of the pool run code of the library, so it is never unloaded (``nodelete``)."""
-    if elf.system(triple):
-        named = [f"-Wl,-install_name,@rpath/{output.name}"] if elf.system(triple) == "macOS" else []
+    machine = Triple.parse(triple)
+    if machine.object_format in ("coff", "macho"):
+        named = [f"-Wl,-install_name,@rpath/{output.name}"] if machine.object_format == "macho" else []
         listed = [str(script)] if script else []
         return [*command, "-shared", "-s", "-o", str(output), *map(str, files), *listed, *named]
     alone = _is_ld(command)
-    elf_options = ["-Bsymbolic", "-z,noexecstack", "-z,nodelete"]
-    options = [] if sys.platform != "linux" and not triple else elf_options
+    options = ["-Bsymbolic", "-z,noexecstack", "-z,nodelete"]
     options += [f"--version-script={script}"] if script else []
     passed = (
         [word for option in options for word in option.split(",")] if alone else [f"-Wl,{o}" for o in options]

@@ -23,6 +23,7 @@ from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine import processor
 from tvmlite.machine.target import Target, family
+from tvmlite.machine.triple import Triple
 from tvmlite.te.codegen import child
 from tvmlite.te.codegen.llvm.text import EXPLICIT
 
@@ -174,7 +175,7 @@ def _compile(ir_text: str, target: Target, kind: Kind) -> bytes:
 
 def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind) -> bytes:
     """Optimise a fresh module and emit it once: emitting changes it, so that a second time is worse code."""
-    triple = processor.llvm_triple(triple)
+    triple = Triple.parse(triple).normalized
     with _lock:
         machine = _machine(triple, cpu, features)
         module = llvm.parse_assembly(ir_text)

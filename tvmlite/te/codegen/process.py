@@ -13,7 +13,8 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.machine import processor
 from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
-from tvmlite.runtime.library import elf, link
+from tvmlite.machine.triple import Triple
+from tvmlite.runtime.library import link
 from tvmlite.runtime.pool import pool, threads
 from tvmlite.te.codegen import jit, packed
 from tvmlite.te.codegen.c import build as c_build
@@ -65,12 +66,8 @@ def reason_not_to_run(target: Target) -> str:
     """Why code for ``target`` cannot run in this process; empty if it can."""
     if target.kind != "llvm":
         return ""
-    native = processor.host()[0]
-    same = target.triple.split("-")[0] == native.split("-")[0]
-    if not same or elf.system(target.triple) != elf.system(
-        native
-    ):  # which differ in how functions are called
-        return f"it is for {target.triple}, this process runs on {native}"
+    if not Triple.parse(target.triple).is_native:  # systems differ in how functions are called
+        return f"it is for {target.triple}, this process runs on {processor.host()[0]}"
     missing = missing_features(sorted(target.instructions))
     return f"this processor lacks {', '.join(missing)}" if missing else ""
 

@@ -8,6 +8,7 @@ the registers where it begins, and gives them back where it ends.
 from __future__ import annotations
 
 from tvmlite.machine import amx
+from tvmlite.machine.triple import Triple
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm.emitters import emits
 from tvmlite.te.codegen.llvm.expr import Expressions
@@ -111,7 +112,7 @@ def _data(module: Module, form: str) -> str:
 def _permitted(module: Module) -> str:
     """A function that asks the system, once, for the permission to use tiles; whether it was given."""
     name = "@tiles.permitted"
-    if "linux" not in module.target.triple:  # others ask for nothing
+    if Triple.parse(module.target.triple).system != "linux":  # others ask for nothing
         return module.define(name, f"define internal i1 {name}() {{\n  ret i1 true\n}}")
     system = module.declare("syscall", "i64", "i64, ...")
     numbers = f"i64 {amx.ARCH_PRCTL}, i64 {amx.REQUEST}, i64 {amx.TILE_DATA}"
