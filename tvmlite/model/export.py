@@ -19,8 +19,8 @@ from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link, wasm
 from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit, packed, process
-from tvmlite.te.codegen.c import bundle
 from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.library_ir import metadata_ir
 
 ENDINGS = (".so", ".dll", ".dylib", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 
@@ -230,7 +230,7 @@ def _write_library(code: library_export.Code, path: Path) -> None:
         wasm.module(objects, path, names, target.triple, data, text)
         _write(path.with_name(JAVASCRIPT.name), JAVASCRIPT.read_text(encoding="utf-8"))
         return
-    objects.append(jit.compile_object(bundle.metadata_ir(text), target))
+    objects.append(jit.compile_object(metadata_ir(text), target))
     match path.suffix:
         case ".so":
             exports = [*names, library.METADATA, *pool.SYMBOLS]

@@ -11,7 +11,7 @@ from data_objects import data_object
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
 from tvmlite.te.codegen import jit
-from tvmlite.te.codegen.c import bundle
+from tvmlite.te.codegen.library_ir import metadata_ir
 
 
 def test_ten_megabytes_and_a_text_come_back(native: Target, tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_ten_megabytes_and_a_text_come_back(native: Target, tmp_path: Path) -> N
     blob, text = bytes(range(256)) * 40_000, 'a "text"\n\\ with Größe'
 
     constants = data_object({"net_constants": blob}, native.triple)
-    metadata = jit.compile_object(bundle.metadata_ir(text), native)
+    metadata = jit.compile_object(metadata_ir(text), native)
     library = ctypes.CDLL(str(link.shared([constants, metadata], tmp_path / "net.so")))
 
     address = ctypes.cast(library.net_constants, ctypes.c_void_p).value
