@@ -17,6 +17,19 @@ EXAMPLES = [
     ]
 ] + [
     (
+        NAME,
+        {"bits": bits, "group": group, "data_bits": 8},
+        [data, f"uint8(5, {groups}, {group * bits // 8}) in 0..256", f"float32(5, {groups}) in 0.1..1", zeros],
+    )
+    for bits, group, data, groups, zeros in [
+        (4, 16, "float32(3, 32)", 2, "uint8(5, 2) in 0..16"),
+        (4, 16, "float32(n, 19)", 2, "uint8(1, 1) in 8..9"),
+        (8, 4, "float32(2, n, 8)", 2, "float32(5, 2) in 0..256"),
+        (8, 3, "float32(7)", 3, "uint8(5, 3) in 0..256"),
+        (4, 6, "float16(2, 7)", 2, "uint8(5, 2) in 0..16"),
+    ]
+] + [
+    (
         "nn.contrib_dense_group_pack" + suffix,
         {"bits": bits, "group": group, "units": units},
         [

@@ -12,10 +12,20 @@ from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, TupleGetItem, canonical
+from tvmlite.relay.ir.op import make
+from tvmlite.techniques.group_weights.codes import CODES
 from tvmlite.techniques.group_weights.layout import WORD, pack_groups, pack_words, words_shape
-from tvmlite.techniques.group_weights.loops import VECTORS
-from tvmlite.techniques.group_weights.operator import DENSE, DENSE_OFFSET
+from tvmlite.techniques.group_weights.operator import (
+    DENSE,
+    DENSE_CODES,
+    DENSE_CODES_OFFSET,
+    DENSE_OFFSET,
+)
+from tvmlite.techniques.group_weights.panels import VECTORS
+
+NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
+"""Of floats and of rounded data; without zero points and with them."""
 
 
 def pack_group_weights(target: Target) -> Callable[[Module], Module]:
@@ -24,20 +34,31 @@ def pack_group_weights(target: Target) -> Callable[[Module], Module]:
     columns = VECTORS * target.lanes("float32")
 
     def pack_group_weights(module: Module) -> Module:
-        main = module.main
-        body = rewrite(main.body, lambda node: _pack(node, columns))
+        main, codes = module.main, {}
+        body = rewrite(main.body, lambda node: _pack(node, columns, codes))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_group_weights
 
 
-def _pack(node: Expr, columns: int) -> Expr:
+_Codes = dict[tuple[Expr, int], Call]
+"""The codes of data, by what is rounded and its group."""
+
+
+def _pack(node: Expr, columns: int, codes: _Codes) -> Expr:
     match node:
         case Call(
             "nn.contrib_dense_group_quantized",
             (data, Constant() as weight, Constant() as scale, Constant() as zero_point),
         ) if _can_pack(node, data, weight, scale):
-            return _packed(node, data, weight, scale, zero_point, columns)
+            depth = tensor_type_of(data).shape[-1]
+            assert isinstance(depth, int)
+            packed = _packed(node, depth, weight, scale, zero_point, columns)
+            is_rounded = node["data_bits"] > 0
+            args = [*(_in_codes(node, data, codes) if is_rounded else [data]), *packed]
+            attrs = {"bits": node["bits"], "group": node["group"], "units": weight.shape[0]}
+            name = NAMES[is_rounded][len(packed) - 2]
+            return Call(name, tuple(args), canonical(attrs), node.span)
         case _:
             return node
 
@@ -48,13 +69,20 @@ def _can_pack(node: Call, data: Expr, weight: Constant, scale: Constant) -> bool
     return floats and node["group"] * node["bits"] % WORD == 0 and weight.size > 0
 
 
+def _in_codes(node: Call, data: Expr, codes: _Codes) -> list[Expr]:
+    """The codes of ``data``, their scales and their sums, which all products of it share."""
+    key = data, node["group"]
+    if key not in codes:
+        codes[key] = make(CODES, data, group=node["group"], span=node.span)
+    return [TupleGetItem(codes[key], n, node.span) for n in range(3)]
+
+
 def _packed(
-    node: Call, data: Expr, weight: Constant, scale: Constant, zero_point: Constant, columns: int
-) -> Call:
-    bits, group, units = node["bits"], node["group"], weight.shape[0]
-    depth = tensor_type_of(data).shape[-1]
-    assert isinstance(depth, int)
-    shape = words_shape(units, depth, bits, group, columns)
+    node: Call, depth: int, weight: Constant, scale: Constant, zero_point: Constant, columns: int
+) -> list[Expr]:
+    """The words of a weight of rows of ``depth``, its scales, and its zero points where there are any."""
+    bits = node["bits"]
+    shape = words_shape(weight.shape[0], depth, bits, node["group"], columns)
 
     def fill(out: np.ndarray) -> None:
         with mapped.reading(weight.data) as plain:
@@ -63,10 +91,8 @@ def _packed(
     words = DeferredConstant(shape, np.dtype("uint32"), fill, node.span)
     groups = (shape[0], scale.shape[1], columns)
     offset = _offset(zero_point, bits, scale.shape)
-    args = [data, words, _in_panels(_short(scale), groups, node)]
-    args += [] if offset is None else [_in_panels(offset, groups, node)]
-    attrs = {"bits": bits, "group": group, "units": units}
-    return Call(DENSE if offset is None else DENSE_OFFSET, tuple(args), canonical(attrs), node.span)
+    packed = [words, _in_panels(_short(scale), groups, node)]
+    return packed if offset is None else [*packed, _in_panels(offset, groups, node)]
 
 
 def _short(scale: Constant) -> np.ndarray:
