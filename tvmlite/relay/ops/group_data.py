@@ -46,7 +46,7 @@ def rounded_numpy(data: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]
 
 def magnitude(value: e.Expr) -> e.Expr:
     """The bits of the magnitude of a float32, as an int32."""
-    return e.Call("reinterpret", (value,), "int32") & _of(_MAGNITUDE, value)
+    return e.Call("reinterpret", (value,), "int32") & _MAGNITUDE
 
 
 def scale_of(largest: e.Expr) -> e.Expr:
@@ -62,13 +62,8 @@ def factor_of(largest: e.Expr) -> e.Expr:
 
 
 def code_of(value: e.Expr, factor: e.Expr) -> e.Expr:
-    """The code of a term, a whole float32."""
-    finite = magnitude(value) < _INFINITY
-    return e.Call("round", (e.Select(finite, value, e.const(0.0, "float32")) * factor,), "float32")
-
-
-def _of(number: int, like: e.Expr) -> e.Expr:
-    return e.const(number, "int32", like.lanes)
+    """The code of a term, a whole float32; NaN where the term is not finite."""
+    return e.Call("round", (value * factor,), "float32")
 
 
 def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: int) -> Tensor:

@@ -99,13 +99,15 @@ def _of_group(
         return loops.store(largest, (j,), e.Max(loops.load(largest, j), found))
 
     def coded(factor: e.Expr) -> loop.Stmt:
-        def one(j: e.Expr, term: e.Expr) -> loop.Stmt:
-            value = group_data.code_of(loops.load(source, *row, begin + term), factor)
-            code = e.cast("int32", value)
+        def stored(j: e.Expr, term: e.Expr, code: e.Expr) -> loop.Stmt:
             return loop.sequence(
                 loops.store(codes, (*row, begin + term), code),
-                loops.store(sums, (j,), loops.load(sums, j) + code),
+                loops.store(sums, (j,), loops.load(sums, j) + e.cast("int32", code)),
             )
+
+        def one(j: e.Expr, term: e.Expr) -> loop.Stmt:
+            value = group_data.code_of(loops.load(source, *row, begin + term), factor)
+            return loops.let("code", e.cast("int8", value), lambda code: stored(j, term, code))
 
         return over_terms(one)
 
