@@ -44,6 +44,11 @@ def rounded_numpy(data: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]
     return codes.reshape(*lead, -1), scale
 
 
+def sums_numpy(codes: np.ndarray, group: int) -> np.ndarray:
+    """The sums ``(..., groups)``, int32, of the codes of each group."""
+    return codes.reshape(*codes.shape[:-1], -1, group).sum(axis=-1, dtype=np.int32)
+
+
 def magnitude(value: e.Expr) -> e.Expr:
     """The bits of the magnitude of a float32, as an int32."""
     return e.Call("reinterpret", (value,), "int32") & _MAGNITUDE

@@ -113,24 +113,30 @@ def dense_group_numpy(
     if not call["data_bits"]:
         plain = dequantized(weight, scale, zero_point, bits, group, depth)
         return (data.astype("float64") @ plain.T.astype("float64")).astype(data.dtype)
-    middle = np.broadcast_to(zero_point, scale.shape)
-    codes = codes_of(weight, bits, scale.shape[1] * group)
-    return scaled_sums_numpy(*group_data.rounded_numpy(data, group), codes, scale, middle).astype(data.dtype)
+    rounded, data_scale = group_data.rounded_numpy(data, group)
+    codes, middle = codes_of(weight, bits, scale.shape[1] * group), np.broadcast_to(zero_point, scale.shape)
+    made = scaled_sums_numpy(rounded, data_scale, group_data.sums_numpy(rounded, group), codes, scale, middle)
+    return made.astype(data.dtype)
 
 
 def scaled_sums_numpy(
-    data: np.ndarray, data_scale: np.ndarray, codes: np.ndarray, scale: np.ndarray, middle: np.ndarray
+    data: np.ndarray,
+    data_scale: np.ndarray,
+    data_sum: np.ndarray,
+    codes: np.ndarray,
+    scale: np.ndarray,
+    middle: np.ndarray,
 ) -> np.ndarray:
-    """The products ``(..., n)``, float64, of codes of data ``(..., k)`` and of weights ``(n, k)``, which have
-    ``scale`` and ``middle (n, groups)``. Sums of a group are whole numbers, which float64 has exactly, if
-    ``middle`` is."""
+    """The products ``(..., n)``, float64, of codes of data ``(..., k)``, with a scale and a sum a group, by
+    those of weights ``(n, k)``, with ``scale`` and ``middle (n, groups)``: float64 has the whole numbers that
+    sums of a group are exactly."""
     *lead, groups = data_scale.shape
     left, right = (one.astype(np.float64).reshape(*one.shape[:-1], groups, -1) for one in (data, codes))
     total = np.zeros((*lead, len(codes)))
     for n in range(groups):
-        moved = right[:, n] - middle[:, n, None].astype(np.float64)
+        less = data_sum[..., n, None] * middle[:, n].astype(np.float64)
         factor = data_scale[..., n, None] * scale[:, n].astype(np.float64)
-        total += left[..., n, :] @ moved.T * factor
+        total += (left[..., n, :] @ right[:, n].T - less) * factor
     return total
 
 

@@ -51,7 +51,7 @@ def _shapes(data: Shape, group: int) -> list[tuple[Shape, str]]:
 def codes_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The reference."""
     codes, scale = group_data.rounded_numpy(data, call["group"])
-    return codes, scale, codes.reshape(*scale.shape, -1).sum(axis=-1, dtype=np.int32)
+    return codes, scale, group_data.sums_numpy(codes, call["group"])
 
 
 @statement(CODES, infer=codes_type, reference=codes_numpy, attrs={"group": at_least(1, 32)})

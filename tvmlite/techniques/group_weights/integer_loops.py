@@ -20,10 +20,10 @@ from tvmlite.techniques.common.quads import QUAD, Quads
 from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 TILE_ROWS = {16: 6}
-"""By lanes: the rows of a tile, whose sums of a group are registers, of which AVX-512 has 32."""
+"""By lanes of an instruction: the rows of a tile, whose sums are registers, of which AVX-512 has 32."""
 
 OTHER_ROWS = 2
-"""The rows of a tile of narrower vectors, of which there may be 16 registers."""
+"""The rows of a tile of narrower vectors, of which there may be 16 registers, and of plain loops."""
 
 QUADS = (*x86.QUADS, *arm.QUADS)
 """How processors multiply four bytes, the best of each first."""
@@ -55,7 +55,8 @@ class IntegerProduct(Panels):
         return made
 
     def _rows(self, lanes: _Dots, panel: e.Expr) -> loop.Stmt:
-        height, rows = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS), self.sizes.rows
+        height = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS) if lanes.wide else OTHER_ROWS
+        rows = self.sizes.rows
         tiles = loops.over(
             loops.index(rows) // height, lambda n: self._tile(lanes, panel, n * height, height), "tile"
         )

@@ -123,11 +123,12 @@ def dense_codes_numpy(
     scale: np.ndarray,
     offset: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The reference, which adds up the data's codes itself."""
+    """The reference: sums of a group are whole numbers, and scaled in float64."""
     factors = unpacked_groups(scale)
     middle = np.full(factors.shape, 1 << (call["bits"] - 1), np.float32)
     middle = middle if offset is None else middle + unpacked_groups(offset)
-    product = scaled_sums_numpy(data, data_scale, unpacked_codes(weight, call["bits"]), factors, middle)
+    codes = unpacked_codes(weight, call["bits"])
+    product = scaled_sums_numpy(data, data_scale, data_sum, codes, factors, middle)
     return product[..., : call["units"]].astype(np.float32)
 
 

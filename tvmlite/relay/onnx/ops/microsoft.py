@@ -117,8 +117,8 @@ def matmul_nbits(
     """A product with a weight of few bits, in blocks with a scale each.
 
     4 and 8 bits stay as they are in blocks of whole bytes; of 2 bits, the weight is unpacked at import.
-    ``accuracy_level`` 4 lets the data be rounded to 8 bits, and they are; of other levels, and of 2 bits, they
-    stay floats.
+    With ``accuracy_level`` 4, which allows it, the data are rounded to 8 bits; at other levels, and beside 2
+    bits, they stay floats.
     """
     rows, columns = node.required("N"), node.required("K")
     bits, block = node.attr("bits", 4), node.required("block_size")

@@ -1,0 +1,287 @@
+"""Products of data in 8 bits with weights of few bits: plain numpy's, and to the bit where they are exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.node import postorder
+from tvmlite.driver import compile
+from tvmlite.machine.target import Target
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Function, Module, Tuple, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.te.codegen import process
+from tvmlite.techniques.group_weights.codes import CODES
+from tvmlite.techniques.group_weights.operator import DENSE_CODES, DENSE_CODES_OFFSET
+from tvmlite.techniques.group_weights.rule import pack_group_weights
+
+QUANTIZED = "nn.contrib_dense_group_quantized"
+
+
+class Layer:
+    """A layer of random codes, and its weight ``codes``, ``scale`` and ``middle``, element by element."""
+
+    def __init__(
+        self, units: int, depth: int, bits: int, group: int, zeros: str = "", scales: str = "float16"
+    ) -> None:
+        rng = np.random.default_rng(units * depth + bits)
+        groups = -(-depth // group)
+        weight = rng.integers(0, 256, (units, groups, group * bits // 8), np.uint8)
+        if scales == "powers":
+            scale = 2.0 ** rng.integers(-4, 4, (units, groups)).astype("float32")
+        else:
+            scale = (rng.random((units, groups)) * 0.1 + 0.01).astype(scales)
+        zero = rng.integers(0, 2**bits, (units, groups)).astype(zeros or "uint8")
+        zero = zero if zeros else np.full((1, 1), 2 ** (bits - 1), "uint8")
+        self.constants, self.attrs = (weight, scale, zero), {"bits": bits, "group": group, "data_bits": 8}
+        parts = [weight] if bits == 8 else [weight & 15, weight >> 4]
+        self.codes = np.stack(parts, -1).reshape(units, groups, group).astype("int64")
+        self.scale, self.depth, self.group = scale.astype("float64"), depth, group
+        self.middle = np.broadcast_to(zero, scale.shape).astype("float64")
+
+    def module(self, *lead: Any) -> Module:
+        x = var("x", (*lead, self.depth))
+        return Module(
+            {"main": Function((x,), make(QUANTIZED, x, *map(constant, self.constants), **self.attrs))}
+        )
+
+    def product(self, data: np.ndarray) -> np.ndarray:
+        """Rounded, summed group by group as integers, then scaled."""
+        filled = np.pad(data, ((0, 0), (0, -self.depth % self.group))).reshape(len(data), -1, self.group)
+        total = np.zeros((len(data), len(self.codes)))
+        for g in range(filled.shape[1]):
+            codes, step = rounded(filled[:, g])
+            sums = codes @ self.codes[:, g].T - codes.sum(1)[:, None] * self.middle[:, g]
+            total += sums * step[:, None] * self.scale[:, g]
+        return total
+
+
+def rounded(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The codes of one group of each row, and what they are steps of."""
+    largest = np.abs(rows).max(1)
+    factor = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
+    codes = np.rint(rows * factor[:, None])
+    assert np.abs(codes).max() <= 127
+    return codes.astype("int64"), largest / np.float32(127)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape[0]).standard_normal(shape).astype("float32")
+
+
+def check(lib: CompiledModule, layer: Layer, rows: int) -> None:
+    data = normal(rows, layer.depth)
+    want = layer.product(data)
+    assert np.abs(lib(data) - want).max() <= 1e-6 * np.abs(want).max()
+
+
+CASES = [
+    (70, 96, 4, 32),
+    (128, 128, 4, 32, "uint8", "float32"),
+    (65, 75, 8, 16),
+    (64, 70, 4, 32, "uint8"),
+    (3, 41, 8, 32, "float32", "float32"),
+    (130, 520, 4, 256, "uint8"),
+    (66, 200, 4, 128, "float16"),
+    (20, 50, 4, 24),
+    (40, 72, 8, 12, "uint8"),
+]
+TARGETS = (
+    "native",
+    "llvm -mcpu=skylake-avx512",
+    "llvm -mcpu=haswell",
+    "llvm -mcpu=x86-64-v2",
+    "c",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "target"),
+    [
+        pytest.param(
+            case, target, marks=[pytest.mark.exhaustive] if target == "c" and case in CASES[4:] else []
+        )
+        for case in CASES
+        for target in TARGETS
+    ],
+)
+def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -> None:
+    if refused := process.reason_not_to_run(Target.parse(target)):
+        pytest.skip(refused)
+    layer = Layer(*case)
+    lib = compile(layer.module("n"), target=target)
+
+    for rows in (1, 2, 3, 5, 6, 7, 11, 13, 40):
+        check(lib, layer, rows)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6, 8])
+@pytest.mark.parametrize("case", CASES[2:5])
+def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int) -> None:
+    layer = Layer(*case)
+    check(compile(layer.module(rows)), layer, rows)
+
+
+@pytest.mark.parametrize("case", [(20, 42, 4, 14, "uint8"), (9, 32, 8, 6), CASES[3]])
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_without_the_technique_results_are_the_same(case: tuple[Any, ...], target: str) -> None:
+    """At opt level 2, and of groups that fill no whole words."""
+    layer = Layer(*case)
+    for level in (2, 3):
+        lib = compile(layer.module(5), target, opt_level=level)
+        assert (DENSE_CODES in str(lib.module)) == (level == 3 and case is CASES[3])
+        check(lib, layer, 5)
+
+
+@pytest.mark.parametrize("zeros", ["", "uint8", "float32"])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("target", TARGETS)
+def test_exact_sums_are_the_same_bits_on_all_targets(target: str, bits: int, zeros: str) -> None:
+    """With whole data up to 127 and scales that are powers of 2, float32 has each sum exactly."""
+    if refused := process.reason_not_to_run(Target.parse(target)):
+        pytest.skip(refused)
+    layer = Layer(37, 96, bits, 32, zeros, "powers")
+    data = np.random.default_rng(0).integers(-127, 128, (3, 96)).astype("float32")
+    data[:, ::32] = -127
+    want = layer.product(data)
+    module = layer.module(3)
+
+    np.testing.assert_array_equal(compile(module, target)(data), want)
+    np.testing.assert_array_equal(np.asarray(interpret(module, [data])), want)
+
+
+def test_codes_are_the_same_bits_in_all_executions() -> None:
+    """Halves, which are rounded to even, ties among rounded products, and the smallest and largest floats."""
+    data = np.ldexp(normal(40, 96), np.arange(-149, 131, 7)[:40, None])
+    data[::3] = np.round(data[::3] / np.abs(data[::3]).max(1)[:, None] * 254) / 2
+    data[::3, ::32] = 127
+    x = var("x", ("n", 96))
+    fields = make(CODES, x, group=32)
+    module = Module({"main": Function((x,), Tuple(tuple(fields[n] for n in range(3))))})
+    expected = interpret(module, [data])
+
+    blocks = data.reshape(-1, 32)
+    with np.errstate(over="ignore", divide="ignore"):
+        factor = np.float32(127) / np.abs(blocks).max(1)
+    codes = np.rint(blocks * np.where(np.isfinite(factor), factor, 0)[:, None].astype("float32"))
+    np.testing.assert_array_equal(np.asarray(expected[0]).reshape(-1, 32), codes)
+    assert (codes != 0).any(1).sum() < len(codes)
+    for target in TARGETS:
+        if not process.reason_not_to_run(Target.parse(target)):
+            for made, want in zip(compile(module, target)(data), expected, strict=True):
+                np.testing.assert_array_equal(made, want)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("target", "level"), [("native", 3), ("native", 2), ("c", 3)])
+def test_a_row_with_a_term_that_is_not_finite_is_nan(target: str, level: int, value: float) -> None:
+    layer = Layer(*CASES[3])
+    data = normal(3, layer.depth)
+    data[1, 66] = value
+    module = layer.module(3)
+
+    for made in (compile(module, target, opt_level=level)(data), np.asarray(interpret(module, [data]))):
+        assert np.isnan(made[1]).all()
+        assert np.isfinite(made[::2]).all()
+
+
+def test_zeros_give_zeros_and_the_least_numbers_are_zeros() -> None:
+    layer = Layer(*CASES[1])
+    data = np.zeros((2, layer.depth), "float32")
+    data[1] = 1e-40
+    module = layer.module(2)
+
+    for made in (compile(module)(data), np.asarray(interpret(module, [data]))):
+        assert not np.asarray(made).any()
+
+
+def test_products_of_the_same_data_share_its_codes() -> None:
+    layers = [Layer(*case) for case in (CASES[0], (33, 96, 4, 32, "uint8"), (33, 96, 4, 16))]
+    x = var("x", (5, 96))
+    calls = [make(QUANTIZED, x, *map(constant, one.constants), **one.attrs) for one in layers]
+    module = pack_group_weights(Target.parse("native"))(Module({"main": Function((x,), Tuple(tuple(calls)))}))
+    names = [str(one.op) for one in postorder(module.main.body) if isinstance(one, Call)]
+
+    assert sorted(names) == sorted([CODES, CODES, DENSE_CODES, DENSE_CODES_OFFSET, DENSE_CODES])
+    data = normal(5, 96)
+    for made, layer in zip(compile(module)(data), layers, strict=True):
+        want = layer.product(data)
+        assert np.abs(made - want).max() <= 1e-6 * np.abs(want).max()
+
+
+def test_data_of_several_axes_keep_them() -> None:
+    layer = Layer(*CASES[2])
+    data = normal(6, layer.depth).reshape(2, 3, -1)
+    made = compile(layer.module(2, 3))(data)
+
+    np.testing.assert_allclose(made, layer.product(data.reshape(6, -1)).reshape(2, 3, -1), rtol=1e-4)
+
+
+X86, ARM = "llvm -mtriple=x86_64-unknown-linux-gnu ", "llvm -mtriple=aarch64-linux-gnu "
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        (X86 + "-mcpu=znver4", "vpdpbusd"),
+        (X86 + "-mcpu=haswell -mattr=+avxvnni", "vpdpbusd"),
+        (X86 + "-mcpu=haswell", "vpmaddwd"),
+        (ARM + "-mattr=+i8mm", "usdot"),
+        (ARM + "-mattr=+dotprod", "sdot"),
+    ],
+)
+@pytest.mark.parametrize("bits", [4, 8])
+def test_targets_multiply_four_bytes_at_once(target: str, instruction: str, bits: int) -> None:
+    lib = compile(Layer(64, 64, bits, 32).module(1), target)
+
+    assert f"{instruction}\t" in lib.source("asm")
+
+
+def codes_type(**given: Any) -> Any:
+    attrs = {"bits": 4, "group": 16, "units": 9}
+    shapes: dict[str, Any] = {
+        "data": ((1, 48), "int8"),
+        "data_scale": ((1, 3), "float32"),
+        "data_sum": ((1, 3), "int32"),
+        "weight": ((2, 6, 8), "uint32"),
+        "scale": ((2, 3, 8), "float32"),
+    }
+    args = [var(name, *given.get(name, one)) for name, one in shapes.items()]
+    return type_of(make(DENSE_CODES, *args, **attrs | {k: v for k, v in given.items() if k in attrs}))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"data": ((1, 48), "uint8")}, "data is uint8, data_scale float32, data_sum int32, expected int8"),
+        ({"data": ((1, 40), "int8")}, r"data is \(1, 40\), expected whole groups of 16"),
+        ({"data_sum": ((1, 4), "int32")}, r"data_sum is \(1, 4\), expected \(1, 3\)"),
+        ({"data_scale": ((2, 3), "float32")}, r"data_scale is \(2, 3\), expected \(1, 3\)"),
+        ({"weight": ((2, 5, 8), "uint32")}, r"weight is \(2, 5, 8\), expected \(2, 6, 8\)"),
+        ({"bits": 3}, "bits is 3, expected 4 or 8"),
+    ],
+)
+def test_packed_operands_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
+    assert codes_type().shape == (1, 9)
+    with pytest.raises(TvmliteError, match=message):
+        codes_type(**given)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (((1, 40), "float16"), "data is float16, expected float32"),
+        (((1, "k"), "float32"), "expected a last extent that is a number"),
+        (((), "float32"), "expected a last extent that is a number"),
+    ],
+)
+def test_data_without_codes_are_refused(data: Any, message: str) -> None:
+    with pytest.raises(TvmliteError, match=message):
+        type_of(make(CODES, var("x", *data)))
