@@ -39,7 +39,8 @@ class Layer:
             scale = (rng.random((units, groups)) * 0.1 + 0.01).astype(scales)
         zero = rng.integers(0, 2**bits, (units, groups)).astype(zeros or "uint8")
         zero = zero if zeros else np.full((1, 1), 2 ** (bits - 1), "uint8")
-        self.constants, self.attrs = (weight, scale, zero), {"bits": bits, "group": group, "data_bits": 8}
+        self.constants = weight, scale, zero
+        self.attrs: dict[str, Any] = {"bits": bits, "group": group, "data_bits": 8}
         parts = [weight] if bits == 8 else [weight & 15, weight >> 4]
         self.codes = np.stack(parts, -1).reshape(units, groups, group).astype("int64")
         self.scale, self.depth, self.group = scale.astype("float64"), depth, group
@@ -81,7 +82,7 @@ def check(lib: CompiledModule, layer: Layer, rows: int) -> None:
     assert np.abs(lib(data) - want).max() <= 1e-6 * np.abs(want).max()
 
 
-CASES = [
+CASES: list[tuple[Any, ...]] = [
     (70, 96, 4, 32),
     (128, 128, 4, 32, "uint8", "float32"),
     (65, 75, 8, 16),
@@ -203,7 +204,7 @@ def test_zeros_give_zeros_and_the_least_numbers_are_zeros() -> None:
 
 
 def test_products_of_the_same_data_share_its_codes() -> None:
-    layers = [Layer(*case) for case in (CASES[0], (33, 96, 4, 32, "uint8"), (33, 96, 4, 16))]
+    layers = [Layer(70, 96, 4, 32), Layer(33, 96, 4, 32, "uint8"), Layer(33, 96, 4, 16)]
     x = var("x", (5, 96))
     calls = [make(QUANTIZED, x, *map(constant, one.constants), **one.attrs) for one in layers]
     module = pack_group_weights(Target.parse("native"))(Module({"main": Function((x,), Tuple(tuple(calls)))}))
@@ -245,7 +246,7 @@ def test_targets_multiply_four_bytes_at_once(target: str, instruction: str, bits
 
 
 def codes_type(**given: Any) -> Any:
-    attrs = {"bits": 4, "group": 16, "units": 9}
+    attrs: dict[str, Any] = {"bits": 4, "group": 16, "units": 9}
     shapes: dict[str, Any] = {
         "data": ((1, 48), "int8"),
         "data_scale": ((1, 3), "float32"),

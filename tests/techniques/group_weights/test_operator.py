@@ -185,7 +185,7 @@ def test_weights_that_do_not_fit_are_refused(given: dict[str, Any], message: str
     }
     x, w = var("x", args["data"]), var("w", args["weight"], "uint8")
     s, z = var("s", args["scale"]), var("z", args["zero"], args["zero_dtype"])
-    attrs = {"bits": 4, "group": 16, "data_bits": 0} | {
+    attrs: dict[str, Any] = {"bits": 4, "group": 16, "data_bits": 0} | {
         name: value for name, value in given.items() if name in ("bits", "group", "data_bits")
     }
     with pytest.raises(TvmliteError, match=message):

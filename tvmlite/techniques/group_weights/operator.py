@@ -171,8 +171,8 @@ def _dense(call: Call, data: Tensor, packed: list[Tensor]) -> Tensor:
     lead = data.shape[:-1]
 
     def body(rows: loop.Buffer, *given: loop.Buffer) -> loop.Stmt:
-        *weights, out = given
-        weight, scale, offset = (*weights, None)[:3]
+        weight, scale, *more, out = given
+        offset = more[0] if more else None
 
         def read(row: Any, k: Any) -> e.Expr:
             return loops.load(rows, *unravelled(row, lead), k)
@@ -188,8 +188,8 @@ def _dense_codes(call: Call, data: list[Tensor], packed: list[Tensor]) -> Tensor
     lead = data[0].shape[:-1]
 
     def body(codes: loop.Buffer, factor: loop.Buffer, total: loop.Buffer, *given: loop.Buffer) -> loop.Stmt:
-        *weights, out = given
-        weight, scale, offset = (*weights, None)[:3]
+        weight, scale, *more, out = given
+        offset = more[0] if more else None
         sizes = _sizes(call, data[0], packed)
         made = IntegerProduct(sizes, _written(out, lead), weight, scale, offset, codes, factor, total, lead)
         return made.statements()
