@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, help="of weights, with --mode weight_only: 4 or 8")
     parser.add_argument("--group", type=int, default=32, help="weights that share a scale, in that mode")
     parser.add_argument(
-        "--data-bits", type=int, default=0, help="of their data in that mode: 8, or 0: they stay floats"
+        "--data-bits", type=int, default=0, help="of their data in that mode: 8, 16, or 0: they stay floats"
     )
     parser.add_argument(
         "--min-snr", type=float, metavar="DB", help="layers of a lower signal-to-noise ratio stay in float32"

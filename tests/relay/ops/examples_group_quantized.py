@@ -30,22 +30,23 @@ def example(data_bits: int, layer: tuple[Any, ...]) -> tuple[str, dict[str, int]
     return NAME, attrs, [data, weight, f"{kind}(5, {groups}) in 0.1..1", zeros]
 
 
-def packed(of_codes: bool, layer: tuple[Any, ...]) -> tuple[str, dict[str, int], list[str]]:
-    """A layer of packed weights, of floats or of data in 8 bits."""
+def packed(parts: int, layer: tuple[Any, ...]) -> tuple[str, dict[str, int], list[str]]:
+    """A layer of packed weights, of floats or of codes in so many ``parts``."""
     suffix, bits, group, units, shape, depth, words, columns, offset = layer
     groups = -(-depth // group)
     data = [f"float32{shape.format(depth)}"]
-    if of_codes:
-        data = [f"int8{shape.format(groups * group)} in -127..128", f"float32{shape.format(groups)}"]
+    if parts:
+        data = [f"int8{shape.format(parts * groups * group)} in -127..128", f"float32{shape.format(groups)}"]
         data.append(f"int32{shape.format(groups)} in -500..500")
     weight = [f"uint32(2, {words}, {columns}) in 0..4294967296", f"float32(2, {groups}, {columns})"]
-    name = "nn.contrib_dense_group_pack" + "_codes" * of_codes + suffix
+    name = "nn.contrib_dense_group_pack" + "_codes" * (parts > 0) + suffix
     return name, {"bits": bits, "group": group, "units": units}, [*data, *weight, *offset]
 
 
 EXAMPLES = [
-    *(example(data_bits, layer) for data_bits in (0, 8) for layer in LAYERS),
-    *(packed(of_codes, layer) for of_codes in (False, True) for layer in PACKED),
+    *(example(data_bits, layer) for data_bits in (0, 8, 16) for layer in LAYERS),
+    *(packed(parts, layer) for parts in (0, 1, 2) for layer in PACKED),
     ("nn.contrib_group_codes", {"group": 8}, ["float32(2, n, 21)"]),
     ("nn.contrib_group_codes", {"group": 48}, ["float32(96)"]),
+    ("nn.contrib_group_codes", {"group": 8, "data_bits": 16}, ["float32(2, n, 21)"]),
 ]

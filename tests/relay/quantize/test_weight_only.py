@@ -175,5 +175,5 @@ def test_other_arguments_and_modes_are_refused() -> None:
         relay.quantize(module, mode="dynamic", bits=4)
     with pytest.raises(InputError, match="mode='dynamic' takes no data_bits: it is for mode='weight_only'"):
         relay.quantize(module, mode="dynamic", data_bits=8)
-    with pytest.raises(InputError, match=r"data_bits is 4, expected 0 \(data stay floats\) or 8"):
+    with pytest.raises(InputError, match=r"data_bits is 4, expected 0 \(data stay floats\), 8 or 16"):
         relay.quantize(module, mode="weight_only", data_bits=4)

@@ -28,7 +28,14 @@ class Layer:
     """A layer of random codes, and its weight ``codes``, ``scale`` and ``middle``, element by element."""
 
     def __init__(
-        self, units: int, depth: int, bits: int, group: int, zeros: str = "", scales: str = "float16"
+        self,
+        units: int,
+        depth: int,
+        bits: int,
+        group: int,
+        zeros: str = "",
+        scales: str = "float16",
+        data_bits: int = 8,
     ) -> None:
         rng = np.random.default_rng(units * depth + bits)
         groups = -(-depth // group)
@@ -40,7 +47,7 @@ class Layer:
         zero = rng.integers(0, 2**bits, (units, groups)).astype(zeros or "uint8")
         zero = zero if zeros else np.full((1, 1), 2 ** (bits - 1), "uint8")
         self.constants = weight, scale, zero
-        self.attrs: dict[str, Any] = {"bits": bits, "group": group, "data_bits": 8}
+        self.attrs: dict[str, Any] = {"bits": bits, "group": group, "data_bits": data_bits}
         parts = [weight] if bits == 8 else [weight & 15, weight >> 4]
         self.codes = np.stack(parts, -1).reshape(units, groups, group).astype("int64")
         self.scale, self.depth, self.group = scale.astype("float64"), depth, group
@@ -52,24 +59,32 @@ class Layer:
             {"main": Function((x,), make(QUANTIZED, x, *map(constant, self.constants), **self.attrs))}
         )
 
+    def weight(self) -> np.ndarray:
+        """The weight ``(units, depth)``."""
+        plain = (self.codes - self.middle[..., None]) * self.scale[..., None]
+        return plain.reshape(len(plain), -1)[:, : self.depth]
+
     def product(self, data: np.ndarray) -> np.ndarray:
         """Rounded, summed group by group as integers, then scaled."""
         filled = np.pad(data, ((0, 0), (0, -self.depth % self.group))).reshape(len(data), -1, self.group)
         total = np.zeros((len(data), len(self.codes)))
         for g in range(filled.shape[1]):
-            codes, step = rounded(filled[:, g])
+            codes, step = rounded(filled[:, g], LARGEST[self.attrs["data_bits"]])
             sums = codes @ self.codes[:, g].T - codes.sum(1)[:, None] * self.middle[:, g]
             total += sums * step[:, None] * self.scale[:, g]
         return total
 
 
-def rounded(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The codes of one group of each row, and what they are steps of."""
+LARGEST = {8: 127, 16: 32639}
+
+
+def rounded(rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The codes of one group of each row, up to ``most``, and what they are steps of."""
     largest = np.abs(rows).max(1)
-    factor = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
+    factor = np.divide(np.float32(most), largest, out=np.zeros_like(largest), where=largest > 0)
     codes = np.rint(rows * factor[:, None])
-    assert np.abs(codes).max() <= 127
-    return codes.astype("int64"), largest / np.float32(127)
+    assert np.abs(codes).max() <= most
+    return codes.astype("int64"), largest / np.float32(most)
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -125,9 +140,39 @@ def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -
 
 @pytest.mark.parametrize("rows", [1, 3, 6, 8])
 @pytest.mark.parametrize("case", CASES[2:5])
-def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int) -> None:
-    layer = Layer(*case)
+@pytest.mark.parametrize("data_bits", [8, 16])
+def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int, data_bits: int) -> None:
+    layer = Layer(*case, data_bits=data_bits)
     check(compile(layer.module(rows)), layer, rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", CASES[:5])
+def test_data_of_16_bits_are_numpys_on_all_targets(case: tuple[Any, ...], target: str) -> None:
+    if refused := process.reason_not_to_run(Target.parse(target)):
+        pytest.skip(refused)
+    layer = Layer(*case, data_bits=16)
+    lib = compile(layer.module("n"), target)
+
+    for rows in (1, 2, 3, 4, 5, 7):
+        check(lib, layer, rows)
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[3], CASES[5]])
+def test_within_an_error_bound_data_have_16_bits(case: tuple[Any, ...]) -> None:
+    layer = Layer(*case, data_bits=0)
+    data, module = normal(5, layer.depth), layer.module(5)
+    exact = data.astype("float64") @ layer.weight().T
+    lib = compile(module, error_bound=2**-14)
+
+    assert DENSE_CODES in str(lib.module)
+    off = np.abs(lib(data) - exact).max() / np.abs(exact).max()
+    assert 2**-20 < off < 2**-14
+    native, small = (Target.parse(text) for text in ("native", "c -mcpu=cortex-m0"))
+    long = Layer(8, 512, 4, 512, data_bits=0).module(1)
+    for target, bound, other in ((native, 2**-15, module), (small, 1e-3, module), (native, 1e-3, long)):
+        assert DENSE_CODES not in str(pack_group_weights(target, bound)(other))
 
 
 @pytest.mark.parametrize("case", [(20, 42, 4, 14, "uint8"), (9, 32, 8, 6), CASES[3]])
@@ -158,21 +203,26 @@ def test_exact_sums_are_the_same_bits_on_all_targets(target: str, bits: int, zer
     np.testing.assert_array_equal(np.asarray(interpret(module, [data])), want)
 
 
-def test_codes_are_the_same_bits_in_all_executions() -> None:
+@pytest.mark.parametrize("bits", [8, 16])
+def test_codes_are_the_same_bits_in_all_executions(bits: int) -> None:
     """Halves, which are rounded to even, ties among rounded products, and the smallest and largest floats."""
     data = np.ldexp(normal(40, 96), np.arange(-149, 131, 7)[:40, None])
-    data[::3] = np.round(data[::3] / np.abs(data[::3]).max(1)[:, None] * 254) / 2
-    data[::3, ::32] = 127
+    most = LARGEST[bits]
+    data[::3] = np.round(data[::3] / np.abs(data[::3]).max(1)[:, None] * 2 * most) / 2
+    data[::3, ::32] = most
     x = var("x", ("n", 96))
-    fields = make(CODES, x, group=32)
+    fields = make(CODES, x, group=32, data_bits=bits)
     module = Module({"main": Function((x,), Tuple(tuple(fields[n] for n in range(3))))})
     expected = interpret(module, [data])
 
     blocks = data.reshape(-1, 32)
     with np.errstate(over="ignore", divide="ignore"):
-        factor = np.float32(127) / np.abs(blocks).max(1)
+        factor = np.float32(most) / np.abs(blocks).max(1)
     codes = np.rint(blocks * np.where(np.isfinite(factor), factor, 0)[:, None].astype("float32"))
-    np.testing.assert_array_equal(np.asarray(expected[0]).reshape(-1, 32), codes)
+    parts = np.split(np.asarray(expected[0]).astype(int), bits // 8, axis=1)
+    whole = parts[0] + 256 * parts[1] if bits == 16 else parts[0]
+    np.testing.assert_array_equal(whole.reshape(-1, 32), codes)
+    np.testing.assert_array_equal(np.asarray(expected[2]).reshape(-1), codes.sum(1))
     assert (codes != 0).any(1).sum() < len(codes)
     for target in TARGETS:
         if not process.reason_not_to_run(Target.parse(target)):
@@ -262,7 +312,10 @@ def codes_type(**given: Any) -> Any:
     ("given", "message"),
     [
         ({"data": ((1, 48), "uint8")}, "data is uint8, data_scale float32, data_sum int32, expected int8"),
-        ({"data": ((1, 40), "int8")}, r"data is \(1, 40\), expected whole groups of 16"),
+        (
+            {"data": ((1, 40), "int8")},
+            r"data is \(1, 40\), data_scale \(1, 3\), expected bytes of whole groups",
+        ),
         ({"data_sum": ((1, 4), "int32")}, r"data_sum is \(1, 4\), expected \(1, 3\)"),
         ({"data_scale": ((2, 3), "float32")}, r"data_scale is \(2, 3\), expected \(1, 3\)"),
         ({"weight": ((2, 5, 8), "uint32")}, r"weight is \(2, 5, 8\), expected \(2, 6, 8\)"),
@@ -281,8 +334,10 @@ def test_packed_operands_that_do_not_fit_are_refused(given: dict[str, Any], mess
         (((1, 40), "float16"), "data is float16, expected float32"),
         (((1, "k"), "float32"), "expected a last extent that is a number"),
         (((), "float32"), "expected a last extent that is a number"),
+        (((1, 40), "float32", 4), "data_bits is 4, expected 8 or 16"),
     ],
 )
 def test_data_without_codes_are_refused(data: Any, message: str) -> None:
+    shape, dtype, bits = (*data, 8)[:3]
     with pytest.raises(TvmliteError, match=message):
-        type_of(make(CODES, var("x", *data)))
+        type_of(make(CODES, var("x", shape, dtype), data_bits=bits))

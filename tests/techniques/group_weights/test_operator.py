@@ -165,7 +165,8 @@ def test_packed_weights_that_do_not_fit_are_refused(given: dict[str, Any], messa
     [
         ({"bits": 5}, "bits is 5, expected 4 or 8"),
         ({"group": 3}, "group is 3, expected codes of 4 bits that fill whole bytes"),
-        ({"data_bits": 4}, r"data_bits is 4, expected 0 \(the data stay floats\) or 8"),
+        ({"data_bits": 4}, r"data_bits is 4, expected 0 \(the data stay floats\), 8 or 16"),
+        ({"data_bits": 16, "group": 512}, "group is 512, expected at most 256: int32 holds the sums"),
         ({"data_bits": 8, "group": 1 << 17}, "group is 131072, expected at most 65536: int32 holds the sums"),
         ({"data": ("n", "k")}, "expected a last extent that is a number"),
         ({"weight": (5, 2, 8)}, r"data is \(1, 40\), weight \(5, 2, 8\), not \(n, 3, 8\)"),

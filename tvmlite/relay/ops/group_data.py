@@ -1,8 +1,10 @@
-"""Data of dense layers rounded to 8 bits, symmetrically, with a scale for each group of a row's terms.
+"""Data of dense layers rounded to 8 or 16 bits, symmetrically, with a scale for each group of a row's terms.
 
 Of a group whose largest magnitude is ``m``, the scale is ``m / 127`` and a term's code ``x * (127 / m)``,
-rounded half to even, each step in float32: the rounding of onnxruntime's ``accuracy_level=4``. Codes are 0
-where ``127 / m`` is beyond float32. Where a term is not finite, the scale is NaN, and so is what it scales.
+rounded half to even, each step in float32: the rounding of onnxruntime's ``accuracy_level=4``. Codes of 16
+bits have 32639 in place of 127: up to it, both parts of a code, the nearest multiple of 256 and what is
+left, are signed bytes. Codes are 0 where ``127 / m`` is beyond float32. Where a term is not finite, the scale
+is NaN, and so is what it scales.
 
 Magnitudes are compared as the integers that their bits are, which have the same order: NaN is the largest.
 """
@@ -19,17 +21,17 @@ from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute, reduce_axis
 from tvmlite.te.tensor.tensor import Tensor
 
-LARGEST = 127
-"""The largest code; that of the opposite sign is the least."""
+LARGEST = {8: 127, 16: 127 * 256 + 127}
+"""By bits: the largest code; that of the opposite sign is the least."""
 
-MOST_TERMS = 1 << 16
-"""The terms of a group whose products with codes of 8 bits int32 sums up."""
+MOST_TERMS = {8: 1 << 16, 16: 1 << 8}
+"""By bits: the terms of a group whose products with codes of 8 bits int32 sums up."""
 
 _MAGNITUDE, _INFINITY = 0x7FFFFFFF, 0x7F800000
 
 
-def rounded_numpy(data: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]:
-    """The codes ``(..., groups * group)``, int8, of ``data (..., k)``, 0 behind the last; and the scales
+def rounded_numpy(data: np.ndarray, group: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """The codes ``(..., groups * group)``, int32, of ``data (..., k)``, 0 behind the last; and the scales
     ``(..., groups)``, float32."""
     *lead, depth = data.shape
     whole = np.pad(data.astype(np.float32), [(0, 0)] * len(lead) + [(0, -depth % group)])
@@ -37,10 +39,10 @@ def rounded_numpy(data: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]
     largest = np.abs(whole).max(axis=-1)
     finite = np.isfinite(largest)
     with np.errstate(divide="ignore", over="ignore"):
-        factor = np.float32(LARGEST) / np.where(finite, largest, np.float32(np.inf))
+        factor = np.float32(LARGEST[bits]) / np.where(finite, largest, np.float32(np.inf))
     factor = np.where(np.isfinite(factor), factor, np.float32(0))[..., None]
-    codes = np.rint(np.where(np.isfinite(whole), whole, np.float32(0)) * factor).astype(np.int8)
-    scale = np.where(finite, largest / np.float32(LARGEST), np.float32(np.nan))
+    codes = np.rint(np.where(np.isfinite(whole), whole, np.float32(0)) * factor).astype(np.int32)
+    scale = np.where(finite, largest / np.float32(LARGEST[bits]), np.float32(np.nan))
     return codes.reshape(*lead, -1), scale
 
 
@@ -54,15 +56,15 @@ def magnitude(value: e.Expr) -> e.Expr:
     return e.Call("reinterpret", (value,), "int32") & _MAGNITUDE
 
 
-def scale_of(largest: e.Expr) -> e.Expr:
+def scale_of(largest: e.Expr, bits: int) -> e.Expr:
     """The scale of a group, from its largest ``magnitude``."""
     value = e.Call("reinterpret", (largest,), "float32")
-    return e.Select(largest < _INFINITY, value / float(LARGEST), e.const(float("nan"), "float32"))
+    return e.Select(largest < _INFINITY, value / float(LARGEST[bits]), e.const(float("nan"), "float32"))
 
 
-def factor_of(largest: e.Expr) -> e.Expr:
+def factor_of(largest: e.Expr, bits: int) -> e.Expr:
     """What the terms of a group are multiplied with, from its largest ``magnitude``."""
-    value = e.const(float(LARGEST), "float32") / e.Call("reinterpret", (largest,), "float32")
+    value = e.const(float(LARGEST[bits]), "float32") / e.Call("reinterpret", (largest,), "float32")
     return e.Select(magnitude(value) < _INFINITY, value, e.const(0.0, "float32"))
 
 
@@ -71,7 +73,7 @@ def code_of(value: e.Expr, factor: e.Expr) -> e.Expr:
     return e.Call("round", (value * factor,), "float32")
 
 
-def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: int) -> Tensor:
+def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: int, bits: int) -> Tensor:
     """``(rows, depth)`` of the data ``read(row, term)``, each rounded to its code times its scale."""
     terms = reduce_axis(group, name="term")
 
@@ -86,6 +88,6 @@ def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: in
 
     def element(row: Any, k: Any) -> e.Expr:
         of_group = largest[row, k // group]
-        return code_of(read(row, k), factor_of(of_group)) * scale_of(of_group)
+        return code_of(read(row, k), factor_of(of_group, bits)) * scale_of(of_group, bits)
 
     return compute((rows, depth), element, name="rounded", tag="injective")

@@ -22,7 +22,7 @@ from tvmlite.te.tensor import reducers
 BITS = (4, 8)
 """The widths of a code."""
 
-DATA_BITS = (0, 8)
+DATA_BITS = (0, *group_data.LARGEST)
 """The widths of the data's codes; 0: they stay floats."""
 
 
@@ -63,9 +63,9 @@ def dense_group_type(
     expect(call, "scale is", scale.dtype, FLOAT)
     bits, group = check_groups(call)
     if call["data_bits"] not in DATA_BITS:
-        raise fault(call, f"data_bits is {call['data_bits']}, expected 0 (the data stay floats) or 8")
+        raise fault(call, f"data_bits is {call['data_bits']}, expected 0 (the data stay floats), 8 or 16")
     if call["data_bits"]:
-        check_sums(call, group)
+        check_sums(call, group, call["data_bits"])
     if weight.dtype != "uint8":
         raise fault(call, f"weight is {weight.dtype}, expected uint8")
     if zero_point.dtype != "uint8" and not dtypes.is_float(zero_point.dtype):
@@ -98,10 +98,11 @@ def check_groups(call: Call) -> tuple[int, int]:
     return bits, group
 
 
-def check_sums(call: Call, group: int) -> None:
-    """A fault if int32 does not hold sums of so many products of bytes."""
-    if group > group_data.MOST_TERMS:
-        raise fault(call, f"group is {group}, expected at most {group_data.MOST_TERMS}: int32 holds the sums")
+def check_sums(call: Call, group: int, data_bits: int) -> None:
+    """A fault if int32 does not hold sums of so many products of codes of data."""
+    most = group_data.MOST_TERMS[data_bits]
+    if group > most:
+        raise fault(call, f"group is {group}, expected at most {most}: int32 holds the sums")
 
 
 def dense_group_numpy(
@@ -113,7 +114,7 @@ def dense_group_numpy(
     if not call["data_bits"]:
         plain = dequantized(weight, scale, zero_point, bits, group, depth)
         return (data.astype("float64") @ plain.T.astype("float64")).astype(data.dtype)
-    rounded, data_scale = group_data.rounded_numpy(data, group)
+    rounded, data_scale = group_data.rounded_numpy(data, group, call["data_bits"])
     codes, middle = codes_of(weight, bits, scale.shape[1] * group), np.broadcast_to(zero_point, scale.shape)
     made = scaled_sums_numpy(rounded, data_scale, group_data.sums_numpy(rounded, group), codes, scale, middle)
     return made.astype(data.dtype)
@@ -152,10 +153,10 @@ def dense_group_quantized(
 ) -> te.Tensor:
     """Rows of ``data`` times rows of a weight in codes of 4 or 8 ``bits``: ``(code - zero_point) * scale``.
 
-    Each ``group`` of a row's codes has a scale and a zero point. With ``data_bits=8`` the data are rounded to
-    8 bits first, symmetrically, with a scale for each group of a row's terms (``group_data``): so a product
-    is one of small integers, which processors compute several times as fast. Where a term of the data is not
-    finite, all results of its row are NaN then.
+    Each ``group`` of a row's codes has a scale and a zero point. With ``data_bits`` 8 or 16 the data are
+    rounded to so many bits first, symmetrically, with a scale for each group of a row's terms
+    (``group_data``): so a product is one of small integers, which processors compute several times as fast.
+    Where a term of the data is not finite, all results of its row are NaN then.
     """
     bits, group = check_groups(call)
     depth, lead = data.shape[-1], data.shape[:-1]
@@ -177,7 +178,8 @@ def dense_group_quantized(
 
     assert isinstance(depth, int)
     rows = product_of(lead)
-    terms = group_data.rounded(read, rows, depth, group) if call["data_bits"] else None
+    data_bits = call["data_bits"]
+    terms = group_data.rounded(read, rows, depth, group, data_bits) if data_bits else None
 
     def product(row: Any, outer: Any, inner: Any) -> e.Expr:
         value = read(row, k) if terms is None else terms[row, k]

@@ -63,8 +63,8 @@ def quantize(
     (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed in each run, from the data there;
     then only products are quantized, and ``data`` may be left out. With ``mode="weight_only"`` weights of
     dense layers alone are, in ``bits`` (4 or 8) with a scale for each ``group`` of consecutive elements
-    (``relay.quantize.weight_only``); with ``data_bits=8`` so are the data that they are multiplied with, in
-    each run. That needs no data but for the report's noise, and takes no other argument. With
+    (``relay.quantize.weight_only``); with ``data_bits`` 8 or 16 so are the data that they are multiplied
+    with, in each run. That needs no data but for the report's noise, and takes no other argument. With
     ``mode="bfloat16"`` or "float16" the operands of products are rounded to 16 bits, and the result is to be
     compiled with its ``compile_options``: ``tvmlite.compile(made.module, **made.compile_options)``. That
     needs no data but for ``min_snr`` and the report's noise.

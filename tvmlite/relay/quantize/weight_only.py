@@ -43,9 +43,9 @@ def weight_only(
     are chosen, unless float16 cannot hold one. An element is then off by at most half a scale; in symmetric
     groups, one that is as large as the largest, with the other sign, by a whole one.
 
-    With ``data_bits=8`` the data of these products, and of those whose weights are in few bits already, are
-    rounded in each run, in the same groups (``relay.ops.group_data``): a term is off by at most 1/254 of the
-    largest of its group. With 0 they stay floats.
+    With ``data_bits`` 8 or 16 the data of these products, and of those whose weights are in few bits already,
+    are rounded in each run, in the same groups (``relay.ops.group_data``): a term is off by at most 1/254 or
+    1/65278 of the largest of its group. With 0 they stay floats.
 
     An InputError names a weight that is not finite, and ``bits``, ``group`` and ``data_bits`` that are none.
     """
@@ -70,7 +70,7 @@ def rounding(
             f"weight_only: group is {group!r}, expected codes of {bits} bits that fill whole bytes"
         )
     if data_bits not in DATA_BITS or isinstance(data_bits, bool):
-        raise InputError(f"weight_only: data_bits is {data_bits!r}, expected 0 (data stay floats) or 8")
+        raise InputError(f"weight_only: data_bits is {data_bits!r}, expected 0 (data stay floats), 8 or 16")
     made: dict[tuple[Constant, bool], tuple[Constant, Constant, Constant]] = {}
 
     def rounded(node: Expr) -> Expr:

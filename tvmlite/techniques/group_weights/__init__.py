@@ -11,7 +11,7 @@ register(
         "group_weights",
         "pack_group_weights",
         Stage.WEIGHTS,
-        lambda options: pack_group_weights(options.target),
+        lambda options: pack_group_weights(options.target, options.error_bound),
         lambda target: target and pack_group_weights(target),
     )
 )

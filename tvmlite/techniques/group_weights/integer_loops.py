@@ -7,8 +7,10 @@ zero points contribute the start. They become floats once a group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from tvmlite.machine.target import Target
 from tvmlite.relay.ir.types import Shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import unravelled
@@ -30,16 +32,26 @@ QUADS = (*x86.QUADS, *arm.QUADS)
 
 SIGN_BITS = 0x80808080
 
+PART = 256
+"""What the second part of a code is times."""
+
+
+def multiplies_bytes(target: Target) -> bool:
+    """Whether ``target`` has an instruction for four products of bytes in each lane of its vectors."""
+    return any(row.lanes == target.lanes("float32") and row.serves(target) for row in QUADS)
+
 
 @dataclass(frozen=True)
 class IntegerProduct(Panels):
-    """Statements of a product of codes of ``data (..., groups * group)``, int8, that have a ``data_scale``
-    and a sum ``data_sum``, both ``(..., groups)``, for each group; ``lead`` are the extents before."""
+    """Statements of a product of codes of ``data (..., parts * groups * group)``, int8, that have a
+    ``data_scale`` and a sum ``data_sum``, both ``(..., groups)``, for each group; ``lead`` are the extents
+    before. Of two ``parts``, the second are 256 times as much."""
 
     data: loop.Buffer
     data_scale: loop.Buffer
     data_sum: loop.Buffer
     lead: Shape
+    parts: int
 
     def statements(self) -> loop.Stmt:
         """All of it: rows in tiles, those left over in one of fewer."""
@@ -56,7 +68,7 @@ class IntegerProduct(Panels):
 
     def _rows(self, lanes: _Dots, panel: e.Expr) -> loop.Stmt:
         height = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS) if lanes.wide else OTHER_ROWS
-        rows = self.sizes.rows
+        height, rows = max(height // self.parts, 1), self.sizes.rows
         tiles = loops.over(
             loops.index(rows) // height, lambda n: self._tile(lanes, panel, n * height, height), "tile"
         )
@@ -75,15 +87,13 @@ class IntegerProduct(Panels):
         """``height`` rows from ``row`` on, by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (height * VECTORS, sizes.lanes), "float32")
-        sums = loops.buffer("sums", (height * VECTORS, sizes.lanes), "int32")
+        sums = loops.buffer("sums", (self.parts * height * VECTORS, sizes.lanes), "int32")
+        tile = _Tile(lanes, panel, row, height, sums, totals)
         words = sizes.group // sizes.codes
 
         def group(g: e.Expr) -> loop.Stmt:
-            return loop.sequence(
-                *self._started(lanes, panel, g, row, sums, height),
-                loops.over(words, lambda n: self._word(lanes, panel, g * words + n, row, sums, height), "n"),
-                *self._scaled(lanes, panel, g, row, sums, totals, height),
-            )
+            products = loops.over(words, lambda n: self._word(tile, g * words + n), "n")
+            return loop.sequence(self._started(tile, g), products, self._scaled(tile, g))
 
         body = loop.sequence(
             lanes.clear(totals),
@@ -92,20 +102,25 @@ class IntegerProduct(Panels):
         )
         return loops.allocated(body, totals, sums)
 
-    def _started(
-        self, lanes: _Dots, panel: e.Expr, group: e.Expr, row: e.Expr, sums: loop.Buffer, height: int
-    ) -> list[loop.Stmt]:
-        """Sums of a group before its products: what whole zero points take away."""
+    def _started(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
+        """Sums of a group before its products: of the first part, what whole zero points take away."""
+        lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
-            value = lanes.lift(self._of_group(self.data_sum, row + r, group) * -lanes.base)
+            of_data = self._of_group(self.data_sum, tile.row + r, group)
+            value = lanes.lift(of_data * -lanes.base)
             if self._is_whole:
                 assert self.offset is not None
-                offset = e.cast("int32", loop.Load(self.offset, (panel, group, lanes.at(vector, j))))
-                value = value - offset * lanes.lift(self._of_group(self.data_sum, row + r, group))
-            return loop.Store(sums, lanes.place(r * VECTORS + vector, j), value)
+                offset = loop.Load(self.offset, (tile.panel, group, lanes.at(vector, j)))
+                value = value - e.cast("int32", offset) * lanes.lift(of_data)
+            return loop.Store(tile.sums, lanes.place(tile.number(r, vector), j), value)
 
-        return [lanes.each(lambda j, r=r, v=v: one(r, v, j)) for r in range(height) for v in range(VECTORS)]
+        zero = lanes.lift(e.const(0, "int32"))
+
+        def cleared(r: int, vector: int, j: e.Expr) -> loop.Stmt:
+            return loop.Store(tile.sums, lanes.place(tile.number(r, vector, 1), j), zero)
+
+        return loop.sequence(tile.each(one), *([tile.each(cleared)] if self.parts > 1 else []))
 
     def _of_group(self, values: loop.Buffer, row: e.Expr, group: e.Expr) -> e.Expr:
         """What a group of a row has."""
@@ -116,65 +131,67 @@ class IntegerProduct(Panels):
         """Whether there are zero points, and they are integers."""
         return self.offset is not None and self.offset.dtype != "float32"
 
-    def _word(
-        self, lanes: _Dots, panel: e.Expr, word: e.Expr, row: e.Expr, sums: loop.Buffer, height: int
-    ) -> loop.Stmt:
+    def _word(self, tile: _Tile, word: e.Expr) -> loop.Stmt:
         """The products of all codes of a word of each column."""
-        made = [self.asked_for(panel, word, vector) for vector in range(VECTORS)]
+        sizes, lanes = self.sizes, tile.lanes
+        made = [self.asked_for(tile.panel, word, vector) for vector in range(VECTORS)]
+
+        def products(vector: int, four: int, j: e.Expr) -> loop.Stmt:
+            words = loop.Load(self.weight, (tile.panel, word, lanes.at(vector, j)))
+            codes, term = lanes.codes(words, four), word * sizes.codes + four * QUAD
+            pairs = [(part, r) for part in range(self.parts) for r in range(tile.height)]
+            return loop.sequence(*(added(vector, codes, term, part, r, j) for part, r in pairs))
+
+        def added(vector: int, codes: e.Expr, term: e.Expr, part: int, r: int, j: e.Expr) -> loop.Stmt:
+            place = lanes.place(tile.number(r, vector, part), j)
+            at = *unravelled(tile.row + r, self.lead), term + part * sizes.depth
+            return loop.Store(tile.sums, place, lanes.dot(loop.Load(tile.sums, place), codes, self.data, at))
+
         for vector in range(VECTORS):
-            for part in range(self.sizes.codes // QUAD):
-
-                def products(j: e.Expr, vector: int = vector, part: int = part) -> loop.Stmt:
-                    codes = lanes.codes(loop.Load(self.weight, (panel, word, lanes.at(vector, j))), part)
-                    term = word * self.sizes.codes + part * QUAD
-                    return loop.sequence(
-                        *(
-                            self._added(lanes, sums, r * VECTORS + vector, j, codes, row + r, term)
-                            for r in range(height)
-                        )
-                    )
-
-                made.append(lanes.each(products))
+            for four in range(sizes.codes // QUAD):
+                made.append(lanes.each(lambda j, v=vector, n=four: products(v, n, j)))
         return loop.sequence(*made)
 
-    def _added(
-        self,
-        lanes: _Dots,
-        sums: loop.Buffer,
-        number: int,
-        j: e.Expr,
-        codes: e.Expr,
-        row: e.Expr,
-        term: e.Expr,
-    ) -> loop.Stmt:
-        """Four products added to a vector of sums: of ``codes`` and a row's data from ``term`` on."""
-        place = lanes.place(number, j)
-        at = *unravelled(row, self.lead), term
-        return loop.Store(sums, place, lanes.dot(loop.Load(sums, place), codes, self.data, at))
-
-    def _scaled(
-        self,
-        lanes: _Dots,
-        panel: e.Expr,
-        group: e.Expr,
-        row: e.Expr,
-        sums: loop.Buffer,
-        totals: loop.Buffer,
-        height: int,
-    ) -> list[loop.Stmt]:
+    def _scaled(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
         """The sums of a group, times both scales, added to the totals."""
+        lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
-            place, number = (panel, group, lanes.at(vector, j)), r * VECTORS + vector
-            value = e.cast("float32", loop.Load(sums, lanes.place(number, j)))
+            place = (tile.panel, group, lanes.at(vector, j))
+            low, *high = (
+                loop.Load(tile.sums, lanes.place(tile.number(r, vector, part), j))
+                for part in range(self.parts)
+            )
+            value = e.cast("float32", low + high[0] * PART if high else low)
             if self.offset is not None and not self._is_whole:
-                of_data = e.cast("float32", self._of_group(self.data_sum, row + r, group))
+                of_data = e.cast("float32", self._of_group(self.data_sum, tile.row + r, group))
                 value = value - lanes.lift(of_data) * loop.Load(self.offset, place)
             scale = e.cast("float32", loop.Load(self.scale, place))
-            factor = scale * lanes.lift(self._of_group(self.data_scale, row + r, group))
-            return lanes.added(totals, number, j, value * factor)
+            factor = scale * lanes.lift(self._of_group(self.data_scale, tile.row + r, group))
+            return lanes.added(tile.totals, tile.number(r, vector), j, value * factor)
 
-        return [lanes.each(lambda j, r=r, v=v: one(r, v, j)) for r in range(height) for v in range(VECTORS)]
+        return tile.each(one)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """``height`` rows from ``row`` on by the columns of a ``panel``: sums of a group, and of all."""
+
+    lanes: _Dots
+    panel: e.Expr
+    row: e.Expr
+    height: int
+    sums: loop.Buffer
+    totals: loop.Buffer
+
+    def number(self, row: int, vector: int, part: int = 0) -> int:
+        """Which vector of sums is that of a row and a vector of columns."""
+        return (part * self.height + row) * VECTORS + vector
+
+    def each(self, make: Callable[[int, int, e.Expr], loop.Stmt]) -> loop.Stmt:
+        """``make(row, vector, lane)`` of all rows and vectors of columns."""
+        pairs = [(r, v) for r in range(self.height) for v in range(VECTORS)]
+        return loop.sequence(*(self.lanes.each(lambda j, r=r, v=v: make(r, v, j)) for r, v in pairs))
 
 
 @dataclass(frozen=True)

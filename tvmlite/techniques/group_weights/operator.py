@@ -13,7 +13,7 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, at_least
-from tvmlite.relay.ir.types import Shape, TensorType, same_shape, show_shape
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, product_of, unravelled
 from tvmlite.relay.ops.group_quantized import check_groups, check_sums, scaled_sums_numpy
@@ -56,19 +56,21 @@ def dense_codes_type(
     scale: TensorType,
     offset: TensorType | None = None,
 ) -> TensorType:
-    """``(..., groups * group)``, with scales and sums ``(..., groups)``, gives ``(..., units)``."""
+    """``(..., parts * groups * group)``, with scales and sums ``(..., groups)``, gives ``(..., units)``."""
     kinds = tuple(one.dtype for one in (data, data_scale, data_sum))
     if kinds != ("int8", "float32", "int32"):
         given = "data is {}, data_scale {}, data_sum {}".format(*kinds)
         raise fault(call, f"{given}, expected int8, float32, int32")
-    depth = data.shape[-1] if data.ndim else None
-    if not isinstance(depth, int) or depth % call["group"]:
-        raise fault(call, f"data is {show_shape(data.shape)}, expected whole groups of {call['group']}")
-    groups = (*data.shape[:-1], depth // call["group"])
+    length, counts = (one.shape[-1] if one.ndim else None for one in (data, data_scale))
+    depth = counts * call["group"] if isinstance(counts, int) else 0
+    if not depth or length not in (depth, 2 * depth):
+        given = f"data is {show_shape(data.shape)}, data_scale {show_shape(data_scale.shape)}"
+        raise fault(call, f"{given}, expected bytes of whole groups of {call['group']}, and as many scales")
+    groups = (*data.shape[:-1], counts)
     for name, one in (("data_scale", data_scale), ("data_sum", data_sum)):
         if not same_shape(one.shape, groups):
             raise fault(call, f"{name} is {show_shape(one.shape)}, expected {show_shape(groups)}")
-    check_sums(call, call["group"])
+    check_sums(call, call["group"], 8 * length // depth)
     _check_packed(call, depth, weight, scale, offset)
     return TensorType((*data.shape[:-1], call["units"]), "float32")
 
@@ -127,8 +129,10 @@ def dense_codes_numpy(
     factors = unpacked_groups(scale)
     middle = np.full(factors.shape, 1 << (call["bits"] - 1), np.float32)
     middle = middle if offset is None else middle + unpacked_groups(offset)
+    low, *high = np.split(data.astype(np.int32), data.shape[-1] // (data_scale.shape[-1] * call["group"]), -1)
+    whole = low + 256 * high[0] if high else low
     codes = unpacked_codes(weight, call["bits"])
-    product = scaled_sums_numpy(data, data_scale, data_sum, codes, factors, middle)
+    product = scaled_sums_numpy(whole, data_scale, data_sum, codes, factors, middle)
     return product[..., : call["units"]].astype(np.float32)
 
 
@@ -148,8 +152,8 @@ def dense_group_offset(call: Call, data: Tensor, weight: Tensor, scale: Tensor, 
 def dense_group_codes(
     call: Call, data: Tensor, data_scale: Tensor, data_sum: Tensor, weight: Tensor, scale: Tensor
 ) -> Tensor:
-    """As ``nn.contrib_dense_group_pack`` of data in 8 bits: sums of a group are integers, and then
-    multiplied with both scales."""
+    """As ``nn.contrib_dense_group_pack`` of what ``nn.contrib_group_codes`` makes of the data: sums of a
+    group are integers, and then multiplied with both scales."""
     return _dense_codes(call, [data, data_scale, data_sum], [weight, scale])
 
 
@@ -177,7 +181,9 @@ def _dense(call: Call, data: Tensor, packed: list[Tensor]) -> Tensor:
         def read(row: Any, k: Any) -> e.Expr:
             return loops.load(rows, *unravelled(row, lead), k)
 
-        made = Product(_sizes(call, data, packed), _written(out, lead), weight, scale, offset, read)
+        made = Product(
+            _sizes(call, data, packed, data.shape[-1]), _written(out, lead), weight, scale, offset, read
+        )
         return made.statements()
 
     shape = (*lead, call["units"])
@@ -185,21 +191,25 @@ def _dense(call: Call, data: Tensor, packed: list[Tensor]) -> Tensor:
 
 
 def _dense_codes(call: Call, data: list[Tensor], packed: list[Tensor]) -> Tensor:
-    lead = data[0].shape[:-1]
+    lead, length, depth = data[0].shape[:-1], data[0].shape[-1], data[1].shape[-1] * call["group"]
+    assert isinstance(length, int)
+    parts = length // depth
 
     def body(codes: loop.Buffer, factor: loop.Buffer, total: loop.Buffer, *given: loop.Buffer) -> loop.Stmt:
         weight, scale, *more, out = given
         offset = more[0] if more else None
-        sizes = _sizes(call, data[0], packed)
-        made = IntegerProduct(sizes, _written(out, lead), weight, scale, offset, codes, factor, total, lead)
+        sizes = _sizes(call, data[0], packed, depth)
+        made = IntegerProduct(
+            sizes, _written(out, lead), weight, scale, offset, codes, factor, total, lead, parts
+        )
         return made.statements()
 
     shape = (*lead, call["units"])
     return loops.extern("dense_group_codes", [*data, *packed], [(shape, "float32")], body)[0]
 
 
-def _sizes(call: Call, data: Tensor, packed: list[Tensor]) -> Sizes:
-    depth, columns = data.shape[-1], packed[0].shape[-1]
+def _sizes(call: Call, data: Tensor, packed: list[Tensor], depth: Dim) -> Sizes:
+    columns = packed[0].shape[-1]
     assert isinstance(depth, int)
     assert isinstance(columns, int)
     return Sizes(product_of(data.shape[:-1]), depth, call["units"], columns, call["bits"], call["group"])

@@ -14,7 +14,9 @@ from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, TupleGetItem, canonical
 from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.group_data import MOST_TERMS
 from tvmlite.techniques.group_weights.codes import CODES
+from tvmlite.techniques.group_weights.integer_loops import multiplies_bytes
 from tvmlite.techniques.group_weights.layout import WORD, pack_groups, pack_words, words_shape
 from tvmlite.techniques.group_weights.operator import (
     DENSE,
@@ -28,24 +30,34 @@ NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
 """Of floats and of rounded data; without zero points and with them."""
 
 
-def pack_group_weights(target: Target) -> Callable[[Module], Module]:
+ALLOWED, STATED_ERROR = 16, 2.0**-14
+"""The bits that floats are rounded to within an error bound, and what error that has: relative to the largest
+result, as all are."""
+
+
+def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Module], Module]:
     """The pass for ``target``: ``nn.contrib_dense_group_quantized`` of a constant weight becomes
-    ``nn.contrib_dense_group_pack``, with columns in panels of some vectors."""
+    ``nn.contrib_dense_group_pack``, with columns in panels of some vectors.
+
+    Data that stay floats are rounded to 16 bits, if ``error_bound`` allows it and the target multiplies
+    bytes.
+    """
     columns = VECTORS * target.lanes("float32")
+    allowed = ALLOWED if error_bound >= STATED_ERROR and multiplies_bytes(target) else 0
 
     def pack_group_weights(module: Module) -> Module:
         main, codes = module.main, {}
-        body = rewrite(main.body, lambda node: _pack(node, columns, codes))
+        body = rewrite(main.body, lambda node: _pack(node, columns, allowed, codes))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_group_weights
 
 
-_Codes = dict[tuple[Expr, int], Call]
-"""The codes of data, by what is rounded and its group."""
+_Codes = dict[tuple[Expr, int, int], Call]
+"""The codes of data, by what is rounded, its group and its bits."""
 
 
-def _pack(node: Expr, columns: int, codes: _Codes) -> Expr:
+def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
     match node:
         case Call(
             "nn.contrib_dense_group_quantized",
@@ -54,10 +66,10 @@ def _pack(node: Expr, columns: int, codes: _Codes) -> Expr:
             depth = tensor_type_of(data).shape[-1]
             assert isinstance(depth, int)
             packed = _packed(node, depth, weight, scale, zero_point, columns)
-            is_rounded = node["data_bits"] > 0
-            args = [*(_in_codes(node, data, codes) if is_rounded else [data]), *packed]
+            data_bits = node["data_bits"] or allowed * (node["group"] <= MOST_TERMS[ALLOWED])
+            args = [*(_in_codes(node, data, data_bits, codes) if data_bits else [data]), *packed]
             attrs = {"bits": node["bits"], "group": node["group"], "units": weight.shape[0]}
-            name = NAMES[is_rounded][len(packed) - 2]
+            name = NAMES[data_bits > 0][len(packed) - 2]
             return Call(name, tuple(args), canonical(attrs), node.span)
         case _:
             return node
@@ -69,11 +81,11 @@ def _can_pack(node: Call, data: Expr, weight: Constant, scale: Constant) -> bool
     return floats and node["group"] * node["bits"] % WORD == 0 and weight.size > 0
 
 
-def _in_codes(node: Call, data: Expr, codes: _Codes) -> list[Expr]:
+def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Expr]:
     """The codes of ``data``, their scales and their sums, which all products of it share."""
-    key = data, node["group"]
+    key = data, node["group"], data_bits
     if key not in codes:
-        codes[key] = make(CODES, data, group=node["group"], span=node.span)
+        codes[key] = make(CODES, data, group=node["group"], data_bits=data_bits, span=node.span)
     return [TupleGetItem(codes[key], n, node.span) for n in range(3)]
 
 
