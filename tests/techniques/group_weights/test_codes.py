@@ -331,13 +331,13 @@ def test_packed_operands_that_do_not_fit_are_refused(given: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (((1, 40), "float16"), "data is float16, expected float32"),
-        (((1, "k"), "float32"), "expected a last extent that is a number"),
-        (((), "float32"), "expected a last extent that is a number"),
+        (((1, 40), "float16", 8), "data is float16, expected float32"),
+        (((1, "k"), "float32", 8), "expected a last extent that is a number"),
+        (((), "float32", 8), "expected a last extent that is a number"),
         (((1, 40), "float32", 4), "data_bits is 4, expected 8 or 16"),
     ],
 )
 def test_data_without_codes_are_refused(data: Any, message: str) -> None:
-    shape, dtype, bits = (*data, 8)[:3]
+    shape, dtype, bits = data
     with pytest.raises(TvmliteError, match=message):
         type_of(make(CODES, var("x", shape, dtype), data_bits=bits))

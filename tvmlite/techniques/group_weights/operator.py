@@ -62,15 +62,16 @@ def dense_codes_type(
         given = "data is {}, data_scale {}, data_sum {}".format(*kinds)
         raise fault(call, f"{given}, expected int8, float32, int32")
     length, counts = (one.shape[-1] if one.ndim else None for one in (data, data_scale))
-    depth = counts * call["group"] if isinstance(counts, int) else 0
-    if not depth or length not in (depth, 2 * depth):
+    counts = counts if isinstance(counts, int) else 0
+    depth, parts = counts * call["group"], 1 if length == counts * call["group"] else 2
+    if not depth or length != parts * depth:
         given = f"data is {show_shape(data.shape)}, data_scale {show_shape(data_scale.shape)}"
         raise fault(call, f"{given}, expected bytes of whole groups of {call['group']}, and as many scales")
     groups = (*data.shape[:-1], counts)
     for name, one in (("data_scale", data_scale), ("data_sum", data_sum)):
         if not same_shape(one.shape, groups):
             raise fault(call, f"{name} is {show_shape(one.shape)}, expected {show_shape(groups)}")
-    check_sums(call, call["group"], 8 * length // depth)
+    check_sums(call, call["group"], 8 * parts)
     _check_packed(call, depth, weight, scale, offset)
     return TensorType((*data.shape[:-1], call["units"]), "float32")
 
