@@ -68,19 +68,24 @@ def int8_data(path: Path) -> Path:
     return rounded
 
 
-def ours(path: Path, threads: int) -> Step:
+def ours(path: Path, threads: int, error_bound: float = 0.0) -> Step:
     """tvmlite, the data as they are."""
     import tvmlite
     from tvmlite import relay, runtime
 
     runtime.set_num_threads(threads)
-    lib = tvmlite.compile(relay.frontend.from_onnx(str(path)))
+    lib = tvmlite.compile(relay.frontend.from_onnx(str(path)), error_bound=error_bound)
     return lambda given: lib(**given)[0]
 
 
 def ours_int8(path: Path, threads: int) -> Step:
     """tvmlite, the data rounded to 8 bits."""
     return ours(int8_data(path), threads)
+
+
+def ours_bound(path: Path, threads: int) -> Step:
+    """tvmlite within an error bound: the data rounded to 16 bits."""
+    return ours(path, threads, 1e-4)
 
 
 def onnxruntime(path: Path, threads: int) -> Step:
@@ -116,6 +121,7 @@ def openvino(path: Path, threads: int) -> Step:
 
 
 PEERS: dict[str, Callable[[Path, int], Step]] = {
+    "tvmlite-bound": ours_bound,
     "onnxruntime": onnxruntime,
     "onnxruntime-int8": onnxruntime_int8,
     "openvino": openvino,

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -341,3 +346,44 @@ def test_data_without_codes_are_refused(data: Any, message: str) -> None:
     shape, dtype, bits = data
     with pytest.raises(TvmliteError, match=message):
         type_of(make(CODES, var("x", shape, dtype), data_bits=bits))
+
+
+PROGRAM = """
+#include <stdio.h>
+#include "net.h"
+static float x[ROWS * DEPTH], y[ROWS * UNITS];
+static _Alignas(64) char workspace[1 << 16];
+int main(void) {
+    if (fread(x, sizeof(float), ROWS * DEPTH, stdin) != ROWS * DEPTH) return 1;
+    if (net(x, y, workspace, 1, 0) != 0) return 2;
+    return fwrite(y, sizeof(float), ROWS * UNITS, stdout) != ROWS * UNITS;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="no ziglang, which links for ARM")
+@pytest.mark.parametrize("instructions", ["+dotprod", "+i8mm"])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("data_bits", [8, 16])
+def test_instructions_of_arm_give_numpys_results(
+    bits: int, data_bits: int, instructions: str, tmp_path: Path
+) -> None:
+    if shutil.which("qemu-aarch64-static") is None:
+        pytest.skip("no qemu-aarch64-static (apt install qemu-user-static)")
+    layer, rows = Layer(10, 40, bits, 16, "uint8", data_bits=data_bits), 3
+    target = f"llvm -mtriple=aarch64-linux-musl -mattr={instructions}"
+    lib = compile(layer.module(rows), target, name="net")
+    for ending in (".a", ".h"):
+        lib.export(tmp_path / f"net{ending}")
+    (tmp_path / "main.c").write_text(PROGRAM)
+    extents = [f"-DROWS={rows}", f"-DDEPTH={layer.depth}", f"-DUNITS={len(layer.codes)}"]
+    build = ["-target", "aarch64-linux-musl", "-std=c11", "-static", "main.c", "net.a", "-lm", "-o", "main"]
+    subprocess.run([sys.executable, "-m", "ziglang", "cc", *extents, *build], cwd=tmp_path, check=True)
+
+    data = normal(rows, layer.depth)
+    run = ["qemu-aarch64-static", "-cpu", "max", str(tmp_path / "main")]
+    done = subprocess.run(run, input=data.tobytes(), capture_output=True, check=True)
+
+    made, want = np.frombuffer(done.stdout, "float32").reshape(rows, -1), layer.product(data)
+    assert np.abs(made - want).max() <= 1e-6 * np.abs(want).max()
