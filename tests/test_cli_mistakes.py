@@ -104,6 +104,16 @@ pytestmark = pytest.mark.usefixtures("threads")
             "--against: onnxruntime's quantizer has no mode weight_only, only static and dynamic",
         ),
         (
+            "quantize fixed.onnx -o q.so --mode weight_only --data-bits 4",
+            1,
+            "data_bits is 4, expected 0 (data stay floats), 8 or 16",
+        ),
+        (
+            "quantize fixed.onnx -o q.so --mode dynamic --data-bits 8",
+            1,
+            "quantize: mode='dynamic' takes no data_bits: it is for mode='weight_only'",
+        ),
+        (
             "quantize fixed.onnx -o q.relay --mode bfloat16",
             1,
             "-o q.relay: --mode bfloat16 is no part of a module's text",

@@ -64,6 +64,17 @@ def test_relay_text_and_json_are_written(tvmlite: Run, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("data")
+def test_weights_have_few_bits_and_their_data_too(tvmlite: Run, folder: Path) -> None:
+    words = ("--mode", "weight_only", "--bits", "4", "--group", "8", "--data-bits", "8")
+    done = tvmlite("quantize", "fixed.onnx", "-o", "q.relay", *words, "--data", "calib.npz")
+
+    assert done.status == 0
+    assert "1 of 1 layers in int4, data int8" in done.out
+    assert re.search(r"outputs: \d\d\.\d dB signal to noise", done.out)
+    assert "data_bits=8" in (folder / "q.relay").read_text()
+
+
+@pytest.mark.usefixtures("data")
 def test_the_same_records_give_the_same_library(tvmlite: Run, folder: Path) -> None:
     words = ("quantize", "conv.onnx", "--data", "images.npz", "--records", "q.jsonl", "--threads", "1")
     rng = np.random.default_rng(0)

@@ -89,7 +89,26 @@ def few_bits() -> Module:
     return relay.quantize(module, mode="weight_only", bits=4, group=32).module
 
 
-MODELS = {"images": images, "text": text, "bytes": bytes_, "few_bits": few_bits}
+def few_bits_of_bytes() -> Module:
+    """Weights of 4 and 8 bits, of data that are rounded to 8."""
+    x = relay.var("x", shape=(6, 72))
+    products = [
+        relay.quantize(
+            Module.from_expr(relay.Function((x,), relay.nn.dense(x, weight(12, 72)))),
+            mode="weight_only", bits=bits, group=32, data_bits=8,
+        ).module.main.body
+        for bits in (4, 8)
+    ]  # fmt: skip
+    return Module.from_expr(relay.Function((x,), relay.Tuple(tuple(products))))
+
+
+MODELS = {
+    "images": images,
+    "text": text,
+    "bytes": bytes_,
+    "few_bits": few_bits,
+    "few_bits_of_bytes": few_bits_of_bytes,
+}
 
 
 @pytest.fixture(autouse=True)

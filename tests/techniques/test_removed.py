@@ -138,8 +138,16 @@ def few_bits() -> Module:
     return weight_only(rows(), bits=4, group=32)
 
 
+def few_bits_of_bytes() -> Module:
+    """A row in 8 bits by weights of 4: of two such layers, sums in another order would move codes."""
+    x = relay.var("x", shape=(1, 512))
+    module = Module.from_expr(relay.Function([x], relay.nn.dense(x, constant(512, 512))))
+    return weight_only(module, bits=4, group=32, data_bits=8)
+
+
 MODELS = {
     "few bits": few_bits,
+    "few bits of bytes": few_bits_of_bytes,
     "sums": sums,
     "images": images,
     "text": text,

@@ -62,6 +62,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, help="of weights, with --mode weight_only: 4 or 8")
     parser.add_argument("--group", type=int, default=32, help="weights that share a scale, in that mode")
     parser.add_argument(
+        "--data-bits", type=int, default=0, help="of their data in that mode: 8, 16, or 0: they stay floats"
+    )
+    parser.add_argument(
         "--min-snr", type=float, metavar="DB", help="layers of a lower signal-to-noise ratio stay in float32"
     )
     parser.add_argument(
@@ -175,6 +178,7 @@ def _quantized(options: argparse.Namespace, module: Module) -> QuantizedModule:
         mode=options.mode,
         bits=options.bits,
         group=options.group,
+        data_bits=options.data_bits,
         max_drop=options.max_drop,
         metric=None if options.max_drop is None else options.metric,
         min_snr=options.min_snr,

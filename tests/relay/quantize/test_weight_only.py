@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -125,16 +127,53 @@ def test_quantize_has_a_mode_for_weights_alone() -> None:
     assert made.report.bytes_after < made.report.bytes_before / 6
 
 
-def test_weights_alone_take_no_data_and_other_modes_no_bits() -> None:
+def measured(**options: Any) -> Any:
+    """The report on a product of normal numbers, with what its noise should be by the rounding alone."""
+    x = relay.var("x", shape=(16, 256))
+    module = relay.Module.from_expr(relay.Function((x,), relay.nn.dense(x, relay.const(normal(64, 256)))))
+    return relay.quantize(module, normal(16, 256, seed=1), mode="weight_only", **options).report
+
+
+def test_the_report_says_what_noise_few_bits_make() -> None:
+    weights, data = measured(bits=8), measured(bits=8, data_bits=8)
+
+    (row,) = data.layers
+    assert row.precision == "int8, data int8"
+    assert "1 of 1 layers in int8, data int8" in str(data)
+    assert data.options["data bits"] == "8"
+    assert row.snr == pytest.approx(data.output_snr)
+    # a step of m / 127, m about 2.4 deviations of 32 normal numbers, makes a noise of m / 127 / sqrt(12)
+    for report, operands in ((weights, 1), (data, 2)):
+        expected = -20 * np.log10(2.4 / 127 / np.sqrt(12)) - 10 * np.log10(operands)
+        assert report.layers[0].snr == pytest.approx(expected, abs=0.5)
+    assert measured(bits=4, data_bits=8).output_snr == pytest.approx(measured(bits=4).output_snr, abs=0.2)
+
+
+def test_products_of_few_bits_have_their_data_rounded_too() -> None:
+    floats = dense(normal(4, 64))
+
+    made = weight_only(weight_only(floats, 4), 4, data_bits=8)
+
+    body = made.main.body
+    assert isinstance(body, Call)
+    assert body["data_bits"] == 8
+    assert alike(body, weight_only(floats, 4, data_bits=8).main.body)
+    assert weight_only(made, 4, data_bits=8) is made
+    assert weight_only(made, 4) is made
+
+
+def test_other_arguments_and_modes_are_refused() -> None:
     x = relay.var("x", shape=(2, 64))
     module = relay.Module.from_expr(relay.Function((x,), relay.nn.relu(x)))
-    with pytest.raises(InputError, match="mode='weight_only' takes no data"):
-        relay.quantize(module, [np.ones((2, 64), "float32")], mode="weight_only")
     with pytest.raises(
-        InputError, match="mode='weight_only' takes no smooth: nothing but weights is rounded"
+        InputError, match="mode='weight_only' takes no smooth: each weight is rounded by itself"
     ):
         relay.quantize(module, mode="weight_only", smooth=0.5)
     with pytest.raises(InputError, match="no layer that can be quantized"):
         relay.quantize(module, mode="weight_only")
     with pytest.raises(InputError, match="bits is 4, expected 8"):
         relay.quantize(module, mode="dynamic", bits=4)
+    with pytest.raises(InputError, match="mode='dynamic' takes no data_bits: it is for mode='weight_only'"):
+        relay.quantize(module, mode="dynamic", data_bits=8)
+    with pytest.raises(InputError, match=r"data_bits is 4, expected 0 \(data stay floats\), 8 or 16"):
+        relay.quantize(module, mode="weight_only", data_bits=4)

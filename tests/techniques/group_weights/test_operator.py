@@ -142,9 +142,10 @@ def packed_type(data: Any = (1, 40), weight: Any = (2, 6, 8), scale: Any = (2, 3
     [
         ({"bits": 3}, "bits is 3, expected 4 or 8"),
         ({"group": 4}, "group is 4, expected codes of 4 bits that fill whole words of 32"),
-        ({"data_dtype": "float16"}, "data is float16, weight uint32, scale float32, expected float32"),
+        ({"data_dtype": "float16"}, "data is float16, expected float32"),
         ({"weight": (2, 5, 8)}, r"weight is \(2, 5, 8\), expected \(2, 6, 8\)"),
-        ({"weight": (2, 6, 7)}, r"data is \(1, 40\), weight \(2, 6, 7\)"),
+        ({"weight": (2, 6, 7)}, r"weight is \(2, 6, 7\), expected columns in 4 vectors"),
+        ({"scale_dtype": "int8"}, "weight is uint32, scale int8, expected uint32, and float32 or float16"),
         ({"scale": (2, 2, 8)}, r"scale is \(2, 2, 8\), expected \(2, 3, 8\)"),
         ({"offset": (2, 3, 4)}, r"offset is \(2, 3, 4\), expected \(2, 3, 8\)"),
         (
@@ -164,6 +165,9 @@ def test_packed_weights_that_do_not_fit_are_refused(given: dict[str, Any], messa
     [
         ({"bits": 5}, "bits is 5, expected 4 or 8"),
         ({"group": 3}, "group is 3, expected codes of 4 bits that fill whole bytes"),
+        ({"data_bits": 4}, r"data_bits is 4, expected 0 \(the data stay floats\), 8 or 16"),
+        ({"data_bits": 16, "group": 512}, "group is 512, expected at most 256: int32 holds the sums"),
+        ({"data_bits": 8, "group": 1 << 17}, "group is 131072, expected at most 65536: int32 holds the sums"),
         ({"data": ("n", "k")}, "expected a last extent that is a number"),
         ({"weight": (5, 2, 8)}, r"data is \(1, 40\), weight \(5, 2, 8\), not \(n, 3, 8\)"),
         ({"scale": (4, 3)}, r"scale is \(4, 3\), expected \(5, 3\)"),
@@ -182,5 +186,8 @@ def test_weights_that_do_not_fit_are_refused(given: dict[str, Any], message: str
     }
     x, w = var("x", args["data"]), var("w", args["weight"], "uint8")
     s, z = var("s", args["scale"]), var("z", args["zero"], args["zero_dtype"])
+    attrs: dict[str, Any] = {"bits": 4, "group": 16, "data_bits": 0} | {
+        name: value for name, value in given.items() if name in ("bits", "group", "data_bits")
+    }
     with pytest.raises(TvmliteError, match=message):
-        type_of(make(QUANTIZED, x, w, s, z, bits=args.get("bits", 4), group=args.get("group", 16)))
+        type_of(make(QUANTIZED, x, w, s, z, **attrs))

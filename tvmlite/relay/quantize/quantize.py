@@ -35,6 +35,7 @@ def quantize(
     mode: str = "static",
     bits: int = 8,
     group: int = 32,
+    data_bits: int = 0,
     max_drop: float | None = None,
     metric: Metric | str | None = None,
     min_snr: float | None = None,
@@ -62,10 +63,11 @@ def quantize(
     (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed in each run, from the data there;
     then only products are quantized, and ``data`` may be left out. With ``mode="weight_only"`` weights of
     dense layers alone are, in ``bits`` (4 or 8) with a scale for each ``group`` of consecutive elements
-    (``relay.quantize.weight_only``); that takes no data, and no other argument. With ``mode="bfloat16"`` or
-    "float16" the operands of products are rounded to 16 bits, and the result is to be compiled with its
-    ``compile_options``: ``tvmlite.compile(made.module, **made.compile_options)``. That needs no data but for
-    ``min_snr`` and the report's noise.
+    (``relay.quantize.weight_only``); with ``data_bits`` 8 or 16 so are the data that they are multiplied
+    with, in each run. That needs no data but for the report's noise, and takes no other argument. With
+    ``mode="bfloat16"`` or "float16" the operands of products are rounded to 16 bits, and the result is to be
+    compiled with its ``compile_options``: ``tvmlite.compile(made.module, **made.compile_options)``. That
+    needs no data but for ``min_snr`` and the report's noise.
 
     ``smooth``, 0 to 1, moves outliers of channels into weights (``smooth_outliers``; 0.5 is usual for
     transformers); ``equalize`` makes weights of convolutions in a row alike (``equalize_layers``);
@@ -102,8 +104,10 @@ def quantize(
         measured = {"max_drop": max_drop, "metric": metric, "min_snr": min_snr, "smooth": smooth}
         measured |= {"equalize": equalize, "bias_correction": bias_correction, "attention": attention}
         measured |= {"keep_float": keep_float, "measure": measure, "records": records}
-        refuse(mode, "nothing but weights is rounded", measured)
-        return weights_alone(module, data, bits, group)
+        refuse(mode, "each weight is rounded by itself", measured)
+        runs = [] if data is None else calibration_runs(module, data, min_examples)
+        return weights_alone(module, bits, group, data_bits, runs, compile or compiled, progress)
+    refuse(mode, "it is for mode='weight_only'", {"data_bits": data_bits})
     if mode in DTYPES:
         given = {"calibration": calibration != "mse", "per_channel": not per_channel, "max_drop": max_drop}
         given |= {"metric": metric, "smooth": smooth, "equalize": equalize, "attention": attention}

@@ -1,4 +1,4 @@
-"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; data and sums stay floats.
+"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; data stay floats or are rounded, too.
 
 Where few rows are multiplied with large weights, as a language model does for each token, the time is that of
 reading them. No calibration data is needed.
@@ -7,6 +7,7 @@ reading them. No calibration data is needed.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from tvmlite.core import mapped
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, canonical
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.group_quantized import BITS, bytes_of
+from tvmlite.relay.ops.group_quantized import BITS, DATA_BITS, bytes_of
 
 GROUP_QUANTIZED = "nn.contrib_dense_group_quantized"
 """The operator that dense layers become."""
@@ -26,7 +27,13 @@ ROWS = 1 << 10
 
 
 def weight_only(
-    mod: Module | Function, bits: int = 4, group: int = 32, *, symmetric: bool = True, least: int = 0
+    mod: Module | Function,
+    bits: int = 4,
+    group: int = 32,
+    *,
+    symmetric: bool = True,
+    least: int = 0,
+    data_bits: int = 0,
 ) -> Module:
     """``mod`` with the constant float32 weights of ``nn.dense`` and ``nn.matmul`` in codes of ``bits``.
 
@@ -36,33 +43,51 @@ def weight_only(
     are chosen, unless float16 cannot hold one. An element is then off by at most half a scale; in symmetric
     groups, one that is as large as the largest, with the other sign, by a whole one.
 
-    An InputError names a weight that is not finite, and ``bits`` and ``group`` that are none.
+    With ``data_bits`` 8 or 16 the data of these products, and of those whose weights are in few bits already,
+    are rounded in each run, in the same groups (``relay.ops.group_data``): a term is off by at most 1/254 or
+    1/65278 of the largest of its group. With 0 they stay floats.
+
+    An InputError names a weight that is not finite, and ``bits``, ``group`` and ``data_bits`` that are none.
     """
     if isinstance(mod, Function):
         mod = Module({"main": mod})
     if not isinstance(mod, Module):
         raise InputError(f"weight_only: a {type(mod).__name__} given, expected a relay module or function")
+    rule, main = rounding(bits, group, symmetric=symmetric, least=least, data_bits=data_bits), mod.main
+    body = rewrite(main.body, rule)
+    return mod if body is main.body else mod.with_main(dataclasses.replace(main, body=body))
+
+
+def rounding(
+    bits: int, group: int, *, symmetric: bool = True, least: int = 0, data_bits: int = 0
+) -> Callable[[Expr], Expr]:
+    """What ``weight_only`` does to a product; other expressions stay the same object. A weight of several
+    products is rounded once."""
     if bits not in BITS or isinstance(bits, bool):
         raise InputError(f"weight_only: bits is {bits!r}, expected 4 or 8")
     if not isinstance(group, int) or group < 1 or group * bits % 8:
         raise InputError(
             f"weight_only: group is {group!r}, expected codes of {bits} bits that fill whole bytes"
         )
+    if data_bits not in DATA_BITS or isinstance(data_bits, bool):
+        raise InputError(f"weight_only: data_bits is {data_bits!r}, expected 0 (data stay floats), 8 or 16")
     made: dict[tuple[Constant, bool], tuple[Constant, Constant, Constant]] = {}
 
-    def quantized(node: Expr) -> Expr:
+    def rounded(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.op == GROUP_QUANTIZED and node["data_bits"] < data_bits:
+            return Call(
+                node.op, node.args, canonical({**dict(node.attrs), "data_bits": data_bits}), node.span
+            )
         found = _weight_of(node)
         if found is None or found[0].size < max(least, 1):
             return node
         assert isinstance(node, Call)
         if found not in made:
             made[found] = _quantized(*found, bits, group, symmetric, node)
-        args = node.args[0], *made[found]
-        return make(GROUP_QUANTIZED, *args, span=node.span, bits=bits, group=group)
+        attrs = {"bits": bits, "group": group, "data_bits": data_bits}
+        return make(GROUP_QUANTIZED, node.args[0], *made[found], span=node.span, **attrs)
 
-    main = mod.main
-    body = rewrite(main.body, quantized)
-    return mod if body is main.body else mod.with_main(dataclasses.replace(main, body=body))
+    return rounded
 
 
 def _weight_of(node: Expr) -> tuple[Constant, bool] | None:

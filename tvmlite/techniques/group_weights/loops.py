@@ -1,4 +1,4 @@
-"""The loops of a product with weights of few bits: panels of columns, divided among threads.
+"""The loops of a product of floats with weights of few bits.
 
 Where rows are few, each word of weights is read once, and made floats in registers: the time is that of
 reading the words. Where rows are many, a part of a panel is made floats in a near cache, and multiplied with
@@ -15,10 +15,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.extern_calls import call_llvm_intrin
 from tvmlite.te.loop import ir as loop
-from tvmlite.techniques.group_weights.layout import WORD, code_positions
-
-VECTORS = 4
-"""Vectors of columns in a panel: as many independent sums hide the time of an addition."""
+from tvmlite.techniques.group_weights.layout import code_positions
+from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 PAIR = 2
 """Rows that are multiplied with weights unpacked once: their sums, of a group and of all, are registers."""
@@ -32,57 +30,19 @@ TILE_ROWS = 6
 PART = 128
 """The terms of a part of a panel that is stored as floats, about: four vectors of it fit the first cache."""
 
-STREAM = 4096
-"""How many bytes before its use a word is asked for: a processor's own streams end with each page."""
-
 TABLE = {16: ("avx512f", "llvm.x86.avx512.permvar.sf.512")}
 """By lanes: the instruction set, and the instruction that looks indices of 4 bits up in a vector."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The extents of a product: ``rows`` (perhaps open) of ``depth`` terms, by ``units`` columns."""
-
-    rows: Any
-    depth: int
-    units: int
-    columns: int
-    bits: int
-    group: int
-
-    @property
-    def lanes(self) -> int:
-        """The columns of a vector."""
-        return self.columns // VECTORS
-
-    @property
-    def codes(self) -> int:
-        """The codes of a word."""
-        return WORD // self.bits
-
-    @property
-    def middle(self) -> int:
-        """The code that stands for 0 where there is no offset."""
-        return 1 << (self.bits - 1)
 
 
 Read = Callable[[Any, Any], e.Expr]
 """The element of the data of a row and a term."""
 
-Write = Callable[[Any, Any, e.Expr], loop.Stmt]
-"""Stores the result of a row and a column."""
-
 
 @dataclass(frozen=True)
-class Product:
-    """Statements of one product. ``offset``, if there is one, holds zero points less ``Sizes.middle``."""
+class Product(Panels):
+    """Statements of a product of the floats that ``read`` gives."""
 
-    sizes: Sizes
     read: Read
-    write: Write
-    weight: loop.Buffer
-    scale: loop.Buffer
-    offset: loop.Buffer | None
 
     def statements(self) -> loop.Stmt:
         """All of it: the loops for few rows or for many, or a choice of them where the rows are open."""
@@ -92,20 +52,21 @@ class Product:
             return few if rows <= FEW_ROWS else many
         return loop.If(loops.index(rows) <= FEW_ROWS, few, many)
 
-    def _each_panel(self, panel: Callable[[_Lanes, e.Expr], loop.Stmt]) -> loop.Stmt:
+    def _each_panel(self, panel: Callable[[_Decoder, e.Expr], loop.Stmt]) -> loop.Stmt:
         """``panel`` of all panels, by vectors of a processor that looks codes up, where it does."""
-        number = e.Var("panel", e.INDEX)
-        body = panel(_Lanes(self.sizes, wide=False), number)
-        if self.sizes.bits == 4 and self.sizes.lanes in TABLE:
+
+        def body(number: e.Expr) -> loop.Stmt:
+            plain = panel(_Decoder(self.sizes, wide=False), number)
+            if self.sizes.bits != 4 or self.sizes.lanes not in TABLE:
+                return plain
             needs, _ = TABLE[self.sizes.lanes]
-            body = loop.Choice((needs,), panel(_Lanes(self.sizes, wide=True), number), body)
-        extent = loops.index(self.weight.shape[0])
-        pragmas = ((loop.SWEEP, True),)
-        return loop.For(number, loops.index(0), extent, body, loop.PARALLEL, pragmas)
+            return loop.Choice((needs,), panel(_Decoder(self.sizes, wide=True), number), plain)
+
+        return self.over_panels(body)
 
     # --- few rows ---
 
-    def _few(self, lanes: _Lanes, panel: e.Expr) -> loop.Stmt:
+    def _few(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         rows = self.sizes.rows
         if rows == 1:
             return self._together(lanes, panel, loops.index(0), 1)
@@ -119,7 +80,7 @@ class Product:
             pairs, last if isinstance(rows, int) else loop.If((loops.index(rows) % PAIR).equal(1), last)
         )
 
-    def _together(self, lanes: _Lanes, panel: e.Expr, row: e.Expr, count: int) -> loop.Stmt:
+    def _together(self, lanes: _Decoder, panel: e.Expr, row: e.Expr, count: int) -> loop.Stmt:
         """``count`` rows from ``row`` on, by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (count * VECTORS, sizes.lanes), "float32")
@@ -138,19 +99,19 @@ class Product:
 
         def group(g: e.Expr, terms: int) -> loop.Stmt:
             begin = g * (sizes.group // sizes.codes)
-            cleared = [_clear(lanes, one) for one in memory[1:]]
+            cleared = [lanes.clear(one) for one in memory[1:]]
             return loop.sequence(
                 *cleared, *words(begin, terms), *self._scaled(lanes, panel, g, memory, count)
             )
 
-        body = [_clear(lanes, totals), loops.over(whole, lambda g: group(g, sizes.group), "group")]
+        body = [lanes.clear(totals), loops.over(whole, lambda g: group(g, sizes.group), "group")]
         body += [group(loops.index(whole), rest)] if rest else []
-        body += [self._stored(panel, row + r, totals, r) for r in range(count)]
+        body += [self.stored(panel, row + r, totals, r) for r in range(count)]
         return loops.allocated(loop.sequence(*body), *memory)
 
     def _word(
         self,
-        lanes: _Lanes,
+        lanes: _Decoder,
         panel: e.Expr,
         word: e.Expr,
         row: e.Expr,
@@ -160,7 +121,7 @@ class Product:
         data: loop.Buffer,
     ) -> loop.Stmt:
         """The products of the first ``terms`` codes of a word of each column."""
-        made = [self._asked_for(panel, word, vector) for vector in range(VECTORS)]
+        made = [self.asked_for(panel, word, vector) for vector in range(VECTORS)]
         for field, position in enumerate(code_positions(self.sizes.bits)):
             if position >= terms:
                 continue
@@ -184,20 +145,15 @@ class Product:
                 made.append(code)
         return loop.sequence(*made)
 
-    def _asked_for(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
-        """A hint that a vector of words, ``STREAM`` bytes behind this one, is read soon: of the next panel
-        where this one ends, behind the last panel of none."""
-        ahead = STREAM // (self.sizes.columns * WORD // 8)
-        place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
-        return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
-
-    def _code(self, lanes: _Lanes, panel: e.Expr, word: e.Expr, vector: int, field: int, j: e.Expr) -> e.Expr:
+    def _code(
+        self, lanes: _Decoder, panel: e.Expr, word: e.Expr, vector: int, field: int, j: e.Expr
+    ) -> e.Expr:
         """Codes of a vector of words less the middle, as floats."""
         words = loop.Load(self.weight, (panel, word, lanes.at(vector, j)))
         return lanes.decoded(words, field)
 
     def _scaled(
-        self, lanes: _Lanes, panel: e.Expr, group: e.Expr, memory: list[loop.Buffer], count: int
+        self, lanes: _Decoder, panel: e.Expr, group: e.Expr, memory: list[loop.Buffer], count: int
     ) -> list[loop.Stmt]:
         """The sums of a group, times its scales, added to the totals."""
         totals, sums = memory[:2]
@@ -218,31 +174,9 @@ class Product:
             for vector in range(VECTORS)
         ]
 
-    def _stored(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
-        """A row's totals, from place ``first * VECTORS`` on, as results."""
-        return self._columns(
-            panel, lambda v, j, column: self.write(row, column, loops.load(totals, first * VECTORS + v, j))
-        )
-
-    def _columns(self, panel: e.Expr, body: Callable[[int, e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body(vector, lane, column)`` of a panel's columns that there are, in vectors."""
-        sizes = self.sizes
-
-        def one(vector: int, j: e.Expr) -> loop.Stmt:
-            column = panel * sizes.columns + (j + vector * sizes.lanes)
-            made = body(vector, j, column)
-            return made if sizes.units % sizes.columns == 0 else loop.If(column < sizes.units, made)
-
-        return loop.sequence(
-            *(
-                loops.over(sizes.lanes, lambda j, v=v: one(v, j), "j", kind=loop.VECTORIZE)
-                for v in range(VECTORS)
-            )
-        )
-
     # --- many rows ---
 
-    def _many(self, lanes: _Lanes, panel: e.Expr) -> loop.Stmt:
+    def _many(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
         length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # without vectors, stacks are small
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
@@ -261,7 +195,7 @@ class Product:
         return loops.allocated(parts, plain, count)
 
     def _made_plain(
-        self, lanes: _Lanes, panel: e.Expr, begin: e.Expr, length: int, plain: loop.Buffer
+        self, lanes: _Decoder, panel: e.Expr, begin: e.Expr, length: int, plain: loop.Buffer
     ) -> loop.Stmt:
         """``plain[k, column]``, the weights of ``length`` terms from ``begin`` on, where there are words."""
         sizes = self.sizes
@@ -306,7 +240,7 @@ class Product:
         self, panel: e.Expr, begin: e.Expr, count: e.Expr, plain: loop.Buffer, row: e.Expr, height: int
     ) -> loop.Stmt:
         sizes = self.sizes
-        lanes = _Lanes(sizes, wide=False)
+        lanes = _Decoder(sizes, wide=False)
         sums = loops.buffer("sums", (height * VECTORS, sizes.lanes), "float32")
 
         def term(k: e.Expr) -> loop.Stmt:
@@ -324,14 +258,14 @@ class Product:
             return loop.sequence(*made)
 
         def earlier(r: int) -> loop.Stmt:
-            return self._columns(
+            return self.over_columns(
                 panel,
                 lambda v, j, column: loops.store(sums, (r * VECTORS + v, j), self.earlier(row + r, column)),
             )
 
         resumed = loop.If(begin > 0, loop.sequence(*(earlier(r) for r in range(height))))
-        stored = [self._stored(panel, row + r, sums, r) for r in range(height)]
-        body = loop.sequence(_clear(lanes, sums), resumed, loops.over(count, term, "k"), *stored)
+        stored = [self.stored(panel, row + r, sums, r) for r in range(height)]
+        body = loop.sequence(lanes.clear(sums), resumed, loops.over(count, term, "k"), *stored)
         return loops.allocated(body, sums)
 
     def earlier(self, row: e.Expr, column: e.Expr) -> e.Expr:
@@ -342,35 +276,8 @@ class Product:
 
 
 @dataclass(frozen=True)
-class _Lanes:
-    """How the columns of a vector are gone over: by a vectorized loop, or written as vectors if ``wide``."""
-
-    sizes: Sizes
-    wide: bool
-
-    def each(self, body: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body`` of the lane, or of all lanes."""
-        if self.wide:
-            return body(loops.index(0))
-        return loops.over(self.sizes.lanes, body, "j", kind=loop.VECTORIZE)
-
-    def at(self, vector: int, j: e.Expr) -> e.Expr:
-        """The column, or columns, of a vector in a panel."""
-        first = loops.index(vector * self.sizes.lanes)
-        return e.Ramp(first, loops.index(1), self.sizes.lanes) if self.wide else j + first
-
-    def place(self, row: int, j: e.Expr) -> tuple[e.Expr, e.Expr]:
-        """The indices of a vector of sums."""
-        return loops.index(row), self.at(0, j)
-
-    def lift(self, value: e.Expr) -> e.Expr:
-        """A number for all lanes."""
-        return e.broadcast(value, self.sizes.lanes) if self.wide else value
-
-    def added(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
-        """``value`` added to a vector of sums, with a product of it rounded once."""
-        place = self.place(row, j)
-        return loop.Store(sums, place, e.ContractedAdd(loop.Load(sums, place), value))
+class _Decoder(Lanes):
+    """Lanes whose codes become floats."""
 
     def add(self, sums: loop.Buffer, row: int, value: e.Expr) -> loop.Stmt:
         """A number added to all lanes."""
@@ -390,15 +297,6 @@ class _Lanes:
         return call_llvm_intrin(
             f"float32x{lanes}", TABLE[lanes][1], table, e.Call("reinterpret", (moved,), "int32")
         )
-
-
-def _clear(lanes: _Lanes, sums: loop.Buffer) -> loop.Stmt:
-    """Zero in all of ``sums``."""
-    rows = int(sums.shape[0].value)  # type: ignore[attr-defined]
-    zero = lanes.lift(e.const(0.0, "float32"))
-    return loop.sequence(
-        *(lanes.each(lambda j, r=r: loop.Store(sums, lanes.place(r, j), zero)) for r in range(rows))
-    )
 
 
 def _part(group: int) -> int:

@@ -12,32 +12,65 @@ from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, TupleGetItem, canonical
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.group_data import MOST_TERMS
+from tvmlite.techniques.group_weights.codes import CODES
+from tvmlite.techniques.group_weights.integer_loops import multiplies_bytes
 from tvmlite.techniques.group_weights.layout import WORD, pack_groups, pack_words, words_shape
-from tvmlite.techniques.group_weights.loops import VECTORS
-from tvmlite.techniques.group_weights.operator import DENSE, DENSE_OFFSET
+from tvmlite.techniques.group_weights.operator import (
+    DENSE,
+    DENSE_CODES,
+    DENSE_CODES_OFFSET,
+    DENSE_OFFSET,
+)
+from tvmlite.techniques.group_weights.panels import VECTORS
+
+NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
+"""Of floats and of rounded data; without zero points and with them."""
 
 
-def pack_group_weights(target: Target) -> Callable[[Module], Module]:
+ALLOWED, STATED_ERROR = 16, 2.0**-14
+"""The bits that floats are rounded to within an error bound, and what error that has: relative to the largest
+result, as all are."""
+
+
+def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Module], Module]:
     """The pass for ``target``: ``nn.contrib_dense_group_quantized`` of a constant weight becomes
-    ``nn.contrib_dense_group_pack``, with columns in panels of some vectors."""
+    ``nn.contrib_dense_group_pack``, with columns in panels of some vectors.
+
+    Data that stay floats are rounded to 16 bits, if ``error_bound`` allows it and the target multiplies
+    bytes.
+    """
     columns = VECTORS * target.lanes("float32")
+    allowed = ALLOWED if error_bound >= STATED_ERROR and multiplies_bytes(target) else 0
 
     def pack_group_weights(module: Module) -> Module:
-        main = module.main
-        body = rewrite(main.body, lambda node: _pack(node, columns))
+        main, codes = module.main, {}
+        body = rewrite(main.body, lambda node: _pack(node, columns, allowed, codes))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_group_weights
 
 
-def _pack(node: Expr, columns: int) -> Expr:
+_Codes = dict[tuple[Expr, int, int], Call]
+"""The codes of data, by what is rounded, its group and its bits."""
+
+
+def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
     match node:
         case Call(
             "nn.contrib_dense_group_quantized",
             (data, Constant() as weight, Constant() as scale, Constant() as zero_point),
         ) if _can_pack(node, data, weight, scale):
-            return _packed(node, data, weight, scale, zero_point, columns)
+            depth = tensor_type_of(data).shape[-1]
+            assert isinstance(depth, int)
+            packed = _packed(node, depth, weight, scale, zero_point, columns)
+            data_bits = node["data_bits"] or allowed * (node["group"] <= MOST_TERMS[ALLOWED])
+            args = [*(_in_codes(node, data, data_bits, codes) if data_bits else [data]), *packed]
+            attrs = {"bits": node["bits"], "group": node["group"], "units": weight.shape[0]}
+            name = NAMES[data_bits > 0][len(packed) - 2]
+            return Call(name, tuple(args), canonical(attrs), node.span)
         case _:
             return node
 
@@ -48,13 +81,20 @@ def _can_pack(node: Call, data: Expr, weight: Constant, scale: Constant) -> bool
     return floats and node["group"] * node["bits"] % WORD == 0 and weight.size > 0
 
 
+def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Expr]:
+    """The codes of ``data``, their scales and their sums, which all products of it share."""
+    key = data, node["group"], data_bits
+    if key not in codes:
+        codes[key] = make(CODES, data, group=node["group"], data_bits=data_bits, span=node.span)
+    return [TupleGetItem(codes[key], n, node.span) for n in range(3)]
+
+
 def _packed(
-    node: Call, data: Expr, weight: Constant, scale: Constant, zero_point: Constant, columns: int
-) -> Call:
-    bits, group, units = node["bits"], node["group"], weight.shape[0]
-    depth = tensor_type_of(data).shape[-1]
-    assert isinstance(depth, int)
-    shape = words_shape(units, depth, bits, group, columns)
+    node: Call, depth: int, weight: Constant, scale: Constant, zero_point: Constant, columns: int
+) -> list[Expr]:
+    """The words of a weight of rows of ``depth``, its scales, and its zero points where there are any."""
+    bits = node["bits"]
+    shape = words_shape(weight.shape[0], depth, bits, node["group"], columns)
 
     def fill(out: np.ndarray) -> None:
         with mapped.reading(weight.data) as plain:
@@ -63,10 +103,8 @@ def _packed(
     words = DeferredConstant(shape, np.dtype("uint32"), fill, node.span)
     groups = (shape[0], scale.shape[1], columns)
     offset = _offset(zero_point, bits, scale.shape)
-    args = [data, words, _in_panels(_short(scale), groups, node)]
-    args += [] if offset is None else [_in_panels(offset, groups, node)]
-    attrs = {"bits": bits, "group": group, "units": units}
-    return Call(DENSE if offset is None else DENSE_OFFSET, tuple(args), canonical(attrs), node.span)
+    packed = [words, _in_panels(_short(scale), groups, node)]
+    return packed if offset is None else [*packed, _in_panels(offset, groups, node)]
 
 
 def _short(scale: Constant) -> np.ndarray:

@@ -15,9 +15,17 @@ MS = "com.microsoft"
 
 
 def model(
-    depth: int, units: int, bits: int, block: int, zeros: str = "", bias: bool = False, **more: np.ndarray
+    depth: int,
+    units: int,
+    bits: int,
+    block: int,
+    zeros: str = "",
+    bias: bool = False,
+    level: int = 0,
+    **more: np.ndarray,
 ) -> ModelProto:
-    """One node; ``zeros`` "packed" or "float", or none; ``more`` are further tensors by name."""
+    """One node of an ``accuracy_level``; ``zeros`` "packed" or "float", or none; ``more`` are further tensors
+    by name."""
     rng = np.random.default_rng(depth + units)
     blocks = -(-depth // block)
     tensors = {
@@ -35,8 +43,9 @@ def model(
     while not names[-1]:
         names.pop()
     node = helper.make_node(
-        "MatMulNBits", names, ["y"], domain=MS, K=depth, N=units, bits=bits, block_size=block
-    )
+        "MatMulNBits", names, ["y"], domain=MS,
+        K=depth, N=units, bits=bits, block_size=block, accuracy_level=level,
+    )  # fmt: skip
     graph = helper.make_graph(
         [node],
         "g",
@@ -77,6 +86,36 @@ def test_results_are_onnxruntimes(
         data = np.random.default_rng(rows).standard_normal((2, rows, depth)).astype("float32")
         (want,) = session.run(None, {"x": data})
         np.testing.assert_allclose(lib(data), want, rtol=1e-4, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("zeros", ["", "packed"])
+@pytest.mark.parametrize(
+    ("depth", "units", "bits", "block", "bias"),
+    [(96, 70, 4, 32, False), (75, 64, 4, 16, True), (256, 3, 4, 128, False), (100, 65, 8, 32, True)],
+)
+def test_at_accuracy_level_4_data_are_rounded_as_onnxruntime_rounds(
+    depth: int, units: int, bits: int, block: int, bias: bool, zeros: str
+) -> None:
+    """Codes are equal, so results are but for the order of sums; floats are a thousand times as far away."""
+    made = model(depth, units, bits, block, zeros, bias, level=4)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    exact = compile(from_onnx(model(depth, units, bits, block, zeros, bias)))
+    for rows in (1, 5):
+        data = np.random.default_rng(rows).standard_normal((1, rows, depth)).astype("float32")
+        want = np.asarray(session.run(None, {"x": data})[0])
+        bound = 1e-6 * np.abs(want).max()
+
+        lib = compile(from_onnx(made, shape={"x": (1, rows, depth)}))
+        assert "contrib_dense_group_pack_codes" in str(lib.module)
+        np.testing.assert_allclose(lib(data), want, rtol=0, atol=bound)
+        assert np.abs(exact(data) - want).max() > 500 * bound
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_at_other_levels_and_of_2_bits_data_stay_floats(level: int) -> None:
+    assert "data_bits=8" not in str(from_onnx(model(64, 8, 4, 32, level=level)))
+    assert "data_bits=8" in str(from_onnx(model(64, 8, 4, 32, level=4)))
+    assert "group_quantized" not in str(from_onnx(model(64, 8, 2, 32, level=4)))
 
 
 def test_an_order_of_groups_is_not_supported() -> None:

@@ -117,7 +117,8 @@ def matmul_nbits(
     """A product with a weight of few bits, in blocks with a scale each.
 
     4 and 8 bits stay as they are in blocks of whole bytes; of 2 bits, the weight is unpacked at import.
-    ``accuracy_level``, how far the data may be rounded, is not made use of.
+    With ``accuracy_level`` 4, which allows it, the data are rounded to 8 bits; at other levels, and beside 2
+    bits, they stay floats.
     """
     rows, columns = node.required("N"), node.required("K")
     bits, block = node.attr("bits", 4), node.required("block_size")
@@ -141,7 +142,9 @@ def matmul_nbits(
         weight = (values * factors[..., None].astype(np.float32)).reshape(rows, -1)[:, :columns]
         return plus(node, node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
     args = [Constant(one, node.span) for one in (codes, factors, middles)]
-    made = node.make("nn.contrib_dense_group_quantized", data, *args, bits=bits, group=block)
+    data_bits = 8 if node.attr("accuracy_level", 0) == 4 else 0
+    attrs = {"bits": bits, "group": block, "data_bits": data_bits}
+    made = node.make("nn.contrib_dense_group_quantized", data, *args, **attrs)
     return plus(node, made, bias)
 
 

@@ -1,38 +1,63 @@
-"""Weights alone in few bits: the mode "weight_only", with its report."""
+"""Weights in few bits, and perhaps the data that they are multiplied with: the mode "weight_only"."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module
+from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import names_of
 from tvmlite.relay.quantize.modes.result import QuantizedModule
+from tvmlite.relay.quantize.noise import Noise, noise_of, output_noise
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
-from tvmlite.relay.quantize.weight_only import GROUP_QUANTIZED, weight_only
+from tvmlite.relay.quantize.run import Compile, Progress
+from tvmlite.relay.quantize.weight_only import rounding, weight_only
 
 
-def weights_alone(module: Module, data: Any, bits: int, group: int) -> QuantizedModule:
-    """``weight_only`` with a report: which layers have weights in few bits, and what bytes that spares."""
-    if data is not None:
-        raise InputError("quantize: mode='weight_only' takes no data: nothing is measured")
-    made = weight_only(module, bits, group)
-    names = names_of(made.main.body)
-    rows = tuple(
-        LayerRow(name, str(call.op), f"int{call['bits']}", weights=_stored(call.args[1]) * 8 // call["bits"])
-        for call, name in names.items()
-        if isinstance(call, Call) and call.op == GROUP_QUANTIZED
-    )
+def weights_alone(
+    module: Module,
+    bits: int,
+    group: int,
+    data_bits: int,
+    runs: Sequence[Run],
+    compile: Compile,
+    progress: Progress,
+) -> QuantizedModule:
+    """``weight_only`` with a report: which layers have weights in few bits, what bytes that spares, and where
+    there are ``runs``, what noise it makes in them."""
+    made = weight_only(module, bits, group, data_bits=data_bits)
     if made is module:
         raise InputError(
             "quantize: the module has no layer that can be quantized",
             hint="with mode='weight_only', dense layers of float32 with constant weights can",
         )
+    rule = rounding(bits, group, data_bits=data_bits)
+    rounded = {
+        name: (call, changed)
+        for call, name in names_of(module.main.body).items()
+        if isinstance(call, Call) and isinstance(changed := rule(call), Call) and changed is not call
+    }
+    noise: dict[str, Noise] = {}
+    if runs:
+        exact = {one: one for one in postorder(module.main.body) if isinstance(one, Expr)}
+        layers = {name: call for name, (call, _) in rounded.items()}
+        noise = noise_of(module, layers, exact, rule, runs, compile, progress)
     options = {"mode": "weight_only", "bits": str(bits), "group": str(group)}
-    report = QuantizationReport(rows, options, constant_bytes(module), constant_bytes(made))
+    report = QuantizationReport(
+        tuple(_row(name, *calls, noise.get(name)) for name, calls in rounded.items()),
+        options | ({"data bits": str(data_bits)} if data_bits else {}),
+        constant_bytes(module),
+        constant_bytes(made),
+        output_noise(compile(module), compile(made), runs) if runs else None,
+    )
     return QuantizedModule(made, report)
 
 
-def _stored(weight: Expr) -> int:
+def _row(name: str, call: Call, rounded: Call, noise: Noise | None) -> LayerRow:
+    weight, bits, data_bits = rounded.args[1], rounded["bits"], rounded["data_bits"]
     assert isinstance(weight, Constant)
-    return weight.size
+    precision = f"int{bits}, data int{data_bits}" if data_bits else f"int{bits}"
+    snr = None if noise is None else noise.snr
+    return LayerRow(name, str(call.op), precision, snr=snr, weights=weight.size * 8 // bits)

@@ -17,7 +17,7 @@ from tvmlite.te.visualizer import text
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A layer: its name and operator, ``precision`` ("int8", "int4" or "float32") and why.
+    """A layer: its name and operator, ``precision`` ("int8", "int4, data int8", "float32") and why.
 
     ``snr`` is the signal-to-noise ratio, in dB, of its result when its own operands alone are quantized (None
     without data), ``clipped`` the largest share, 0 to 1, of one of its data's elements outside of the range,

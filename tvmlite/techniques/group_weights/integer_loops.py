@@ -1,0 +1,231 @@
+"""The loops of a product of data in 8 bits with weights of few bits: dot products of four bytes.
+
+Four consecutive codes of a column are the bytes of a word of weights, once that is masked, or shifted and
+masked; four of the data are another word, which all columns share. Sums of a group are integers, to which
+zero points contribute the start. They become floats once a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.types import Shape
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import unravelled
+from tvmlite.te import expr as e
+from tvmlite.te.intrin.extern_calls import reinterpret
+from tvmlite.te.loop import ir as loop
+from tvmlite.techniques.common import arm, x86
+from tvmlite.techniques.common.quads import QUAD, Quads
+from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
+
+TILE_ROWS = {16: 6}
+"""By lanes of an instruction: the rows of a tile, whose sums are registers, of which AVX-512 has 32."""
+
+OTHER_ROWS = 2
+"""The rows of a tile of narrower vectors, of which there may be 16 registers, and of plain loops."""
+
+QUADS = (*x86.QUADS, *arm.QUADS)
+"""How processors multiply four bytes, the best of each first."""
+
+SIGN_BITS = 0x80808080
+
+PART = 256
+"""What the second part of a code is times."""
+
+
+def multiplies_bytes(target: Target) -> bool:
+    """Whether ``target`` has an instruction for four products of bytes in each lane of its vectors."""
+    return any(row.lanes == target.lanes("float32") and row.serves(target) for row in QUADS)
+
+
+@dataclass(frozen=True)
+class IntegerProduct(Panels):
+    """Statements of a product of codes of ``data (..., parts * groups * group)``, int8, that have a
+    ``data_scale`` and a sum ``data_sum``, both ``(..., groups)``, for each group; ``lead`` are the extents
+    before. Of two ``parts``, the second are 256 times as much."""
+
+    data: loop.Buffer
+    data_scale: loop.Buffer
+    data_sum: loop.Buffer
+    lead: Shape
+    parts: int
+
+    def statements(self) -> loop.Stmt:
+        """All of it: rows in tiles, those left over in one of fewer."""
+        return self.over_panels(self._panel)
+
+    def _panel(self, panel: e.Expr) -> loop.Stmt:
+        """All rows by a panel, by the best instructions that a processor has."""
+        made = self._rows(_Dots(self.sizes, wide=False), panel)
+        for row in reversed(QUADS):
+            if row.lanes == self.sizes.lanes:
+                needs = tuple(row.needs.split(","))
+                made = loop.Choice(needs, self._rows(_Dots(self.sizes, wide=True, quads=row), panel), made)
+        return made
+
+    def _rows(self, lanes: _Dots, panel: e.Expr) -> loop.Stmt:
+        height = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS) if lanes.wide else OTHER_ROWS
+        height, rows = max(height // self.parts, 1), self.sizes.rows
+        tiles = loops.over(
+            loops.index(rows) // height, lambda n: self._tile(lanes, panel, n * height, height), "tile"
+        )
+        if isinstance(rows, int):
+            left = rows % height
+            last = [self._tile(lanes, panel, loops.index(rows - left), left)] if left else []
+            return loop.sequence(*([tiles] if rows >= height else []), *last)
+        left = loops.index(rows) % height
+        rest = [
+            loop.If(left.equal(n), self._tile(lanes, panel, loops.index(rows) - n, n))
+            for n in range(1, height)
+        ]
+        return loop.sequence(tiles, *rest)
+
+    def _tile(self, lanes: _Dots, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
+        """``height`` rows from ``row`` on, by all columns of a panel."""
+        sizes = self.sizes
+        totals = loops.buffer("totals", (height * VECTORS, sizes.lanes), "float32")
+        sums = loops.buffer("sums", (self.parts * height * VECTORS, sizes.lanes), "int32")
+        tile = _Tile(lanes, panel, row, height, sums, totals)
+        words = sizes.group // sizes.codes
+
+        def group(g: e.Expr) -> loop.Stmt:
+            products = loops.over(words, lambda n: self._word(tile, g * words + n), "n")
+            return loop.sequence(self._started(tile, g), products, self._scaled(tile, g))
+
+        body = loop.sequence(
+            lanes.clear(totals),
+            loops.over(-(-sizes.depth // sizes.group), group, "group"),
+            *(self.stored(panel, row + r, totals, r) for r in range(height)),
+        )
+        return loops.allocated(body, totals, sums)
+
+    def _started(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
+        """Sums of a group before its products: of the first part, what whole zero points take away."""
+        lanes = tile.lanes
+
+        def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
+            of_data = self._of_group(self.data_sum, tile.row + r, group)
+            value = lanes.lift(of_data * -lanes.base)
+            if self._is_whole:
+                assert self.offset is not None
+                offset = loop.Load(self.offset, (tile.panel, group, lanes.at(vector, j)))
+                value = value - e.cast("int32", offset) * lanes.lift(of_data)
+            return loop.Store(tile.sums, lanes.place(tile.number(r, vector), j), value)
+
+        zero = lanes.lift(e.const(0, "int32"))
+
+        def cleared(r: int, vector: int, j: e.Expr) -> loop.Stmt:
+            return loop.Store(tile.sums, lanes.place(tile.number(r, vector, 1), j), zero)
+
+        return loop.sequence(tile.each(one), *([tile.each(cleared)] if self.parts > 1 else []))
+
+    def _of_group(self, values: loop.Buffer, row: e.Expr, group: e.Expr) -> e.Expr:
+        """What a group of a row has."""
+        return loops.load(values, *unravelled(row, self.lead), group)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether there are zero points, and they are integers."""
+        return self.offset is not None and self.offset.dtype != "float32"
+
+    def _word(self, tile: _Tile, word: e.Expr) -> loop.Stmt:
+        """The products of all codes of a word of each column."""
+        sizes, lanes = self.sizes, tile.lanes
+        made = [self.asked_for(tile.panel, word, vector) for vector in range(VECTORS)]
+
+        def products(vector: int, four: int, j: e.Expr) -> loop.Stmt:
+            words = loop.Load(self.weight, (tile.panel, word, lanes.at(vector, j)))
+            codes, term = lanes.codes(words, four), word * sizes.codes + four * QUAD
+            pairs = [(part, r) for part in range(self.parts) for r in range(tile.height)]
+            return loop.sequence(*(added(vector, codes, term, part, r, j) for part, r in pairs))
+
+        def added(vector: int, codes: e.Expr, term: e.Expr, part: int, r: int, j: e.Expr) -> loop.Stmt:
+            place = lanes.place(tile.number(r, vector, part), j)
+            at = *unravelled(tile.row + r, self.lead), term + part * sizes.depth
+            return loop.Store(tile.sums, place, lanes.dot(loop.Load(tile.sums, place), codes, self.data, at))
+
+        for vector in range(VECTORS):
+            for four in range(sizes.codes // QUAD):
+                made.append(lanes.each(lambda j, v=vector, n=four: products(v, n, j)))
+        return loop.sequence(*made)
+
+    def _scaled(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
+        """The sums of a group, times both scales, added to the totals."""
+        lanes = tile.lanes
+
+        def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
+            place = (tile.panel, group, lanes.at(vector, j))
+            low, *high = (
+                loop.Load(tile.sums, lanes.place(tile.number(r, vector, part), j))
+                for part in range(self.parts)
+            )
+            value = e.cast("float32", low + high[0] * PART if high else low)
+            if self.offset is not None and not self._is_whole:
+                of_data = e.cast("float32", self._of_group(self.data_sum, tile.row + r, group))
+                value = value - lanes.lift(of_data) * loop.Load(self.offset, place)
+            scale = e.cast("float32", loop.Load(self.scale, place))
+            factor = scale * lanes.lift(self._of_group(self.data_scale, tile.row + r, group))
+            return lanes.added(tile.totals, tile.number(r, vector), j, value * factor)
+
+        return tile.each(one)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """``height`` rows from ``row`` on by the columns of a ``panel``: sums of a group, and of all."""
+
+    lanes: _Dots
+    panel: e.Expr
+    row: e.Expr
+    height: int
+    sums: loop.Buffer
+    totals: loop.Buffer
+
+    def number(self, row: int, vector: int, part: int = 0) -> int:
+        """Which vector of sums is that of a row and a vector of columns."""
+        return (part * self.height + row) * VECTORS + vector
+
+    def each(self, make: Callable[[int, int, e.Expr], loop.Stmt]) -> loop.Stmt:
+        """``make(row, vector, lane)`` of all rows and vectors of columns."""
+        pairs = [(r, v) for r in range(self.height) for v in range(VECTORS)]
+        return loop.sequence(*(self.lanes.each(lambda j, r=r, v=v: make(r, v, j)) for r, v in pairs))
+
+
+@dataclass(frozen=True)
+class _Dots(Lanes):
+    """Lanes that multiply four codes by four of the data, by the instruction ``quads`` if they are wide."""
+
+    quads: Quads | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether codes of weights are less 128, as an instruction wants that multiplies signed bytes."""
+        return self.sizes.bits == 8 and self.quads is not None and self.quads.data == "int8"
+
+    @property
+    def base(self) -> int:
+        """What is to be taken from codes as they are multiplied for 0 to be the middle."""
+        return 0 if self.moved else self.sizes.middle
+
+    def codes(self, words: e.Expr, part: int) -> e.Expr:
+        """Four codes of each column, the bytes of a uint32."""
+        if self.sizes.bits == 4:
+            four = self.lift(e.const(4, "uint32"))
+            moved = e.Call("shift_right", (words, four), "uint32") if part else words
+            return moved & self.lift(e.const(0x0F0F0F0F, "uint32"))
+        return words ^ self.lift(e.const(SIGN_BITS, "uint32")) if self.moved else words
+
+    def dot(self, sums: e.Expr, codes: e.Expr, data: loop.Buffer, at: tuple[e.Expr, ...]) -> e.Expr:
+        """``sums`` and the four products of ``codes`` and the data from ``at`` on."""
+        if self.quads is not None:
+            lanes = self.sizes.lanes
+            word = reinterpret("int32", data.vload(at, f"int8x{QUAD}"))
+            repeated = reinterpret(f"int8x{lanes * QUAD}", e.broadcast(word, lanes))
+            return self.quads.step(sums, reinterpret(f"{self.quads.data}x{lanes * QUAD}", codes), repeated)
+        for k in range(QUAD):
+            code = e.cast("int32", codes >> e.const(8 * k, "uint32") & e.const(255, "uint32"))
+            sums = sums + code * e.cast("int32", loops.load(data, *at[:-1], at[-1] + k))
+        return sums
