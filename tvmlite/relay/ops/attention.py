@@ -155,7 +155,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         element,
         name="attention",
         tag="attention_output",
-        attrs={"order": order},
+        attrs={"order": order, "shared": shared},
     )
     return converted(result, result_dtype(call, query.dtype))
 

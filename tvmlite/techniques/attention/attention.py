@@ -7,14 +7,13 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.group import Group, extent_of, work_of
 from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.common.nest import in_registers
 from tvmlite.techniques.elementwise.injective import vectorize
-from tvmlite.techniques.packed_matmul.matrix import accumulate
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_row
 from tvmlite.techniques.rows.rows import PASSES
 
@@ -22,6 +21,9 @@ STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
 
 ENOUGH_HEADS = 8
 """With fewer heads than these, threads share the queries of one head too."""
+
+MANY_HEADS = 4
+"""So many heads of queries with the same keys make a tile of one query of each; of fewer, a tile has several."""
 
 MOST_KEYS = 32
 """Blocks of keys that go with a tile's queries: as many as there are registers for."""
@@ -32,10 +34,12 @@ TILES_PER_CHUNK = (8, 2, 4, 16)
 
 @template("attention", anchors.ATTENTION)
 def attention(group: Group) -> None:
-    """One head after the other; within it, tiles of some queries by all keys.
+    """One head of keys after the other; within it, tiles of some queries by all keys.
 
-    Keys are packed once a head. A tile computes its queries' scores, the greatest of each row, the powers,
-    their sums, and the values they weigh, each of it read from the nearest cache.
+    Keys are packed once a head. Where several heads of queries share them, a tile has queries of several, or
+    all of these: so a single query of each makes a whole tile. A tile computes its queries' scores, the
+    greatest of each row, the powers, their sums, and the values they weigh, each of it read from the nearest
+    cache.
 
     Knobs: ``tile`` (vectors of features, queries), ``keys``, how many blocks of keys at most go with it,
     ``chunk``, how many tiles of a head that is shared are one thread's, ``partials``, how many vectors
@@ -47,21 +51,37 @@ def attention(group: Group) -> None:
     order = dict(output.attrs)["order"]
     features = extent_of(output.axis[order.index(3)])
     _inline_plain_values(group, features)
-    tile = _tile(group, context, features)
+    shared = dict(output.attrs)["shared"]
+    tile = _tile(group, context, features, shared)
     stage, axes = group.stage(host), group.axes(host)
     batch, head, row, feature = (axes[order.index(k)] for k in range(4))
-    tiles, rows = stage.split(row, factor=tile.rows)
     vectors, lane = stage.split(feature, factor=_lanes(group, context))
     parts, vector = stage.split(vectors, factor=tile.blocks)
-    in_registers(stage, [rows, vector], lane, [batch, head, tiles, parts])
+    if shared == 1:
+        tiles, rows = stage.split(row, factor=tile.rows)
+        in_registers(stage, [rows, vector], lane, [batch, head, tiles, parts])
+        inner = []
+    else:
+        together = _heads_together(shared, tile.rows)
+        tiles, rows = stage.split(row, factor=tile.rows // together)
+        head, member = stage.split(head, factor=shared)
+        members, member = stage.split(member, factor=together)
+        in_registers(stage, [member, rows, vector], lane, [batch, head, tiles, members, parts])
+        inner = [members]
     heads = stage.fuse(batch, head)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
         heads, tiles = _shared_out(group, stage, context, heads, tiles, threads)
+    (*_, place) = tiles, *inner
     _accumulate_context(group, context, stage, parts)
-    _passes(group, stage, tiles)
-    _scores(group, stage, tiles, tile)
-    _copies(group, stage, heads, tiles)
+    _passes(group, stage, place)
+    _scores(group, stage, place, tile)
+    _copies(group, stage, heads, place)
+
+
+def _heads_together(shared: int, rows: int) -> int:
+    """How many of the heads that are ``shared`` keys a tile of ``rows`` has queries of."""
+    return max(n for n in range(1, min(shared, rows) + 1) if shared % n == 0)
 
 
 def _inline_plain_values(group: Group, features: int | None) -> None:
@@ -90,13 +110,17 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
     return index is var
 
 
-def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTile:
-    """Queries by vectors of features, as suits the product with the values; where registers are few, as many
+def _tile(group: Group, context: ComputeOp, features: int | None, shared: int) -> RegisterTile:
+    """Queries, those of heads that share keys together, by vectors of features, as suits the product with the values; where registers are few, as many
     vectors as a panel of keys has, and queries as suit both products: 5 queries by 2 vectors are much
     quicker there than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
     dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
     queries = extent_of(context.axis[2])
+    if shared >= MANY_HEADS:
+        queries = shared
+    elif queries is not None:
+        queries *= shared
     best = tile_for(group.target, dtype, lanes, queries, vectors)
     (scores,) = group.tagged("attention_scores")
     panel = max(1, (extent_of(scores.axis[4]) or 1) // lanes)
@@ -113,7 +137,7 @@ def _shared_out(
     group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar, threads: int
 ) -> tuple[IterVar, IterVar]:
     """Share heads out among the threads, and the tiles of each where heads are few."""
-    count = product(extent_of(axis) for axis in context.axis[:2])
+    count = iterations_of(stage, heads)
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
         default = part_for(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
@@ -134,7 +158,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
     if (extent_of(feature) or 1) % lanes == 0:
         stage.align_bounds(feature, lanes)
     vector, lane = stage.split(feature, factor=lanes)
-    in_registers(stage, [row, vector], lane, [batch, head, *context.reduce_axis])
+    in_registers(stage, [head, row, vector], lane, [batch, *context.reduce_axis])
 
 
 def _passes(group: Group, host: Stage, place: IterVar) -> None:
@@ -167,8 +191,11 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     blocks = min(fitting, group.knob("keys", (MOST_KEYS, 1, 2, 3)))
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
-    in_registers(stage, [row, block], lane, [batch, head, parts])
-    accumulate(group.stage(scores), stage, parts)
+    in_registers(stage, [head, row, block], lane, [batch, parts])
+    products = group.stage(scores)
+    products.compute_at(stage, parts)
+    batch, head, row, block, lane = scores.axis
+    in_registers(products, [head, row, block], lane, [batch, *scores.reduce_axis])
 
 
 def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) -> int:

@@ -147,19 +147,33 @@ def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
 
 
 def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
-    """``softmax(query keys^T) values``, the query heads of a group as rows of one product."""
+    """``softmax(query keys^T) values``: one operator, unless a function of the scores lies between."""
+    if node.attr("softcap", 0.0):
+        return _capped(node, query, keys, values, seen, bias)
+    dtype = node.dtype(query)
+    shown = node.const(0, dtype) if bias is None else bias
+    mask = node.make("where", *broadcast_all(node, seen, shown, _hidden(node, dtype)))
+    return node.make("nn.attention", query, keys, values, mask)
+
+
+def _hidden(node: OnnxNode, dtype: str) -> Expr:
+    """The score of a key that is not seen."""
+    return node.const(-math.inf if dtype != "float16" else -65504.0, dtype)
+
+
+def _capped(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
+    """As ``_attended``, of scores that tanh limits; the query heads of a group are rows of one product."""
     batch, heads, length, size = node.shape(query)
     _, groups, total, _ = node.shape(keys)
     rows = dims.simplify(heads // groups * length)
     folded = node.reshape(query, (batch, groups, rows, size))
     scores = matmul.matmul(node, folded, node.transpose(keys, (0, 1, 3, 2)))
     scores = node.reshape(scores, (batch, heads, length, total))
-    softcap = node.attr("softcap", 0.0)
-    if softcap:
-        scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
+    softcap = node.attr("softcap")
+    scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
     if bias is not None:
         scores = node.add(scores, bias)
-    hidden = node.const(-math.inf if node.dtype(scores) != "float16" else -65504.0, node.dtype(scores))
+    hidden = _hidden(node, node.dtype(scores))
     scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
     weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))
     return node.reshape(matmul.matmul(node, weights, values), (batch, heads, length, size))
