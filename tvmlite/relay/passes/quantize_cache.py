@@ -38,17 +38,24 @@ def quantize_cache(module: Module, outputs: Mapping[str, str]) -> Module:
 
     An InputError says which output or input does not fit, and why.
     """
+    if not outputs:
+        return module
     update_in_place(module, outputs)  # for its errors
     main, params = module.main, {param.name: param for param in module.main.params}
+    caches = {params[past]: _Cache.of(params[past]) for past in outputs.values()}
     scales = {present + SCALE: past + SCALE for present, past in outputs.items()}
     for name in (*scales, *scales.values()):
         if name in params or name in module.output_names:
             raise InputError(f"quantize_cache: there is an input or output {name!r} already")
-    caches = {params[past]: _Cache.of(params[past]) for past in outputs.values()}
     body = rewrite(main.body, lambda node: _quantized(node, caches))
     fields = list(body.fields) if isinstance(body, Tuple) else [body]
     for present, past in outputs.items():
         cache = caches[params[past]]
+        if not cache.updates:
+            raise InputError(
+                f"quantize_cache: output {present!r} is a scatter_nd, expected a tensor_scatter",
+                getattr(main.body, "span", None),
+            )
         fields[module.output_names.index(present)] = cache.updates[0]
         fields.append(cache.updates[1])
     inputs = [caches[one].codes if one in caches else one for one in main.params]
@@ -97,7 +104,7 @@ class _Cache:
         attrs = {"axis": node["axis"] % rank, "mode": node["mode"]}
         if attrs["axis"] == rank - 1:
             given = f"quantize_cache: input {self.codes.name!r} is written along its last axis"
-            raise InputError(f"{given}, expected another: a scale is that of all elements along it", node.span)
+            raise InputError(f"{given}, expected another: elements along it share a scale", node.span)
         codes, scales = (
             make("tensor_scatter", past, new, start, span=node.span, **attrs)
             for past, new in zip((self.codes, self.scales), _rounded(rows), strict=True)

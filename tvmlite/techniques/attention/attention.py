@@ -13,17 +13,21 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.common.nest import in_registers
+from tvmlite.techniques.common.transpose import block_of, transposed_block
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_row
 from tvmlite.techniques.rows.rows import PASSES
 
 STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
 
+KEYS = "attention_keys"
+"""The tag of keys in rows, a copy of a panel of which is transposed in registers."""
+
 ENOUGH_HEADS = 8
 """With fewer heads than these, threads share the queries of one head too."""
 
 MANY_HEADS = 4
-"""So many heads of queries with the same keys make a tile of one query of each; of fewer, a tile has several."""
+"""So many heads with the same keys make tiles of one query of each; fewer do if there is but one query."""
 
 MOST_KEYS = 32
 """Blocks of keys that go with a tile's queries: as many as there are registers for."""
@@ -36,10 +40,9 @@ TILES_PER_CHUNK = (8, 2, 4, 16)
 def attention(group: Group) -> None:
     """One head of keys after the other; within it, tiles of some queries by all keys.
 
-    Keys are packed once a head. Where several heads of queries share them, a tile has queries of several, or
-    all of these: so a single query of each makes a whole tile. A tile computes its queries' scores, the
-    greatest of each row, the powers, their sums, and the values they weigh, each of it read from the nearest
-    cache.
+    Keys are packed once a head. A tile has several queries of a head, or one each of heads that share keys.
+    It computes its queries' scores, the greatest of each row, the powers, their sums, and the values they
+    weigh, each of it read from the nearest cache.
 
     Knobs: ``tile`` (vectors of features, queries), ``keys``, how many blocks of keys at most go with it,
     ``chunk``, how many tiles of a head that is shared are one thread's, ``partials``, how many vectors
@@ -47,52 +50,62 @@ def attention(group: Group) -> None:
     """
     output, context = group.tagged("attention_output")[-1], group.tagged("attention_context")[-1]
     host = group.host(output.output(0))
-    group.inline_all_but({host.op, *group.tagged(*STAGES, *PASSES)})
-    order = dict(output.attrs)["order"]
-    features = extent_of(output.axis[order.index(3)])
-    _inline_plain_values(group, features)
-    shared = dict(output.attrs)["shared"]
-    tile = _tile(group, context, features, shared)
+    kept = (*STAGES, *PASSES) if _block(group) is None else (KEYS, *STAGES, *PASSES)
+    group.inline_all_but({host.op, *group.tagged(*kept)})
+    order, shared = (dict(output.attrs)[name] for name in ("order", "shared"))
+    features, queries = extent_of(output.axis[order.index(3)]), extent_of(context.axis[2])
+    by_heads = shared >= MANY_HEADS or (shared > 1 and queries == 1)
+    tile = _tile(group, context, features, shared if by_heads else queries)
+    together = _heads_together(shared, tile) if by_heads else 1
+    once = together == shared and queries is not None and queries <= (1 if by_heads else tile.rows)
+    _inline_values(group, features, once)
     stage, axes = group.stage(host), group.axes(host)
     batch, head, row, feature = (axes[order.index(k)] for k in range(4))
     vectors, lane = stage.split(feature, factor=_lanes(group, context))
     parts, vector = stage.split(vectors, factor=tile.blocks)
-    if shared == 1:
-        tiles, rows = stage.split(row, factor=tile.rows)
-        in_registers(stage, [rows, vector], lane, [batch, head, tiles, parts])
-        inner = []
-    else:
-        together = _heads_together(shared, tile.rows)
-        tiles, rows = stage.split(row, factor=tile.rows // together)
-        head, member = stage.split(head, factor=shared)
-        members, member = stage.split(member, factor=together)
-        in_registers(stage, [member, rows, vector], lane, [batch, head, tiles, members, parts])
-        inner = [members]
+    tiles, rows = (row, None) if by_heads else stage.split(row, factor=tile.rows)
+    place, member = tiles, None
+    if shared > 1:
+        head, members = stage.split(head, factor=shared)
+        place, member = stage.split(members, factor=together)
+    outer = [batch, head, *dict.fromkeys((tiles, place)), parts]
+    in_registers(stage, [*(one for one in (member, rows) if one is not None), vector], lane, outer)
     heads = stage.fuse(batch, head)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
-        heads, tiles = _shared_out(group, stage, context, heads, tiles, threads)
-    (*_, place) = tiles, *inner
+        heads, shorter = _shared_out(group, stage, context, heads, tiles, threads)
+        place = shorter if place is tiles else place
     _accumulate_context(group, context, stage, parts)
     _passes(group, stage, place)
-    _scores(group, stage, place, tile)
-    _copies(group, stage, heads, place)
+    keys = _scores(group, stage, place, tile)
+    _copies(group, (stage, place), keys if once else (stage, heads))
 
 
-def _heads_together(shared: int, rows: int) -> int:
-    """How many of the heads that are ``shared`` keys a tile of ``rows`` has queries of."""
-    return max(n for n in range(1, min(shared, rows) + 1) if shared % n == 0)
+def _heads_together(shared: int, tile: RegisterTile) -> int:
+    """Of how many of the heads that share keys a tile has queries: all tiles of as many."""
+    return max(n for n in range(1, min(shared, tile.rows) + 1) if shared % n == 0)
 
 
-def _inline_plain_values(group: Group, features: int | None) -> None:
-    """Values that lie in rows already are read where they lie, if there are whole vectors of them."""
+def _block(group: Group) -> int | None:
+    """Rows and columns of the blocks in which keys are transposed in registers; None: an element at a
+    time."""
+    (rows,) = group.tagged(KEYS)
+    block, size = block_of(group.target), extent_of(rows.axis[4])
+    whole = block is not None and size is not None and size % block == 0
+    return block if whole and rows.output(0).dtype == "float32" else None
+
+
+def _inline_values(group: Group, features: int | None, once: bool) -> None:
+    """Values are read where they lie, if there are whole vectors of them: in rows, or ``once``."""
     (values,) = group.tagged("attention_values")
     formula = group.formula(values)
     (body,) = formula.body
+    whole = (features or 1) % _lanes(group, values) == 0
     match body:
-        case e.Call("if_then_else", (_, read, _)) if (features or 1) % _lanes(group, values) == 0:
+        case e.Call("if_then_else", (_, read, _)) if whole:
             body = read
-    if isinstance(body, TensorRead) and _walks(body.indices[-1], formula.axis[-1].var):
+    plain = isinstance(body, TensorRead) and _walks(body.indices[-1], formula.axis[-1].var)
+    if plain or (once and whole):
         group.stage(values).compute_inline()
 
 
@@ -110,17 +123,12 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
     return index is var
 
 
-def _tile(group: Group, context: ComputeOp, features: int | None, shared: int) -> RegisterTile:
-    """Queries, those of heads that share keys together, by vectors of features, as suits the product with the values; where registers are few, as many
-    vectors as a panel of keys has, and queries as suit both products: 5 queries by 2 vectors are much
-    quicker there than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
+def _tile(group: Group, context: ComputeOp, features: int | None, queries: int | None) -> RegisterTile:
+    """Some of ``queries`` (None: unknown) by vectors of features, as suits the product with the values; where
+    registers are few, as many vectors as a panel of keys has, and queries as suit both products: 5 queries by
+    2 vectors are much quicker there than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
     dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
-    queries = extent_of(context.axis[2])
-    if shared >= MANY_HEADS:
-        queries = shared
-    elif queries is not None:
-        queries *= shared
     best = tile_for(group.target, dtype, lanes, queries, vectors)
     (scores,) = group.tagged("attention_scores")
     panel = max(1, (extent_of(scores.axis[4]) or 1) // lanes)
@@ -178,8 +186,9 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
             vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
 
 
-def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> None:
-    """A tile's scores: rows of queries by blocks of keys, accumulated in registers."""
+def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
+    """A tile's scores: rows of queries by blocks of keys, accumulated in registers; gives the loop over
+    these blocks."""
     (masked,), (scores,) = group.tagged("attention_masked"), group.tagged("attention_scores")
     stage = group.stage(masked)
     stage.compute_at(host, place)
@@ -196,6 +205,7 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     products.compute_at(stage, parts)
     batch, head, row, block, lane = scores.axis
     in_registers(products, [head, row, block], lane, [batch, *scores.reduce_axis])
+    return stage, parts
 
 
 def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) -> int:
@@ -204,11 +214,33 @@ def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) 
     return max(1, fitting if panels is None else min(fitting, panels))
 
 
-def _copies(group: Group, host: Stage, heads: IterVar, tiles: IterVar) -> None:
-    """Keys in panels, and values that had to be computed, once a head; scaled queries once a tile."""
+def _copies(group: Group, tiles: tuple[Stage, IterVar], keys: tuple[Stage, IterVar]) -> None:
+    """Keys in panels, and values that have to be computed, at ``keys``; scaled queries once a tile."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)
         if stage.attach_type == INLINE:
             continue
-        stage.compute_at(host, tiles if op.tag == "attention_query" else heads)
-        vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
+        stage.compute_at(*(tiles if op.tag == "attention_query" else keys))
+        if op.tag != "pack" or not _transposed(group, stage, op):
+            vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
+
+
+def _transposed(group: Group, stage: Stage, op: ComputeOp) -> bool:
+    """Whether panels of keys could be made of blocks that are transposed in registers."""
+    keys = [one for one in group.tagged(KEYS) if group.stage(one).attach_type != INLINE]
+    block = block_of(group.target)
+    if not keys or block is None:
+        return False
+    (rows,) = keys
+    size = extent_of(rows.axis[4])
+    assert size is not None
+    *_, panel, k, lane = op.axis
+    stage.align_bounds(lane, extent_of(lane))
+    blocks, k = stage.split(k, factor=block)
+    parts, lane = stage.split(lane, factor=block)
+    stage.reorder(panel, blocks, parts, k, lane)
+    stage.tensorize(k, transposed_block(block, size, extent_of(op.axis[-1])))
+    own = group.stage(rows)
+    own.compute_at(stage, panel)
+    vectorize(own, rows.axis[-1], size, block)
+    return True
