@@ -11,6 +11,8 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Expr, Function
 from tvmlite.relay.ir.op import make
 
+pytestmark = pytest.mark.filterwarnings("error")  # of schedules that do not fit
+
 rng = np.random.default_rng(0)
 TARGETS = ["native", "llvm -mcpu=haswell", pytest.param("c", marks=pytest.mark.slow)]
 
@@ -45,6 +47,8 @@ def dequantized(codes: Expr, scales: Expr) -> Expr:
         (11, 1, 2, 7, 20),
         (48, 1, 1, 15, 32),
         (2, 2, 4, 1, 16),
+        (8, 2, 1, 20, 8),
+        (3, 3, 1, 33, 24),
     ],
 )
 def test_heads_that_share_keys_have_their_own_results(

@@ -78,7 +78,8 @@ def attention(group: Group) -> None:
     _accumulate_context(group, context, stage, parts)
     _passes(group, stage, place)
     keys = _scores(group, stage, place, tile)
-    _copies(group, (stage, place), keys if once else (stage, heads))
+    places = {"pack": keys if once else (stage, heads), "attention_query": (stage, place)}
+    _copies(group, places, (stage, heads))
 
 
 def _heads_together(shared: int, tile: RegisterTile) -> int:
@@ -214,13 +215,14 @@ def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) 
     return max(1, fitting if panels is None else min(fitting, panels))
 
 
-def _copies(group: Group, tiles: tuple[Stage, IterVar], keys: tuple[Stage, IterVar]) -> None:
-    """Keys in panels, and values that have to be computed, at ``keys``; scaled queries once a tile."""
+def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]) -> None:
+    """Keys in panels, values that have to be computed, and scaled queries, by their tags at ``places``, or
+    once a head."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)
         if stage.attach_type == INLINE:
             continue
-        stage.compute_at(*(tiles if op.tag == "attention_query" else keys))
+        stage.compute_at(*places.get(op.tag, heads))
         if op.tag != "pack" or not _transposed(group, stage, op):
             vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
 

@@ -13,6 +13,7 @@ from tvmlite.core.node import postorder
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.passes.quantize_cache import quantize_cache
 from tvmlite.relay.passes.update_in_place import update_in_place
 
 HEADS, GROUPS, SIZE, MOST = 4, 2, 8, 16
@@ -203,3 +204,20 @@ def test_caches_of_other_kinds_are_refused() -> None:
     without.graph.node[0].input[12] = ""
     with pytest.raises(ModelError, match="k_quant_type=PER_TENSOR without k_scale"):
         from_onnx(without)
+
+
+@pytest.mark.slow
+def test_a_decoder_step_with_a_cache_in_int8_is_near_that_of_floats() -> None:
+    """With a graph for single tokens beside that for prompts, both of which write the same arrays."""
+    proto, given = model(), steps((5, 1, 1, 1))
+    lib = tvmlite.compile(quantize_cache(from_onnx(proto), IN_PLACE), shape={"rows": [1]})
+    cache = [np.zeros((2, GROUPS, MOST, SIZE), "int8") for _ in IN_PLACE]
+    cache += [np.zeros((2, GROUPS, MOST), "float32") for _ in IN_PLACE]
+    *expected, keys, _ = by_onnxruntime(proto, given)
+
+    for (q, k, v, lengths, total), want in zip(given, expected, strict=True):
+        made, *present = lib(q, k, v, *cache[:2], lengths, total, *cache[2:])
+        assert all(a is b for a, b in zip(present, cache, strict=True))
+        assert 10 * np.log10((want**2).sum() / ((made - want) ** 2).sum()) > 30
+    held = cache[0] * cache[2][..., None]
+    assert (np.abs(held - keys) <= cache[2][..., None] * 0.5001).all()
