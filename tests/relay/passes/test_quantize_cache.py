@@ -78,9 +78,9 @@ def test_codes_and_scales_are_those_of_numpy_and_attention_reads_them(target: st
         assert all(a is b for a, b in zip(made, cache, strict=True))
         for a, b in zip(cache, expected, strict=True):
             np.testing.assert_array_equal(a, b)
-        held = [expected[k] * expected[k + 2][..., None] for k in range(2)]
-        np.testing.assert_allclose(y, attention(given[0], *held, given[-1]), rtol=1e-4, atol=1e-5)
-        exact = attention(given[0], *floats, given[-1])
+        keys, values = (expected[k] * expected[k + 2][..., None] for k in range(2))
+        np.testing.assert_allclose(y, attention(given[0], keys, values, given[-1]), rtol=1e-4, atol=1e-5)
+        exact = attention(given[0], floats[0], floats[1], given[-1])
         ratios.append(10 * np.log10((exact**2).sum() / ((exact - y) ** 2).sum()))
     assert min(ratios) > 30, ratios
 

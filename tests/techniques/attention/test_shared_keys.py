@@ -54,10 +54,10 @@ def dequantized(codes: Expr, scales: Expr) -> Expr:
 def test_heads_that_share_keys_have_their_own_results(
     heads: int, groups: int, queries: int, keys: int, size: int, target: str, is_open: bool
 ) -> None:
-    given = [normal(2, heads, queries, size), *(normal(2, groups, keys, size) for _ in range(2))]
+    query, key, value = normal(2, heads, queries, size), *(normal(2, groups, keys, size) for _ in range(2))
     mask = normal(2, 1, queries, keys)
     mask[:, :, :, 1 : keys // 2] = -np.inf
-    expected = attention(*given, mask).transpose(0, 2, 1, 3)
+    expected = attention(query, key, value, mask).transpose(0, 2, 1, 3)
     n, m = ("n", "m") if is_open else (queries, keys)
     shapes = [(2, heads, n, size), *[(2, groups, m, size)] * 2, (2, 1, n, m)]
     params = [relay.var(f"p{k}", shape=shape) for k, shape in enumerate(shapes)]
@@ -65,7 +65,7 @@ def test_heads_that_share_keys_have_their_own_results(
 
     lib = tvmlite.compile(Function(tuple(params), body), target)
 
-    np.testing.assert_allclose(lib(*given, mask), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(lib(query, key, value, mask), expected, rtol=1e-4, atol=1e-5)
 
 
 def codes_group(queries: int | str, length: int | str = "m") -> Function:

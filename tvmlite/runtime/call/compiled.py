@@ -271,7 +271,7 @@ class CompiledFunction(InProcess):
 
     def _refuse_overlap(self, slots: tuple[Slot, ...], given: list[np.ndarray]) -> None:
         """An InputError if what is written, inputs updated in place included, is read elsewhere."""
-        arrays = [
+        arrays: list[tuple[Any, np.ndarray]] = [
             (self._written.get(slot.number, slot.array), array)
             for slot, array in zip(_with_array(slots), given, strict=True)
             if slot.number not in self._shared

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
@@ -54,23 +56,13 @@ def attention(group: Group) -> None:
     group.inline_all_but({host.op, *group.tagged(*kept)})
     order, shared = (dict(output.attrs)[name] for name in ("order", "shared"))
     features, queries = extent_of(output.axis[order.index(3)]), extent_of(context.axis[2])
-    by_heads = shared >= MANY_HEADS or (shared > 1 and queries == 1)
-    tile = _tile(group, context, features, shared if by_heads else queries)
-    together = _heads_together(shared, tile) if by_heads else 1
-    once = together == shared and queries is not None and queries <= (1 if by_heads else tile.rows)
+    one_each = shared >= MANY_HEADS or (shared > 1 and queries == 1)
+    tile = _tile(group, context, features, shared if one_each else queries)
+    once = shared * (queries or tile.rows + 1) <= tile.rows
     _inline_values(group, features, once)
     stage, axes = group.stage(host), group.axes(host)
-    batch, head, row, feature = (axes[order.index(k)] for k in range(4))
-    vectors, lane = stage.split(feature, factor=_lanes(group, context))
-    parts, vector = stage.split(vectors, factor=tile.blocks)
-    tiles, rows = (row, None) if by_heads else stage.split(row, factor=tile.rows)
-    place, member = tiles, None
-    if shared > 1:
-        head, members = stage.split(head, factor=shared)
-        place, member = stage.split(members, factor=together)
-    outer = [batch, head, *dict.fromkeys((tiles, place)), parts]
-    in_registers(stage, [*(one for one in (member, rows) if one is not None), vector], lane, outer)
-    heads = stage.fuse(batch, head)
+    ordered = [axes[order.index(k)] for k in range(4)]
+    heads, tiles, place, parts = _tiled(stage, ordered, tile, _lanes(group, context), shared, one_each)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
         heads, shorter = _shared_out(group, stage, context, heads, tiles, threads)
@@ -80,6 +72,31 @@ def attention(group: Group) -> None:
     keys = _scores(group, stage, place, tile)
     places = {"pack": keys if once else (stage, heads), "attention_query": (stage, place)}
     _copies(group, places, (stage, heads))
+
+
+def _tiled(
+    stage: Stage, axes: Sequence[IterVar], tile: RegisterTile, lanes: int, shared: int, one_each: bool
+) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+    """The result's loops in tiles: over heads of keys, over queries, that in which a tile is computed, and
+    over parts of a tile's features.
+
+    A tile has several queries of one of the heads that are ``shared`` keys, or ``one_each`` of several.
+    """
+    batch, head, row, feature = axes
+    vectors, lane = stage.split(feature, factor=lanes)
+    parts, vector = stage.split(vectors, factor=tile.blocks)
+    tiles, inside = row, [vector]
+    if not one_each:
+        tiles, rows = stage.split(row, factor=tile.rows)
+        inside = [rows, vector]
+    place = tiles
+    if shared > 1:
+        together = _heads_together(shared, tile) if one_each else 1
+        head, members = stage.split(head, factor=shared)
+        place, member = stage.split(members, factor=together)
+        inside = [member, *inside]
+    in_registers(stage, inside, lane, [batch, head, *dict.fromkeys((tiles, place)), parts])
+    return stage.fuse(batch, head), tiles, place, parts
 
 
 def _heads_together(shared: int, tile: RegisterTile) -> int:
@@ -223,26 +240,25 @@ def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple
         if stage.attach_type == INLINE:
             continue
         stage.compute_at(*places.get(op.tag, heads))
-        if op.tag != "pack" or not _transposed(group, stage, op):
+        block = _block(group) if op.tag == "pack" else None
+        if block is None:
             vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
+        else:
+            _transpose(group, stage, op, block)
 
 
-def _transposed(group: Group, stage: Stage, op: ComputeOp) -> bool:
-    """Whether panels of keys could be made of blocks that are transposed in registers."""
-    keys = [one for one in group.tagged(KEYS) if group.stage(one).attach_type != INLINE]
-    block = block_of(group.target)
-    if not keys or block is None:
-        return False
-    (rows,) = keys
-    size = extent_of(rows.axis[4])
+def _transpose(group: Group, stage: Stage, panels: ComputeOp, block: int) -> None:
+    """Panels of keys by blocks that are transposed in registers."""
+    (rows,) = group.tagged(KEYS)
+    *_, panel, k, lane = panels.axis
+    size, width = extent_of(k), extent_of(lane)
     assert size is not None
-    *_, panel, k, lane = op.axis
-    stage.align_bounds(lane, extent_of(lane))
+    assert width is not None
+    stage.align_bounds(lane, width)
     blocks, k = stage.split(k, factor=block)
     parts, lane = stage.split(lane, factor=block)
     stage.reorder(panel, blocks, parts, k, lane)
-    stage.tensorize(k, transposed_block(block, size, extent_of(op.axis[-1])))
+    stage.tensorize(k, transposed_block(block, size, width))
     own = group.stage(rows)
     own.compute_at(stage, panel)
     vectorize(own, rows.axis[-1], size, block)
-    return True
