@@ -28,7 +28,7 @@ SMALL = {
     "09_template.py": ["--size", "64", "--trials", "4"],
     "10_tune_model.py": ["--budget", "3s"],
     "16_coming_from_tvm.py": ["--size", "64", "--trials", "2"],
-    "17_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4"],
+    "17_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4", "--cache", "int8"],
     "18_web_page.py": ["--no-serve"],
 }
 SLOW = {"09_template.py", "10_tune_model.py", "11_quantize.py", "16_coming_from_tvm.py", "18_web_page.py"}

@@ -7,6 +7,7 @@ Run it::
 
     python tutorials/17_decoder.py
     python tutorials/17_decoder.py --hidden 2048 --layers 4 --tokens 16 --bits 8
+    python tutorials/17_decoder.py --cache int8
 
 The weights are random, so what it says has no meaning. The sizes are those of LLaMA's family, but for fewer
 layers.
@@ -26,6 +27,8 @@ from onnx import helper, numpy_helper
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.relay.passes.quantize_cache import quantize_cache
+from tvmlite.relay.passes.update_in_place import update_in_place
 from tvmlite.relay.quantize.weight_only import weight_only
 
 MICROSOFT = "com.microsoft"
@@ -74,11 +77,13 @@ class Config:
 
 @dataclass
 class Builder:
-    """An ONNX graph in the making. Products have float weights, or codes of ``bits`` in groups."""
+    """An ONNX graph in the making. Products have float weights, or codes of ``bits`` in groups. What is kept
+    of earlier tokens grows, or is ``one_buffer`` that is as long from the start."""
 
     config: Config
     bits: int = 32
     group: int = 32
+    one_buffer: bool = False
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     tensors: list[onnx.TensorProto] = field(default_factory=list)
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -158,7 +163,8 @@ class Builder:
             for one in ("key", "value"):
                 shape = [1, config.groups, "past", config.size]
                 inputs.append(kind(f"past_{one}{layer}", 1, shape))
-                outputs.append(kind(f"present_{one}{layer}", 1, [*shape[:2], "total", shape[3]]))
+                total = "past" if self.one_buffer else "total"
+                outputs.append(kind(f"present_{one}{layer}", 1, [*shape[:2], total, shape[3]]))
         opsets = [helper.make_opsetid("", 20), helper.make_opsetid(MICROSOFT, 1)]
         graph = helper.make_graph(self.nodes, "decoder", inputs, outputs, self.tensors)
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)
@@ -203,6 +209,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
     parser.add_argument("--bits", type=int, default=4, choices=(4, 8))
+    parser.add_argument("--cache", choices=("float32", "int8"), help="also generate with a cache in place")
     return parser.parse_args()
 
 
@@ -310,6 +317,43 @@ if __name__ == "__main__":
     axes.set_ylabel("milliseconds a token")
     axes.legend(frameon=False)
     show()
+
+# %%
+# A cache in place
+# ----------------
+#
+# So far each step copies the cache into a longer one. Where past and present are declared to be of one
+# length, they can be *one buffer*, of which a step writes its own rows (``update_in_place``). With
+# ``quantize_cache`` it is of int8, a quarter of the bytes, with a scale for each head of a token. How many
+# tokens there are so far, ``last`` and ``total`` say. Try ``--cache int8``.
+
+
+def generate_in_place(config: Config, dtype: str, bits: int, prompt: np.ndarray, count: int) -> list[int]:
+    """The ``count`` tokens after ``prompt``, by weights of ``bits`` and one buffer of ``dtype``."""
+    module = weight_only(relay.frontend.from_onnx(Builder(config, one_buffer=True).model()), bits, 32)
+    kinds = [f"{kind}{layer}" for layer in range(config.layers) for kind in ("key", "value")]
+    pairs = {f"present_{kind}": f"past_{kind}" for kind in kinds}
+    module = (quantize_cache if dtype == "int8" else update_in_place)(module, pairs)
+    lib = tvmlite.compile(module, shape={"n": [1]})  # a graph for single tokens, too
+    shape = (1, config.groups, config.length, config.size)
+    cache = {past: np.zeros(shape, dtype) for past in pairs.values()}
+    if dtype == "int8":
+        cache |= {f"{past}_scale": np.zeros(shape[:3], np.float32) for past in pairs.values()}
+    print(f"cache of {dtype}: {sum(one.nbytes for one in cache.values()) / 1e6:.1f} MB")
+    said: list[int] = []
+    tokens, total = prompt, prompt.shape[1]
+    while len(said) < count:
+        last = np.array([total - 1], np.int32)
+        scores, *_ = lib(tokens=tokens, last=last, total=np.array(total, np.int32), **cache)
+        said.append(int(scores[0, -1].argmax()))
+        tokens, total = np.array([[said[-1]]]), total + 1
+    return said
+
+
+if __name__ == "__main__" and options.cache:
+    prompt = np.random.default_rng(1).integers(0, config.vocabulary, (1, 8))
+    said = generate_in_place(config, options.cache, options.bits, prompt, options.tokens)
+    print(" ".join(map(str, said[:8])), "...")
 
 # %%
 # `The page on weights of few bits <../weight_only.html>`_ has errors and more about the formats.

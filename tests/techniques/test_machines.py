@@ -287,3 +287,29 @@ def test_a_small_tile_of_pixels_goes_across_the_ends_of_rows(side: int) -> None:
     }}"""
 
     assert str(task(text, FEW_REGISTERS).default["tile"]) == "-1x4x1x3"
+
+
+BYTES = """fn (%x: Tensor[(1, 4, {0}, {0}, 16), uint8], %w: Tensor[(4, 16, 1, 1, 16, 4), int8]) {{
+  {1}(nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[1, 1],
+    out_layout="NCHW16c", kernel_layout="OIHW16o4i", out_dtype="int32"){2})
+}}"""
+
+TO_BYTES = ("cast", ', dtype="uint8"')
+
+
+@pytest.mark.parametrize(
+    ("side", "stored", "processor", "tile"),
+    [
+        (56, TO_BYTES, "znver4", "-1x2x1x4"),
+        (56, TO_BYTES, "znver5", "-1x2x1x8"),
+        (56, ("nn.relu", ""), "znver4", "-1x2x1x14"),
+        (7, TO_BYTES, "znver4", "-1x2x1x7"),
+    ],
+)
+def test_sums_are_rounded_to_bytes_beside_the_products_of_the_next_tile(
+    side: int, stored: tuple[str, str], processor: str, tile: str
+) -> None:
+    """A small tile keeps the multiply-adds busy; whole vectors of bytes are stored where rows allow it."""
+    text = BYTES.format(side, *stored)
+
+    assert str(task(text, f"llvm -mtriple=x86_64-linux-gnu -mcpu={processor}").default["tile"]) == tile

@@ -1,9 +1,17 @@
-"""What is accepted as an argument where the package of its dtype is not installed."""
+"""What is accepted as an argument: without the package of its dtype, and of many arrays."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
+
+import numpy as np
+import pytest
+
+from tvmlite.core.abi.signature import Parameter
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.call.arguments import ArrayParameter, refuse_overlap
 
 
 def test_without_ml_dtypes_bits_are_taken_and_asked_for() -> None:
@@ -26,3 +34,19 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_that_many_arrays_do_not_overlap_is_found_in_little_time() -> None:
+    """Each with each takes seconds."""
+    memory = np.zeros(6000, np.float32)
+    arrays = [
+        (ArrayParameter(Parameter(f"x{k}", "output", "float32", (2,))), memory[2 * k : 2 * k + 2])
+        for k in range(3000)
+    ]
+    start = time.thread_time()
+    refuse_overlap("f", arrays)
+    assert time.thread_time() - start < 0.5
+
+    arrays[2999] = (arrays[2999][0], memory[7:9])
+    with pytest.raises(InputError, match="output 'x3' overlaps 'x2999'"):
+        refuse_overlap("f", arrays)

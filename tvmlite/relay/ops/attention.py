@@ -22,7 +22,7 @@ from tvmlite.relay.ops.common import (
     one_dtype,
 )
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
-from tvmlite.relay.ops.matmul import PANEL, packed_panels
+from tvmlite.relay.ops.matmul import PANEL
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -155,7 +155,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         element,
         name="attention",
         tag="attention_output",
-        attrs={"order": order},
+        attrs={"order": order, "shared": shared},
     )
     return converted(result, result_dtype(call, query.dtype))
 
@@ -173,9 +173,30 @@ def _whole_vectors(value: te.Tensor) -> te.Tensor:
     return te.compute(shape, element, name="values", tag="attention_values")
 
 
+def _panels(key: te.Tensor) -> te.Tensor:
+    """``(b, g, t / PANEL, d, PANEL)``: keys side by side, zeros behind the last.
+
+    Rows of keys, and their transposition, are stages of their own: whether they are copied or inlined is the
+    schedule's choice.
+    """
+    count = key.shape[2]
+
+    def row(batch: Any, head: Any, panel: Any, lane: Any, k: Any) -> e.Expr:
+        place = panel * PANEL + lane
+        read = key[batch, head, place, k]
+        if isinstance(count, int) and count % PANEL == 0:
+            return read
+        return e.Call("if_then_else", (place < count, read, e.const(0, key.dtype)), key.dtype)
+
+    lead = (*key.shape[:2], (count + (PANEL - 1)) // PANEL)
+    rows = te.compute((*lead, PANEL, key.shape[3]), row, name="keys", tag="attention_keys")
+    shape = (*lead, key.shape[3], PANEL)
+    return te.compute(shape, lambda *at: rows[(*at[:3], at[4], at[3])], name="panels", tag="pack")
+
+
 def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work: str) -> te.Tensor:
     """``query key^T + mask``, ``(b, h, s, t)``, by way of keys in panels."""
-    panels = packed_panels(key, transposed=True)
+    panels = _panels(key)
     width = panels.shape[-1]
     k = te.reduce_axis(query.shape[3], name="k")
 

@@ -18,7 +18,8 @@ def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
     Such an output must be a ``tensor_scatter``, or a ``scatter_nd`` that replaces, of that input, which
     nothing else reads: a step of a decoder writes its keys and values into the cache so. A call of the
     compiled library changes the array that is given as the input, and gives it back as the output; where
-    outputs are given, too, that must be the same array. How many elements stay takes no time.
+    outputs are given, too, that must be the same array. How many elements stay takes no time. What the module
+    declares already stays declared.
 
     An InputError says which output or input does not fit, and why.
     """
@@ -32,10 +33,11 @@ def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
             if one not in known:
                 raise InputError(f"update_in_place: there is no {what} {one!r}; there are {', '.join(known)}")
         changed[by_name[output]] = _updated(output, by_name[output], params[name], main.body)
-    if len(set(outputs.values())) < len(outputs):
+    declared = {**dict(dict(module.attrs).get(IN_PLACE, ())), **outputs}
+    if len(set(declared.values())) < len(declared):
         raise InputError("update_in_place: an input is the memory of two outputs, expected one")
     body = rewrite(main.body, lambda node: _changed(node, changed))
-    attrs = {**dict(module.attrs), IN_PLACE: tuple(sorted(outputs.items()))}
+    attrs = {**dict(module.attrs), IN_PLACE: tuple(sorted(declared.items()))}
     return dataclasses.replace(module.with_main(dataclasses.replace(main, body=body)), attrs=canonical(attrs))
 
 

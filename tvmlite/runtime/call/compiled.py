@@ -81,6 +81,10 @@ class CompiledFunction(InProcess):
             number: number_of[p.in_place] for number, p in enumerate(signature.arrays) if p.in_place
         }
         """Of the arrays: outputs in place, and the inputs whose memory they are."""
+        self._written = {
+            number: ArrayParameter(replace(signature.arrays[number], kind="output"))
+            for number in self._shared.values()
+        }
         self._may_be_short = not (scalars or self._reports_needs or self._found or self._shared)
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
@@ -95,6 +99,7 @@ class CompiledFunction(InProcess):
         for slot, name in zip(self._input_slots, names, strict=True):
             if slot.array is not None:
                 slot.array.name = name
+                self._written.get(slot.number, slot.array).name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it: None where outputs are given, else the outputs it allocates; see the class."""
@@ -266,16 +271,9 @@ class CompiledFunction(InProcess):
 
     def _refuse_overlap(self, slots: tuple[Slot, ...], given: list[np.ndarray]) -> None:
         """An InputError if what is written, inputs updated in place included, is read elsewhere."""
-        rows = list(zip(_with_array(slots), given, strict=True))
-        written = set(self._shared.values())
-        arrays = [
-            (
-                ArrayParameter(replace(slot.parameter, kind="output"))
-                if slot.number in written
-                else slot.array,
-                array,
-            )
-            for slot, array in rows
+        arrays: list[tuple[Any, np.ndarray]] = [
+            (self._written.get(slot.number, slot.array), array)
+            for slot, array in zip(_with_array(slots), given, strict=True)
             if slot.number not in self._shared
         ]
         arguments.refuse_overlap(self.name, arrays)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.machine.machine import Machine
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.templates import anchors
@@ -56,6 +58,12 @@ SPARE = 3
 kept. With 16 registers tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
 spilled."""
 
+BUSY_MARGIN = 2
+"""Sums of a tile that are rounded, for each multiply-add that is under way at a time."""
+
+PACKED = 4
+"""Vectors of 32 bits that make one of bytes."""
+
 ENOUGH_PARTS = 8
 """Panels of tiles of an image that are enough for threads to share: four for each of two."""
 
@@ -92,7 +100,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     by_channels = _unrolls_window(group, anchor) and blocks_channels(group, anchor)
     if not by_channels:
         pixels = _longest_last(pixels)
-    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_channels)
+    stored = host.dtype
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_channels, stored)
     if by_channels:
         channel_blocked(group, anchor, host, (blocks, high, wide), row_wise)
         return
@@ -192,10 +201,17 @@ def _tiles_in_panel(images: int | None, pixels: int | None, wide: int, threads: 
 
 
 def _packed_tile(
-    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool, by_channels: bool
+    group: Group,
+    anchor: ComputeOp,
+    pixels: Sequence[IterVar],
+    block: int,
+    pixelwise: bool,
+    by_channels: bool,
+    stored: str,
 ) -> tuple[int, ...]:
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once; threads
-    share all tiles, or (``by_channels``) rows, of which each takes all pixels."""
+    share all tiles, or (``by_channels``) rows, of which each takes all pixels. Results are of dtype
+    ``stored``."""
     dtype = anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not group.target.machine.few_registers)
@@ -218,6 +234,8 @@ def _packed_tile(
     for divides in (even, True):
         if pixelwise and _spans_rows(best.rows, pixels):
             best = register_tile(width, count, vectors, machine, divides, by_rows)
+    if pixelwise and is_paired(anchor) and stored in ("int8", "uint8"):
+        best = _rounded_beside_products(best, width, machine)
     high = _rows_at_once(best, width, height, vectors, machine.vector_registers)
     if height is not None and high > 1:
         panels = None if count is None else -(-count // best.blocks)
@@ -226,6 +244,18 @@ def _packed_tile(
     return group.tile(
         width, candidates(along, height, count, vectors, group.target.machine, default), default
     )
+
+
+def _rounded_beside_products(tile: RegisterTile, width: int | None, machine: Machine) -> RegisterTile:
+    """``tile``, or a part of it whose sums are rounded to bytes while those of the next one are begun.
+
+    Rounding takes as long as several products of each sum. The processor does it beside the next tile's
+    products if it has these within its window, so a tile should have no more sums than its multiply-adds need
+    to be busy, and a margin. Four vectors of 32 bits make one of bytes.
+    """
+    busy = BUSY_MARGIN * machine.multiply_adds_per_cycle * machine.multiply_add_latency
+    rows = PACKED * math.ceil(busy / (PACKED * tile.blocks))
+    return replace(tile, rows=rows) if width is not None and width % rows == 0 and rows < tile.rows else tile
 
 
 def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:

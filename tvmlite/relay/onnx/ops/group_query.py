@@ -19,7 +19,10 @@ from tvmlite.relay.onnx.ops.attention import heads_of, joined, rotated, split_la
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN
 from tvmlite.relay.onnx.reading.registry import converter
 
-_UNSUPPORTED = ("smooth_softmax", "qk_output", "kv_cache_bit_width", "sliding_window_cache")
+_UNSUPPORTED = ("smooth_softmax", "qk_output", "sliding_window_cache")
+
+_SCALES = ("PER_TENSOR", "PER_CHANNEL")
+"""Of a cache in int8: one scale, or one for each element of each head."""
 
 
 @converter("GroupQueryAttention", domain=DOMAIN)
@@ -36,14 +39,21 @@ def group_query_attention(
     sines: Expr | None = None,
     positions: Expr | None = None,
     bias: Expr | None = None,
+    sink: Expr | None = None,
+    key_scale: Expr | None = None,
+    value_scale: Expr | None = None,
     *more: Expr | None,
 ) -> list[Expr]:
-    """``lengths`` are, a batch, the number of keys up to the last query, less one; ``total`` follows."""
+    """``lengths`` are, a batch, the number of keys up to the last query, less one; ``total`` follows.
+
+    With ``k_quant_type`` and ``v_quant_type`` past and present are int8, and their values codes times scales.
+    """
     for name in _UNSUPPORTED:
         if node.attr(name, 0):
             node.unsupported(f"{name}={node.attr(name)}")
-    if any(m is not None for m in more) or not node.attr("causal", 1):
-        node.unsupported("a sink, a quantised cache, normalised heads, or causal=0")
+    if any(m is not None for m in (sink, *more)) or not node.attr("causal", 1):
+        node.unsupported("a sink, normalised heads, padded chunks (query_seqlens), or causal=0")
+    scales = [_scale(node, *one) for one in (("k", past_key, key_scale), ("v", past_value, value_scale))]
     heads, groups = node.required("num_heads"), node.required("kv_num_heads")
     if groups < 1 or heads % groups:
         node.bad(f"num_heads is {heads}, kv_num_heads {groups}: expected a multiple")
@@ -60,12 +70,46 @@ def group_query_attention(
             node.unsupported(f"a cache of dynamic width {half}")
         flag = "rotary_interleaved"
         q, k = (rotated(node, x, positions, cosines, sines, 2 * half, flag) for x in (q, k))
-    keys = _appended(node, past_key, k, start, _is_one_buffer(node, 3, 1))
-    values = _appended(node, past_value, v, start, _is_one_buffer(node, 4, 2))
-    scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
+    k, v = (_codes(node, x, scale) for x, scale in zip((k, v), scales, strict=True))
+    present = [
+        _appended(node, past_key, k, start, _is_one_buffer(node, 3, 1)),
+        _appended(node, past_value, v, start, _is_one_buffer(node, 4, 2)),
+    ]
+    keys, values = (_held(node, x, scale, node.dtype(q)) for x, scale in zip(present, scales, strict=True))
+    factor = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
     seen = _seen(node, start, length, node.shape(keys)[2])
-    made = _attended(node, node.multiply(q, scale), keys, values, seen, bias)
-    return [joined(node, made), keys, values][: max(node.num_outputs, 1)]
+    made = _attended(node, node.multiply(q, factor), keys, values, seen, bias)
+    return [joined(node, made), *present][: max(node.num_outputs, 1)]
+
+
+def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> Expr | None:
+    """What codes of the keys ("k") or values ("v") are times, with four axes; None where there are none."""
+    kind = node.attr(f"{name}_quant_type", "NONE")
+    if kind == "NONE":
+        return None
+    if kind not in _SCALES or node.attr("kv_cache_bit_width", 8) not in (0, 8):
+        bits = node.attr("kv_cache_bit_width", 8)
+        node.unsupported(f"{name}_quant_type={kind} of {bits} bits: int8, {' or '.join(_SCALES)}, is")
+    if past is not None and node.dtype(past) != "int8":
+        node.unsupported(f"a quantized cache of {node.dtype(past)}: int8 is")
+    if scale is None:
+        node.bad(f"{name}_quant_type={kind} without {name}_scale")
+    return node.reshape(scale, (1, 1, 1, 1)) if kind == "PER_TENSOR" else scale
+
+
+def _codes(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
+    """``rows`` as the cache holds them: rounded to the nearest code, or as they are."""
+    if scale is None:
+        return rows
+    steps = node.make("round", node.divide(node.cast(rows, "float32"), scale))
+    return node.cast(node.make("clip", steps, a_min=-128.0, a_max=127.0), "int8")
+
+
+def _held(node: OnnxNode, cache: Expr, scale: Expr | None, dtype: str) -> Expr:
+    """What the ``cache`` stands for."""
+    if scale is None:
+        return cache
+    return node.cast(node.multiply(node.cast(cache, "float32"), scale), dtype)
 
 
 def _static(node: OnnxNode, size: Dim) -> int:
@@ -147,19 +191,33 @@ def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
 
 
 def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
-    """``softmax(query keys^T) values``, the query heads of a group as rows of one product."""
+    """``softmax(query keys^T) values``: one operator, unless a function of the scores lies between."""
+    if node.attr("softcap", 0.0):
+        return _capped(node, query, keys, values, seen, bias)
+    dtype = node.dtype(query)
+    shown = node.const(0, dtype) if bias is None else bias
+    mask = node.make("where", *broadcast_all(node, seen, shown, _hidden(node, dtype)))
+    return node.make("nn.attention", query, keys, values, mask)
+
+
+def _hidden(node: OnnxNode, dtype: str) -> Expr:
+    """The score of a key that is not seen."""
+    return node.const(-math.inf if dtype != "float16" else -65504.0, dtype)
+
+
+def _capped(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
+    """As ``_attended``, of scores that tanh limits; the query heads of a group are rows of one product."""
     batch, heads, length, size = node.shape(query)
     _, groups, total, _ = node.shape(keys)
     rows = dims.simplify(heads // groups * length)
     folded = node.reshape(query, (batch, groups, rows, size))
     scores = matmul.matmul(node, folded, node.transpose(keys, (0, 1, 3, 2)))
     scores = node.reshape(scores, (batch, heads, length, total))
-    softcap = node.attr("softcap", 0.0)
-    if softcap:
-        scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
+    softcap = node.attr("softcap")
+    scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
     if bias is not None:
         scores = node.add(scores, bias)
-    hidden = node.const(-math.inf if node.dtype(scores) != "float16" else -65504.0, node.dtype(scores))
+    hidden = _hidden(node, node.dtype(scores))
     scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
     weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))
     return node.reshape(matmul.matmul(node, weights, values), (batch, heads, length, size))
