@@ -100,7 +100,6 @@ _ABSENT = {
     "arrays are exchanged by DLPack: torch.from_dlpack(array), nd.from_dlpack": "contrib.torch contrib.tf_op",
     "dtypes are numpy's and bfloat16": "target.datatype relay.frontend.change_datatype",
     "errors are exceptions that name the line of the program": "ir.diagnostics",
-    "functools.lru_cache, or files of one's own": "contrib.pickle_memoize",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
     "lib.profile(x) times a model kernel by kernel": "runtime.profiler_vm runtime.profiling",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
@@ -146,7 +145,7 @@ _ABSENT = {
     """,
     "an operator's row of the table says its layouts": "relay.transform.infer_layout_utils",
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
-    "relay has it, and relay.build compiles it": "topi.image topi.signal topi.sparse topi.vision",
+    "relay has it, and relay.build compiles it": "topi.signal topi.sparse",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",
 }
 

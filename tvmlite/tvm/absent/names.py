@@ -238,7 +238,7 @@ _NAMES: dict[str, dict[str, str]] = {
         _TESTS: """
             CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
             context_test device_test echo error_test generate_random_input_data get_dtype_range identity
-            identity_after install_request_hook is_ampere_or_newer nop object_use_count run_check_signal
+            identity_after is_ampere_or_newer nop object_use_count run_check_signal
             skip_if_wheel_test strtobool terminate_self test_wrap_callback
         """,
         _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
@@ -291,27 +291,18 @@ _NAMES: dict[str, dict[str, str]] = {
     "tir.stmt_functor": {"tir.stmt_functor.post_order_visit": "pre_order_visit renew_defs"},
     "topi": {
         _RELAY: """
-            adv_index argwhere ceil_log2 collapse_sum dft dynamic_strided_slice einsum expand_like eye
-            fixed_point_multiply fixed_point_multiply_per_axis hamming_window image index_put
-            invert_permutation isin matrix_set_diag meshgrid ndarray_size random scanop scatter scatter_add
-            scatter_elements scatter_nd searchsorted sliding_window sparse sparse_to_dense stft strided_set
-            tensordot unique vision
+            argwhere ceil_log2 dynamic_strided_slice eye fixed_point_multiply_per_axis hamming_window
+            index_put isin random scanop sparse unique
         """,
         "te.reduce_axis and te.comm_reducer": "comm_reduce",
     },
     "topi.nn": {
         _RELAY: """
-            Workload adaptive_pool1d adaptive_pool3d batch_to_space_nd binarize_pack binary_dense bitpack
-            bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d conv1d_transpose
-            conv1d_transpose_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_alter_layout conv2d_legalize
-            conv2d_transpose conv2d_winograd_nchw conv2d_winograd_nhwc conv2d_winograd_weight_transform conv3d
-            conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc
-            dense_alter_layout dense_pack depthwise_conv2d_NCHWc depthwise_conv2d_backward_input_nhwc
-            depthwise_conv2d_backward_weight_nhwc fifo_buffer group_conv1d_ncw group_conv1d_transpose_ncw
-            group_conv2d_nhwc group_norm local_response_norm lstm mirror_pad nll_loss pool_grad qnn
-            rms_norm scale_shift_nchwc simulated_dequantize simulated_quantize softmax_common
-            space_to_batch_nd sparse_add sparse_conv2d sparse_dense sparse_dense_alter_layout sparse_transpose
-            unpack_NCHWc_to_nchw upsampling upsampling3d winograd_transform winograd_transform_matrices
+            Workload bitpack bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d_transpose
+            conv2d_alter_layout conv2d_legalize conv2d_transpose conv2d_winograd_weight_transform conv3d
+            dense_alter_layout depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc
+            local_response_norm lstm pool_grad qnn simulated_dequantize simulated_quantize sparse_conv2d
+            sparse_dense_alter_layout winograd_transform winograd_transform_matrices
         """
     },
     "topi.testing": {
@@ -324,13 +315,6 @@ _NAMES: dict[str, dict[str, str]] = {
         _RELAY: """
             InvalidShapeError const_matrix const_vector get_max_power2_factor is_empty_shape make_idx
             nchw_pack_layout
-        """
-    },
-    "topi.x86": {
-        "topi.nn has the computes, whose schedules relay.build chooses": """
-            batch_matmul concatenate conv1d_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_nchw
-            conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc dense_cblas dense_nopack dense_pack
-            depthwise_conv2d_NCHWc group_conv2d_nchw matmul_cblas roi_align_nchw
         """
     },
 }

@@ -198,4 +198,8 @@ def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:
     return operate("broadcast_to", lambda v: relay.broadcast_to(v, tuple(shape)), data)
 
 
-__getattr__ = refusing(__name__)
+_others = refusing(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    return functions[name] if name in functions else _others(name)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvmlite import relay, te
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.absent import refusing
@@ -190,6 +192,10 @@ def argsort(
     data: t.Tensor, valid_count: Any = None, axis: int = -1, is_ascend: int = 1, dtype: str = "float32"
 ) -> t.Tensor:
     """The indices that sort ``data`` along ``axis``."""
+    if valid_count is not None:
+        raise UnsupportedError(
+            "topi.argsort: valid_count is not supported: all elements of a row are sorted", Span.of_caller()
+        )
     return operate("argsort", lambda x: relay.argsort(x, axis, bool(is_ascend), dtype), data)
 
 

@@ -181,6 +181,50 @@ def instance_norm(
     )
 
 
+def group_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    num_groups: int,
+    channel_axis: int,
+    axes: Any,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """Groups of channels of each image normalized, over the channels of a group and ``axes``, which must be
+    all others but the batch."""
+    others = {n for n in range(1, data.ndim) if n != channel_axis % data.ndim}
+    if {_int(one) % data.ndim for one in axes} != others:
+        raise UnsupportedError(
+            f"topi.nn.group_norm: axes are {list(axes)}, expected {sorted(others)}", Span.of_caller()
+        )
+    return operate(
+        "nn.group_norm",
+        lambda x, g, b: relay.nn.group_norm(x, g, b, num_groups, channel_axis, epsilon),
+        data,
+        gamma,
+        beta,
+    )
+
+
+def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
+    """``data`` divided by its root mean square along ``axis``, times ``weight``."""
+    along = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
+    return operate("nn.rms_norm", lambda x, g: relay.nn.rms_norm(x, g, along, epsilon), data, weight)
+
+
+def nll_loss(
+    predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
+) -> Tensor:
+    """The negative logarithms of what was predicted for the ``targets``, weighted."""
+    return operate(
+        "nn.nll_loss",
+        lambda *x: relay.nn.nll_loss(*x, reduction, ignore_index),
+        predictions,
+        targets,
+        weights,
+    )
+
+
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
     """Blocks of channels as blocks of an image."""
     made = operate(

@@ -117,12 +117,26 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     return moved(operate("nn.global_pool", make, moved(data, layout, "NCHW")), "NCHW", layout)
 
 
+def _adaptive(count: int, data: Tensor, output_size: Any, pool_type: str, layout: str) -> Tensor:
+    make = getattr(relay.nn, f"adaptive_{_kind(pool_type)}_pool{count}d")
+    size, first = each(output_size, count), f"NC{'DHW'[3 - count :]}" if count > 1 else "NCW"
+    made = operate("nn.adaptive_pool", lambda x: make(x, size), moved(data, layout, first))
+    return moved(made, first, layout)
+
+
 def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The maximum or average of as many windows as ``output_size`` has elements."""
-    make = getattr(relay.nn, f"adaptive_{_kind(pool_type)}_pool2d")
-    size = each(output_size, 2)
-    made = operate("nn.adaptive_pool", lambda x: make(x, size), moved(data, layout, "NCHW"))
-    return moved(made, "NCHW", layout)
+    """The maximum or average of as many windows of images as ``output_size`` has elements."""
+    return _adaptive(2, data, output_size, pool_type, layout)
+
+
+def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:
+    """``adaptive_pool`` of rows."""
+    return _adaptive(1, data, output_size, pool_type, layout)
+
+
+def adaptive_pool3d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCDHW") -> Tensor:
+    """``adaptive_pool`` of volumes."""
+    return _adaptive(3, data, output_size, pool_type, layout)
 
 
 __getattr__ = refusing(__name__)
