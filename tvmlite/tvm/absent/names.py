@@ -292,7 +292,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "topi": {
         _RELAY: """
             argwhere ceil_log2 dynamic_strided_slice eye fixed_point_multiply_per_axis hamming_window
-            index_put isin random scanop sparse unique
+            index_put isin random scanop sparse stft unique
         """,
         "te.reduce_axis and te.comm_reducer": "comm_reduce",
     },
@@ -314,7 +314,6 @@ _NAMES: dict[str, dict[str, str]] = {
     "topi.utils": {
         _RELAY: """
             InvalidShapeError const_matrix const_vector get_max_power2_factor is_empty_shape make_idx
-            nchw_pack_layout
         """
     },
 }

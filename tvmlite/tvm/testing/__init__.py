@@ -197,7 +197,7 @@ def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
 
 
 def install_request_hook(depth: int) -> None:
-    """Of no account: TVM's tutorials call it first, and but for TVM's own servers it does nothing there either.
+    """Of no account: TVM's tutorials call it first, and in TVM it acts on TVM's own servers only.
     ``depth`` says how far above a tutorial TVM's sources are."""
 
 

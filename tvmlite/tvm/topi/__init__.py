@@ -10,7 +10,7 @@ __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDund
         ".elements": """
             adv_index collapse_sum dft einsum expand_like fixed_point_multiply invert_permutation
             matrix_set_diag meshgrid ndarray_size scatter scatter_add scatter_elements scatter_nd searchsorted
-            sliding_window sparse_to_dense stft strided_set tensordot
+            sliding_window sparse_to_dense strided_set tensordot
         """,
         ".math": """
             abs acos acosh add all any argmax argmin asin asinh atan atanh bitwise_and bitwise_not bitwise_or

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tvmlite import te
+from tvmlite import relay, te
+from tvmlite.core import arguments
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
-from tvmlite.tvm import relay
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
 
@@ -73,8 +74,14 @@ def sparse_to_dense(
 
 
 def matrix_set_diag(data: t.Tensor, diagonal: t.Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> t.Tensor:
-    """Matrices with other diagonals, from ``k`` or from ``k[0]`` to ``k[1]``."""
-    return operate("matrix_set_diag", lambda x, d: relay.matrix_set_diag(x, d, k, align), data, diagonal)
+    """Matrices with other diagonals, from ``k`` or from ``k[0]`` to ``k[1]``. Short ones stand at a side of
+    their rows: ``align`` says which side for those above the main one and for those below."""
+    sides = align.split("_")
+    if len(sides) != 2 or not {"LEFT", "RIGHT"}.issuperset(sides):
+        raise arguments.refused("topi.matrix_set_diag: align", align, "RIGHT_LEFT or another pair of sides")
+    low, high = (k[0], k[-1]) if isinstance(k, (tuple, list)) else (k, k)
+    options = int(low), int(high), *(side == "RIGHT" for side in sides)
+    return operate("matrix_set_diag", lambda x, d: relay.matrix_set_diag(x, d, *options), data, diagonal)
 
 
 def invert_permutation(data: t.Tensor) -> t.Tensor:
@@ -196,22 +203,26 @@ def fixed_point_multiply(x: t.Tensor, multiplier: int, shift: int) -> t.Tensor:
 
 def dft(re_data: t.Tensor, im_data: t.Tensor, inverse: bool) -> list[t.Tensor]:
     """The discrete Fourier transform of rows, its real and its imaginary part."""
-    return operate("dft", lambda x, y: relay.dft(x, y, inverse), re_data, im_data)
+    count = re_data.shape[-1]
+    k = te.reduce_axis((0, count), name="k")
+    sign = 1 if inverse else -1
 
+    def part(name: str, formula: Any) -> t.Tensor:
+        def element(*i: Any) -> Any:
+            turns = e.cast(re_data.dtype, te.floormod(i[-1] * k, count)) / count
+            angle = turns * e.const(sign * 2 * math.pi, re_data.dtype)
+            read = re_data(*i[:-1], k), im_data(*i[:-1], k)
+            return te.sum(formula(*read, te.cos(angle), te.sin(angle)), axis=k)
 
-def stft(
-    data: t.Tensor,
-    n_fft: int,
-    hop_length: int,
-    win_length: int,
-    window: t.Tensor,
-    normalized: bool,
-    onesided: bool,
-    output_shape: Any = None,
-) -> t.Tensor:
-    """The Fourier transforms of windows of rows; ``output_shape`` follows from the others."""
-    options = n_fft, hop_length, win_length
-    return operate("stft", lambda x, w: relay.stft(x, *options, w, normalized, onesided), data, window)
+        made = te.compute(re_data.shape, element, name=f"dft_{name}")
+        if not inverse:
+            return made
+        return te.compute(made.shape, lambda *i: made(*i) / count, name=f"idft_{name}", tag="elemwise")
+
+    return [
+        part("re", lambda re, im, cos, sin: re * cos - im * sin),
+        part("im", lambda re, im, cos, sin: re * sin + im * cos),
+    ]
 
 
 __getattr__ = refusing(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tvmlite import relay
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm import relay
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.nn.padding import each, moved
 from tvmlite.tvm.topi.operate import operate
@@ -42,7 +42,13 @@ def _resize(count: int) -> Callable[..., Tensor]:
             "out_dtype": out_dtype,
         }
         make = getattr(relay.image, f"resize{count}d")
-        made = operate(name, lambda x: make(x, **options), moved(data, layout, first))
+        whole = "int" in data.dtype and method != "nearest_neighbor"
+
+        def formula(x: Any) -> Any:
+            made = make(relay.cast(x, "float32") if whole else x, **options)
+            return relay.cast(made, out_dtype or data.dtype) if whole else made
+
+        made = operate(name, formula, moved(data, layout, first))
         return moved(made, first, layout)
 
     resize.__name__ = f"resize{count}d"

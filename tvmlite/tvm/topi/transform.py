@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,6 +87,8 @@ def gather(data: t.Tensor, axis: int, indices: t.Tensor) -> t.Tensor:
 
 def gather_nd(a: t.Tensor, indices: t.Tensor, batch_dims: int = 0) -> t.Tensor:
     """The elements of ``a`` whose places the first axis of ``indices`` names."""
+    if "float" in indices.dtype:
+        indices = operate("cast", lambda i: relay.cast(i, "int32"), indices)
     return operate("gather_nd", lambda x, i: relay.gather_nd(x, i, batch_dims), a, indices)
 
 
@@ -216,4 +219,12 @@ def topk(
     return operate("topk", lambda x: relay.topk(x, k, axis, ret_type, is_ascend, dtype), data)
 
 
-__getattr__ = refusing(__name__)
+_others = refusing(__name__)
+_ELEMENTS = ("adv_index", "dft", "einsum", "expand_like", "matrix_set_diag", "meshgrid", "ndarray_size")
+_ELEMENTS += ("sliding_window", "sparse_to_dense", "strided_set", "tensordot", "invert_permutation")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ELEMENTS:  # TVM has them in this module
+        return getattr(importlib.import_module("tvmlite.tvm.topi.elements"), name)
+    return _others(name)

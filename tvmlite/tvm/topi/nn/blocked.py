@@ -40,7 +40,7 @@ def _whole_kernel(name: str, kernel: Tensor) -> Tensor:
     return operate(name, lambda w: relay.reshape(relay.transpose(w, order), whole), kernel)
 
 
-def conv2d_NCHWc(  # noqa: N802
+def conv2d_NCHWc(
     data: Tensor,
     kernel: Tensor,
     stride: Any,
@@ -58,7 +58,7 @@ def conv2d_NCHWc(  # noqa: N802
     return _in_layout(made, "NCHW", _block("conv2d_NCHWc", out_layout))
 
 
-def conv2d_NCHWc_int8(  # noqa: N802
+def conv2d_NCHWc_int8(
     data: Tensor,
     kernel: Tensor,
     stride: Any,
@@ -73,7 +73,7 @@ def conv2d_NCHWc_int8(  # noqa: N802
     return conv2d_NCHWc(data, kernel, stride, padding, dilation, layout, out_layout, out_dtype)
 
 
-def depthwise_conv2d_NCHWc(  # noqa: N802
+def depthwise_conv2d_NCHWc(
     Input: Tensor,
     Filter: Tensor,
     stride: Any,
@@ -104,7 +104,7 @@ def dense_pack(
     return dense(data, whole, bias, out_dtype)
 
 
-def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:  # noqa: N802
+def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
     """Images whose channels are in blocks as NCHW."""
     block = extent(packed_out.shape[4])
     made = _in_layout(packed_out, f"NCHW{block}c", "NCHW")
@@ -112,7 +112,7 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:  # noqa:
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Each channel of NCHWc images times its scale plus its shift, which are (blocks, channels of a block)."""
+    """Each channel of NCHWc images times its scale plus its shift: (blocks, channels of a block)."""
 
     def formula(x: Any, scale: Any, shift: Any) -> Any:
         return relay.add(relay.multiply(x, relay.expand_dims(scale, 1, 2)), relay.expand_dims(shift, 1, 2))

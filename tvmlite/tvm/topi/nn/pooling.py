@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tvmlite import relay
+from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.topi.nn.layers import pad
 from tvmlite.tvm.topi.nn.padding import each, moved
 from tvmlite.tvm.topi.operate import operate
 
@@ -26,18 +30,27 @@ def _pool(
     count_include_pad: bool,
 ) -> Tensor:
     make = getattr(relay.nn, f"{_kind(pool_type)}_pool{count}d")
-    first = f"NC{'DHW'[3 - count :]}"
+    first = f"NC{'DHW'[3 - count :]}" if count > 1 else "NCW"
+    around = each(padding, 2 * count)
+    given = moved(data, layout, first)
+    if pool_type == "max" and "float" in data.dtype and (ceil_mode or any(around)):
+        # As in TVM the padding is the least number: a window of nothing else has that.
+        tail = each(stride, count) if ceil_mode else (1,) * count
+        behind = (n + step - 1 for n, step in zip(around[count:], tail, strict=True))
+        least = float(np.finfo(numpy_of(data.dtype)).min)
+        given = pad(given, (0, 0, *around[:count]), (0, 0, *behind), least)
+        around, ceil_mode = (0,) * 2 * count, False
     options: dict[str, Any] = {
         "pool_size": each(kernel, count),
         "strides": each(stride, count),
         "dilation": each(dilation, count),
-        "padding": each(padding, 2 * count),
+        "padding": around,
         "layout": first,
         "ceil_mode": ceil_mode,
     }
     if pool_type == "avg":
         options["count_include_pad"] = count_include_pad
-    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), moved(data, layout, first))
+    made = operate(f"nn.pool{count}d", lambda x: make(x, **options), given)
     return moved(made, first, layout)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite import relay
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm import lazy, relay
+from tvmlite.tvm import lazy
 from tvmlite.tvm.topi.operate import operate
 
 
@@ -14,9 +15,10 @@ def get_valid_counts(
 ) -> list[Tensor]:
     """How many boxes of each image score more than ``score_threshold``, these boxes first, and their
     indices."""
+    least = relay.const(float(score_threshold), data.dtype)
     return operate(
         "vision.get_valid_counts",
-        lambda x: relay.vision.get_valid_counts(x, float(score_threshold), id_index, score_index),
+        lambda x: relay.vision.get_valid_counts(x, least, id_index, score_index),
         data,
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite import relay
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm import relay
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.nn.padding import each
 from tvmlite.tvm.topi.operate import operate
@@ -14,7 +14,7 @@ from tvmlite.tvm.topi.operate import operate
 def _roi_align(
     data: Tensor, rois: Tensor, size: Any, scale: float, mode: Any, ratio: int, layout: str
 ) -> Tensor:
-    kind = mode.decode() if isinstance(mode, bytes) else mode
+    kind = {0: "avg", 1: "max"}.get(mode, mode.decode() if isinstance(mode, bytes) else mode)
     return operate(
         "vision.roi_align",
         lambda x, r: relay.vision.roi_align(x, r, each(size, 2), scale, ratio, layout, kind),

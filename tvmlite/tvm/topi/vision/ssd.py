@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite import relay, te
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm import relay
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
 from tvmlite.tvm.topi.vision import non_max_suppression
@@ -55,9 +55,9 @@ def multibox_detection(
 ) -> Tensor:
     """The boxes of ``multibox_transform_loc`` that overlap none of a higher score."""
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
-    return non_max_suppression(
-        boxes, count, boxes, -1, nms_threshold, force_suppress, nms_topk, return_indices=False
-    )
+    options = -1, nms_threshold, force_suppress, nms_topk
+    indices = te.compute(boxes.shape[:2], lambda n, i: i, name="indices")
+    return non_max_suppression(boxes, count, indices, *options, return_indices=False)
 
 
 __getattr__ = refusing(__name__)
