@@ -124,7 +124,6 @@ _NAMES: dict[str, dict[str, str]] = {
     "autotvm.tuner.callback": {"tuner.save and load_history": "save_tuner_state"},
     "autotvm.utils": {"multiprocessing.Pool().map": "pool_map"},
     "container": {"tvm.runtime.String": "String"},
-    "contrib.cblas": {"relay.nn.batch_matmul, or topi.nn.batch_matmul": "batch_matmul"},
     "contrib.cc": {
         _LINKED: """
             create_executable create_staticlib cross_compiler get_cc get_global_symbol_section_map
@@ -146,7 +145,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "driver.tvmc.compiler": {"tvmc.compile": "add_compile_parser drive_compile"},
     "driver.tvmc.frontends": {
         "export the model to ONNX": """
-            ALL_FRONTENDS KerasFrontend OnnxFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
+            ALL_FRONTENDS KerasFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
             TensorflowFrontend add_frontend import_keras
         """
     },
