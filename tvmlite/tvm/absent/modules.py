@@ -101,7 +101,6 @@ _ABSENT = {
     "dtypes are numpy's and bfloat16": "target.datatype relay.frontend.change_datatype",
     "errors are exceptions that name the line of the program": "ir.diagnostics",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
-    "lib.profile(x) times a model kernel by kernel": "runtime.profiler_vm runtime.profiling",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
     "numpy.random, or relay.random": "contrib.random topi.random",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",

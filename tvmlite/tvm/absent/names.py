@@ -184,9 +184,13 @@ _NAMES: dict[str, dict[str, str]] = {
             Object ObjectGeneric ObjectRef ObjectTypes Scriptable TypeCode convert_to_object
         """,
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
-        "lib.profile(x) times a model kernel by kernel": "Report",
     },
     "runtime.container": {PYTHON: "getitem_helper"},
+    "runtime.profiling": {
+        "lib.profile(x) times a model kernel by kernel": """
+            Count DeviceWrapper Duration MetricCollector Percent Ratio profile_function
+        """
+    },
     "runtime.module": {
         PYTHON: "ModulePropertyMask",
         "tvm.runtime has it": "PackedFunc load_module num_threads",
