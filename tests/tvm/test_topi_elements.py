@@ -90,8 +90,9 @@ def test_indices_of_several_axes_are_numpys() -> None:
 def test_values_are_found_in_sorted_rows() -> None:
     rows, values = np.sort(X[:, :, 0]), X[:, :2, 1]
 
-    for right, side in ((False, "left"), (True, "right")):
-        wanted = [np.searchsorted(row, v, side) for row, v in zip(rows, values, strict=True)]
+    for right in (False, True):
+        pairs = zip(rows, values, strict=True)
+        wanted = [np.searchsorted(row, v, "right" if right else "left") for row, v in pairs]
         found = run(lambda s, v, r=right: topi.searchsorted(s, v, r, "int32"), rows, values)
         np.testing.assert_array_equal(found, wanted)
 

@@ -193,7 +193,7 @@ _ANOTHER = {
         topi.nn.{conv1d_transpose,conv2d,conv2d_transpose,conv3d,conv3d_transpose,correlation,dense}
         topi.nn.{deformable_conv2d,depth_to_space,depthwise_conv2d,dilate,elemwise,fifo_buffer,flatten}
         topi.nn.{instance_norm,layer_norm,local_response_norm,loss,lstm,mapping,pad,qnn,softmax}
-        topi.nn.{space_to_batch_nd,batch_to_space_nd,space_to_depth,sparse,upsampling,utils,winograd_util}
+        topi.nn.{space_to_batch_nd,batch_to_space_nd,space_to_depth,sparse,upsampling,winograd_util}
     """,
     "topi.testing": """
         topi.testing.{adaptive_pool_python,batch_matmul,common,conv2d_hwcn_python,conv2d_nchw_python}

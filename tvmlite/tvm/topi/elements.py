@@ -14,6 +14,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
+from tvmlite.tvm.topi.utils import get_const_int
 
 
 def adv_index(data: t.Tensor, indices: Sequence[t.Tensor]) -> t.Tensor:
@@ -115,7 +116,9 @@ def strided_set(a: t.Tensor, v: t.Tensor, begin: Any, end: Any, strides: Any = N
 
 
 def _count(given: Any) -> int:
-    return 0 if given is None else int(given.shape[0]) if isinstance(given, t.Tensor) else len(given)
+    return (
+        0 if given is None else get_const_int(given.shape[0]) if isinstance(given, t.Tensor) else len(given)
+    )
 
 
 def _entries(given: Any, rank: int) -> list[Any]:

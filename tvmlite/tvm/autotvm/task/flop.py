@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError
@@ -66,10 +65,13 @@ def _count(node: Any) -> int:
 
 
 def _elements(axes: Any) -> int:
-    extents = [simplify(e.convert(axis.dom.extent)) for axis in axes]
-    if not all(isinstance(one, e.Const) for one in extents):
-        raise _uncounted("an extent is not known")
-    return math.prod(int(one.value) for one in extents)
+    count = 1
+    for axis in axes:
+        extent = simplify(e.convert(axis.dom.extent))
+        if not isinstance(extent, e.Const):
+            raise _uncounted("an extent is not known")
+        count *= int(extent.value)
+    return count
 
 
 def _uncounted(why: str) -> FlopCalculationError:

@@ -4,7 +4,7 @@ from tvmlite.tvm import lazy
 
 __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
-    "",
+    "utils",
     {
         ".activation": """
             fast_softmax leaky_relu log_softmax prelu relu softmax softmax_common

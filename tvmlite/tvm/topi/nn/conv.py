@@ -34,7 +34,7 @@ def _convolution(
 ) -> Tensor:
     axes = "".join(one for one in "DHW" if one in layouts[0])
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
-    around = sides(name, padding, size, spread, each(strides, len(axes)), data, layouts[0], axes)
+    around = sides(name, padding, size, spread)
     channels = extent(kernel.shape[layouts[1].index("O")])
     first = f"NC{axes}", f"OI{axes}"
     made = operate(

@@ -21,10 +21,10 @@ def _transposed(
     groups: int = 1,
 ) -> Tensor:
     count = kernel.ndim - 2
-    name, axes = f"nn.conv{count}d_transpose", "DHW"[3 - count :]
+    name = f"nn.conv{count}d_transpose"
     size = tuple(map(extent, kernel.shape[2:]))
     steps = each(strides, count)
-    around = sides(name, padding, size, (1,) * count, steps, data, f"NC{axes}", axes)
+    around = sides(name, padding, size, (1,) * count)
     make = getattr(relay.nn, f"conv{count}d_transpose")
     return operate(
         name,

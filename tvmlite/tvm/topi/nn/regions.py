@@ -85,7 +85,7 @@ def deformable_conv2d_nchw(
     """A convolution of NCHW images whose windows are moved by ``offset``."""
     size = tuple(map(extent, kernel.shape[2:]))
     spread, steps = each(dilation, 2), each(strides, 2)
-    around = sides("nn.deformable_conv2d", padding, size, spread, steps, data, "NCHW", "HW")
+    around = sides("nn.deformable_conv2d", padding, size, spread)
     return operate(
         "nn.deformable_conv2d",
         lambda x, o, w: relay.nn.deformable_conv2d(
@@ -119,9 +119,8 @@ def deformable_conv2d_nhwc(
     out_dtype: str | None,
 ) -> Tensor:
     """A convolution of NHWC images whose windows are moved by ``offset``, by HWIO kernels."""
-    first = (moved(one, "NHWC", "NCHW") for one in (data, offset))
-    options = strides, padding, dilation, deformable_groups, groups, out_dtype
-    made = deformable_conv2d_nchw(*first, moved(kernel, "HWIO", "OIHW"), *options)
+    first = moved(data, "NHWC", "NCHW"), moved(offset, "NHWC", "NCHW"), moved(kernel, "HWIO", "OIHW")
+    made = deformable_conv2d_nchw(*first, strides, padding, dilation, deformable_groups, groups, out_dtype)
     return moved(made, "NCHW", "NHWC")
 
 
