@@ -330,7 +330,7 @@ def test_a_compiled_model_is_shown_kernel_by_kernel(lib: Any, capsys: Any) -> No
     check(module)
     assert all(label in table for label in lib.kernel_labels)
     assert len(os.listdir(module._dump_path)) == 3
-    assert len(module.profile(x=X, y=Y).kernels) == len(lib.kernel_labels)
+    assert len(module.profile(x=X, y=Y).calls) == len(lib.kernel_labels)
     with pytest.raises(UnsupportedError, match="a compiled model keeps no values of its kernels"):
         module.debug_get_output(3)
     module.exit()

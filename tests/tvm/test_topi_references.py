@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import te, topi
 from tvmlite.tvm.topi import testing
 
 
@@ -141,6 +143,41 @@ def test_an_image_correlates_with_itself_where_it_was_not_moved() -> None:
     rows = testing.reorg_python(np.arange(16.0).reshape(1, 4, 2, 2), 2)
     assert rows.shape == (1, 16, 1, 1)
     assert sorted(rows.ravel()) == list(range(16))
+
+
+def test_groups_and_losses_follow_their_formulas() -> None:
+    x = np.arange(24, dtype="f4").reshape(1, 4, 2, 3) ** 2
+    ones, zeros = np.ones(4, "f4"), np.zeros(4, "f4")
+
+    found = testing.group_norm_python(x, ones, zeros, 2, 1, [2, 3])
+    for part in (found[0, :2], found[0, 2:]):
+        assert abs(part.mean()) < 1e-5
+        assert abs(part.std() - 1) < 1e-4
+    predicted = np.array([[1, 2], [3, 4], [5, 6]], "f4")
+    targets, weights = np.array([0, 1, -100]), np.array([1, 3], "f4")
+    np.testing.assert_array_equal(testing.nll_loss(predicted, targets, weights, "none"), [-1, -12, 0])
+    assert testing.nll_loss(predicted, targets, weights, "sum") == -13
+    assert testing.nll_loss(predicted, targets, weights) == -13 / 4
+
+
+def test_a_compute_is_compared_with_numpy() -> None:
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    options = "llvm", tvm.cpu(), topi.tanh, topi.generic.schedule_injective
+
+    testing.compare_numpy_tvm([x], np.tanh(x), *options)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        testing.compare_numpy_tvm([x], np.sin(x), *options)
+
+
+def test_paddings_are_numbers() -> None:
+    utils = topi.nn.utils
+
+    assert utils.get_pad_tuple("SAME", (3, 4)) == (1, 2, 1, 1)
+    assert utils.get_pad_tuple((1, 2), (3, 3)) == (1, 2, 1, 2)
+    assert utils.get_pad_tuple1d("VALID", 3) == (0, 0)
+    assert utils.get_pad_tuple3d(2, (3, 3, 3)) == (2,) * 6
+    data = te.placeholder((1, 2, 5, 6))
+    assert utils.infer_pad(data, topi.nn.pad(data, (0, 0, 1, 2))) == (1, 2)
 
 
 def test_a_reference_that_is_not_there_is_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tvmlite.tvm as tvm
+from tvmlite import relay
 from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.relay.text.printer import astext
 from tvmlite.tvm.driver import tvmc
 from tvmlite.tvm.driver.tvmc.main import main
 from tvmlite.tvm.driver.tvmc.model import TVMCResult
@@ -196,6 +200,55 @@ def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
         tvmc.run("m.so", device="cpu")  # pyright: ignore[reportArgumentType]
     with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
         tvmc.tune(tvmc.load(str(model)), target="llvm", tuner="sa")
+
+
+def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
+    loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
+
+    loaded.save(tmp_path / "saved.tar")
+    again = tvmc.TVMCModel(model_path=tmp_path / "saved.tar")
+
+    assert str(again.mod) == str(loaded.mod)
+    found = tvmc.run(
+        tvmc.compile(again, target="llvm", package_path=str(tmp_path / "m.so")), fill_mode="ones"
+    )
+    np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+    with tarfile.open(tmp_path / "other.tar", "w") as archive:
+        archive.add(model, "model.onnx")
+    with pytest.raises(InputError, match=r"other\.tar is no model that TVMCModel\.save wrote"):
+        tvmc.TVMCModel(model_path=tmp_path / "other.tar")
+    surface = tvmc.TVMCModel(*tvm.relay.frontend.from_onnx(onnx.load(model), {"x": (2, 4)}))
+    surface.save(tmp_path / "surface.tar")
+    again = tvmc.TVMCModel(model_path=tmp_path / "surface.tar")
+    assert list(again.params) == list(surface.params)
+    package = tvmc.compile(again, target="llvm", package_path=str(tmp_path / "s.so"))
+    found = tvmc.run(package, fill_mode="ones", repeat=1, number=1)
+    np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+    with pytest.raises(UnsupportedError, match=r"TVMCModel\.default_package_path is not in tvmlite"):
+        loaded.default_package_path()
+
+
+def test_the_text_of_a_module_is_a_model(model: Path, tmp_path: Path) -> None:
+    text = tmp_path / "model.relay"
+    text.write_text(astext(relay.frontend.from_onnx(str(model), {"x": (2, 4)})))
+
+    loaded = tvmc.load(str(text))
+
+    assert "nn.relu" in str(loaded.mod)
+    assert type(tvmc.frontends.guess_frontend(str(text))) is tvmc.frontends.RelayFrontend
+    with pytest.raises(InputError, match="the shapes of a module's text are as they are written"):
+        tvmc.load(str(text), shape_dict={"x": [3, 4]})
+
+
+def test_a_package_needs_no_ending(model: Path, tmp_path: Path) -> None:
+    loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
+
+    tvmc.compile(loaded, target="llvm", package_path=str(tmp_path / "whatever"))
+    package = tvmc.TVMCPackage(package_path=str(tmp_path / "whatever"))
+
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("whatever")] == ["whatever"]
+    found = tvmc.run(package, device="cpu", fill_mode="ones", repeat=1, number=1)
+    np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
 
 
 def test_it_is_a_command_and_a_module() -> None:

@@ -5,6 +5,7 @@ quick, and functions of modules that need the caller's own (what prints a node k
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,7 +36,10 @@ def attributes(
             return importlib.import_module(f"{package}.{name}")
         return more(name) if more and not name.startswith("__") else absent.lookup(package, name)
 
-    return attribute, sorted({*below, *found})
+    names = sorted({*below, *found})
+    own = vars(sys.modules[package])
+    own.setdefault("__dir__", lambda: sorted({*own, *names}))
+    return attribute, names
 
 
 def later(module: str, name: str) -> Callable[..., Any]:

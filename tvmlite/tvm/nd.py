@@ -85,4 +85,11 @@ def _check_scope(where: str, scope: str | None) -> None:
         raise arguments.refused(f"{where}: mem_scope", scope, "None or 'global'", InputError)
 
 
+def _to_dlpack(array: NDArray) -> NDArray:
+    """The array itself, which speaks DLPack: ``from_dlpack`` of any library takes it."""
+    return array
+
+
+NDArray.to_dlpack = _to_dlpack  # type: ignore[attr-defined]
+
 __getattr__ = refusing(__name__)

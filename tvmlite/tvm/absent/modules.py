@@ -100,9 +100,7 @@ _ABSENT = {
     "arrays are exchanged by DLPack: torch.from_dlpack(array), nd.from_dlpack": "contrib.torch contrib.tf_op",
     "dtypes are numpy's and bfloat16": "target.datatype relay.frontend.change_datatype",
     "errors are exceptions that name the line of the program": "ir.diagnostics",
-    "functools.lru_cache, or files of one's own": "contrib.pickle_memoize",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
-    "lib.profile(x) times a model kernel by kernel": "runtime.profiler_vm runtime.profiling",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
     "numpy.random, or relay.random": "contrib.random topi.random",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",
@@ -146,7 +144,7 @@ _ABSENT = {
     """,
     "an operator's row of the table says its layouts": "relay.transform.infer_layout_utils",
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
-    "relay has it, and relay.build compiles it": "topi.image topi.signal topi.sparse topi.vision",
+    "relay has it, and relay.build compiles it": "topi.signal topi.sparse",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",
 }
 
@@ -195,7 +193,7 @@ _ANOTHER = {
         topi.nn.{conv1d_transpose,conv2d,conv2d_transpose,conv3d,conv3d_transpose,correlation,dense}
         topi.nn.{deformable_conv2d,depth_to_space,depthwise_conv2d,dilate,elemwise,fifo_buffer,flatten}
         topi.nn.{instance_norm,layer_norm,local_response_norm,loss,lstm,mapping,pad,qnn,softmax}
-        topi.nn.{space_to_batch_nd,batch_to_space_nd,space_to_depth,sparse,upsampling,utils,winograd_util}
+        topi.nn.{space_to_batch_nd,batch_to_space_nd,space_to_depth,sparse,upsampling,winograd_util}
     """,
     "topi.testing": """
         topi.testing.{adaptive_pool_python,batch_matmul,common,conv2d_hwcn_python,conv2d_nchw_python}

@@ -124,7 +124,6 @@ _NAMES: dict[str, dict[str, str]] = {
     "autotvm.tuner.callback": {"tuner.save and load_history": "save_tuner_state"},
     "autotvm.utils": {"multiprocessing.Pool().map": "pool_map"},
     "container": {"tvm.runtime.String": "String"},
-    "contrib.cblas": {"relay.nn.batch_matmul, or topi.nn.batch_matmul": "batch_matmul"},
     "contrib.cc": {
         _LINKED: """
             create_executable create_staticlib cross_compiler get_cc get_global_symbol_section_map
@@ -146,7 +145,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "driver.tvmc.compiler": {"tvmc.compile": "add_compile_parser drive_compile"},
     "driver.tvmc.frontends": {
         "export the model to ONNX": """
-            ALL_FRONTENDS KerasFrontend OnnxFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
+            ALL_FRONTENDS KerasFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
             TensorflowFrontend add_frontend import_keras
         """
     },
@@ -185,9 +184,13 @@ _NAMES: dict[str, dict[str, str]] = {
             Object ObjectGeneric ObjectRef ObjectTypes Scriptable TypeCode convert_to_object
         """,
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
-        "lib.profile(x) times a model kernel by kernel": "Report",
     },
     "runtime.container": {PYTHON: "getitem_helper"},
+    "runtime.profiling": {
+        "lib.profile(x) times a model kernel by kernel": """
+            Count DeviceWrapper Duration MetricCollector Percent Ratio profile_function
+        """
+    },
     "runtime.module": {
         PYTHON: "ModulePropertyMask",
         "tvm.runtime has it": "PackedFunc load_module num_threads",
@@ -238,7 +241,7 @@ _NAMES: dict[str, dict[str, str]] = {
         _TESTS: """
             CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
             context_test device_test echo error_test generate_random_input_data get_dtype_range identity
-            identity_after install_request_hook is_ampere_or_newer nop object_use_count run_check_signal
+            identity_after is_ampere_or_newer nop object_use_count run_check_signal
             skip_if_wheel_test strtobool terminate_self test_wrap_callback
         """,
         _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
@@ -291,46 +294,37 @@ _NAMES: dict[str, dict[str, str]] = {
     "tir.stmt_functor": {"tir.stmt_functor.post_order_visit": "pre_order_visit renew_defs"},
     "topi": {
         _RELAY: """
-            adv_index argwhere ceil_log2 collapse_sum dft dynamic_strided_slice einsum expand_like eye
-            fixed_point_multiply fixed_point_multiply_per_axis hamming_window image index_put
-            invert_permutation isin matrix_set_diag meshgrid ndarray_size random scanop scatter scatter_add
-            scatter_elements scatter_nd searchsorted sliding_window sparse sparse_to_dense stft strided_set
-            tensordot unique vision
+            argwhere ceil_log2 dynamic_strided_slice eye fixed_point_multiply_per_axis hamming_window
+            index_put isin random scanop sparse stft unique
         """,
         "te.reduce_axis and te.comm_reducer": "comm_reduce",
     },
     "topi.nn": {
         _RELAY: """
-            Workload adaptive_pool1d adaptive_pool3d batch_to_space_nd binarize_pack binary_dense bitpack
-            bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d conv1d_transpose
-            conv1d_transpose_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_alter_layout conv2d_legalize
-            conv2d_transpose conv2d_winograd_nchw conv2d_winograd_nhwc conv2d_winograd_weight_transform conv3d
-            conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc
-            dense_alter_layout dense_pack depthwise_conv2d_NCHWc depthwise_conv2d_backward_input_nhwc
-            depthwise_conv2d_backward_weight_nhwc fifo_buffer group_conv1d_ncw group_conv1d_transpose_ncw
-            group_conv2d_nhwc group_norm local_response_norm lstm mirror_pad nll_loss pool_grad qnn
-            rms_norm scale_shift_nchwc simulated_dequantize simulated_quantize softmax_common
-            space_to_batch_nd sparse_add sparse_conv2d sparse_dense sparse_dense_alter_layout sparse_transpose
-            unpack_NCHWc_to_nchw upsampling upsampling3d winograd_transform winograd_transform_matrices
+            Workload bitpack bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d_transpose
+            conv2d_alter_layout conv2d_legalize conv2d_transpose conv2d_winograd_weight_transform conv3d
+            dense_alter_layout depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc
+            local_response_norm lstm pool_grad qnn simulated_dequantize simulated_quantize sparse_conv2d
+            sparse_dense_alter_layout winograd_transform winograd_transform_matrices
+        """
+    },
+    "topi.nn.utils": {"s.stages have what a schedule was made of": "infer_pad3d infer_stride"},
+    "topi.x86": {
+        "te.decl_tensor_intrin declares an instruction": """
+            acc_32x32_int32_sapphirerapids dot_16x1x16_uint8_int8_int16 dot_16x1x16_uint8_int8_int32
+            dot_16x1x16_uint8_int8_int32_cascadelake dot_16x1x16_uint8_int8_int32_skylake
+            dot_32x128x32_u8s8s32_sapphirerapids
         """
     },
     "topi.testing": {
         _TESTS + ": numpy and onnx.reference compute what is expected": """
-            compare_numpy_tvm group_conv2d_nchw_python group_norm_python lstm_python nll_loss
-            pool1d_ncw_python pool3d_ncdhw_python pool_grad_nchw scatter_nd_python
+            group_conv2d_nchw_python lstm_python pool1d_ncw_python pool3d_ncdhw_python pool_grad_nchw
+            scatter_nd_python
         """
     },
     "topi.utils": {
         _RELAY: """
             InvalidShapeError const_matrix const_vector get_max_power2_factor is_empty_shape make_idx
-            nchw_pack_layout
-        """
-    },
-    "topi.x86": {
-        "topi.nn has the computes, whose schedules relay.build chooses": """
-            batch_matmul concatenate conv1d_ncw conv2d_NCHWc conv2d_NCHWc_int8 conv2d_nchw
-            conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc dense_cblas dense_nopack dense_pack
-            depthwise_conv2d_NCHWc group_conv2d_nchw matmul_cblas roi_align_nchw
         """
     },
 }

@@ -47,11 +47,20 @@ class NoSchedule(InputError, RuntimeError):
     """A log has no record of a task; TVM's is a RuntimeError."""
 
 
+@dataclass
 class HardwareParams:
     """TVM's description of a machine, which ``tvmlite`` knows from the target: of no account."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.given = args, kwargs
+    num_cores: int | None = None
+    vector_unit_bytes: int | None = None
+    cache_line_bytes: int | None = None
+    max_shared_memory_per_block: int | None = None
+    max_local_memory_per_block: int | None = None
+    max_threads_per_block: int | None = None
+    max_vthread_extent: int | None = None
+    warp_size: int | None = None
+    target: Any = None
+    target_host: Any = None
 
 
 @dataclass

@@ -12,8 +12,8 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         ".task": """
             ApplyConfig ApplyFixedConfig ApplyGraphBest ApplyHistoryBest ConfigEntity ConfigSpace
             DispatchContext FallbackConfigEntity FallbackContext apply_fixed_config=ApplyFixedConfig
-            apply_history_best=ApplyHistoryBest get_config register_customized_task register_topi_compute
-            register_topi_schedule template
+            apply_graph_best=ApplyGraphBest apply_history_best=ApplyHistoryBest get_config
+            register_customized_task register_topi_compute register_topi_schedule template
         """,
         ".env": "GLOBAL_SCOPE",
         ".measure": """

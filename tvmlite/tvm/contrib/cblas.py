@@ -7,6 +7,7 @@ from typing import Any
 from tvmlite import te
 from tvmlite.core import arguments
 from tvmlite.te.tensor.registry import MATMUL
+from tvmlite.tvm import topi
 from tvmlite.tvm.absent import refusing
 
 
@@ -34,6 +35,21 @@ def matmul(
         dtype=dtype,
         tag=tag,
     )
+
+
+def batch_matmul(
+    lhs: te.Tensor,
+    rhs: te.Tensor,
+    transa: bool = False,
+    transb: bool = False,
+    iterative: bool = False,
+    **kwargs: Any,
+) -> te.Tensor:
+    """The products of the matrices of two batches, as ``topi.nn.batch_matmul``; ``iterative`` is of no
+    account."""
+    if kwargs:
+        raise arguments.refused("batch_matmul: options", sorted(kwargs), "none of these")
+    return topi.nn.batch_matmul(lhs, rhs, transpose_a=transa, transpose_b=transb)
 
 
 __getattr__ = refusing(__name__)

@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
+import weakref
+from collections.abc import Iterator
+from typing import ClassVar
 
 from tvmlite.tvm.absent import refusing
 
 
 class TempDirectory:
-    """A folder that is gone when this object is."""
+    """A folder that is gone when this object is, unless ``keep_for_debug``; at ``custom_path``, if that is
+    given. ``path``, or ``temp_dir``, says where it is."""
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="tvmlite-")
-        self.temp_dir = self._folder.name
+    kept: ClassVar[bool] = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def set_keep_for_debug(cls, set_to: bool = True) -> Iterator[None]:
+        """Keep the folders that are made in this context, or not."""
+        before, cls.kept = cls.kept, set_to
+        try:
+            yield
+        finally:
+            cls.kept = before
+
+    def __init__(self, custom_path: str | None = None, keep_for_debug: bool | None = None) -> None:
+        if custom_path is None:
+            self.path = self.temp_dir = tempfile.mkdtemp(prefix="tvmlite-")
+        else:
+            os.mkdir(custom_path)
+            self.path = self.temp_dir = str(custom_path)
+        if not (self.kept if keep_for_debug is None else keep_for_debug):
+            self._gone = weakref.finalize(self, shutil.rmtree, self.path, True)
 
     def relpath(self, name: str) -> str:
         """The path of ``name`` in it."""
-        return os.path.join(self.temp_dir, name)
+        return os.path.join(self.path, name)
 
     def listdir(self) -> list[str]:
         """The names in it."""
-        return sorted(os.listdir(self.temp_dir))
+        return sorted(os.listdir(self.path))
 
     def remove(self) -> None:
         """Take it away now."""
-        self._folder.cleanup()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __truediv__(self, other: str) -> str:
+        return self.relpath(other)
 
 
-def tempdir() -> TempDirectory:
+def tempdir(custom_path: str | None = None, keep_for_debug: bool | None = None) -> TempDirectory:
     """A new one."""
-    return TempDirectory()
+    return TempDirectory(custom_path, keep_for_debug)
 
 
 __getattr__ = refusing(__name__)

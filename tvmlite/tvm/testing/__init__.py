@@ -196,6 +196,11 @@ def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
     return _pytest().fixture(function)
 
 
+def install_request_hook(depth: int) -> None:
+    """Of no account: TVM's tutorials call it first, and in TVM it acts on TVM's own servers only.
+    ``depth`` says how far above a tutorial TVM's sources are."""
+
+
 def main() -> None:
     """Run the tests of the file that calls this."""
     sys.exit(_pytest().main([sys._getframe(1).f_globals["__file__"], *sys.argv[1:]]))

@@ -302,6 +302,22 @@ def deformable_conv2d_nchw_python(
     return convolved(taken, w_np, (rows, columns), 0, 1, groups).astype(a_np.dtype)
 
 
+def deformable_conv2d_nhwc_python(
+    a_np: np.ndarray,
+    offset_np: np.ndarray,
+    w_np: np.ndarray,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    deformable_groups: int,
+    groups: int,
+) -> np.ndarray:
+    """The convolution of NHWC images by HWIO kernels whose windows ``offset_np`` moves."""
+    first = a_np.transpose(0, 3, 1, 2), offset_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1)
+    made = deformable_conv2d_nchw_python(*first, stride, padding, dilation, deformable_groups, groups)
+    return made.transpose(0, 2, 3, 1)
+
+
 def correlation_nchw_python(
     data1: np.ndarray,
     data2: np.ndarray,

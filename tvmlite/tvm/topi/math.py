@@ -32,7 +32,7 @@ UNARY = {
     **{name: name for name in "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor".split()},
     **{name: name for name in "isfinite isinf isnan log log2 round rsqrt sigmoid sign sin sinh".split()},
     **{name: name for name in "sqrt tan tanh trunc negative logical_not bitwise_not".split()},
-    **{name: name for name in "fast_exp fast_tanh fast_erf".split()},
+    **{f"fast_{name}": name for name in ("exp", "tanh", "erf")},  # TVM's are as exact as these
     "identity": "copy",
 }
 BINARY = {
@@ -198,4 +198,8 @@ def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:
     return operate("broadcast_to", lambda v: relay.broadcast_to(v, tuple(shape)), data)
 
 
-__getattr__ = refusing(__name__)
+_others = refusing(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    return functions[name] if name in functions else _others(name)

@@ -216,3 +216,41 @@ def batch_norm(
     made = (x - moving_mean.reshape(shape)) / np.sqrt(moving_var.reshape(shape) + epsilon)
     made = made * gamma.reshape(shape) if scale else made
     return [made + beta.reshape(shape) if center else made, moving_mean, moving_var]
+
+
+def group_norm_python(
+    data: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    num_groups: int,
+    channel_axis: int,
+    axes: Any,
+    epsilon: float = 1e-5,
+) -> np.ndarray:
+    """Each of ``num_groups`` groups of channels normalized, over its channels and ``axes``."""
+    axis = channel_axis % data.ndim
+    shape = [*data.shape[:axis], num_groups, data.shape[axis] // num_groups, *data.shape[axis + 1 :]]
+    along = [n % data.ndim for n in axes]
+    over = (axis + 1, *(n + (n > axis) for n in along))
+    normal = _normalized(data.reshape(shape), over, epsilon).reshape(data.shape)
+    wide = [-1 if n == axis else 1 for n in range(data.ndim)]
+    return normal * weight.reshape(wide) + bias.reshape(wide)
+
+
+def nll_loss(
+    predictions: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> np.ndarray:
+    """The negative of what was predicted for each target, by the weight of its class; 0 for ``ignore_index``.
+    ``"mean"`` divides by the sum of the weights."""
+    counted = targets != ignore_index
+    known = np.where(counted, targets, 0)
+    weight = weights[known] * counted
+    losses = -np.take_along_axis(predictions, known[:, None], 1)[:, 0] * weight
+    whole = {"mean": lambda: losses.sum() / weight.sum(), "sum": losses.sum, "none": lambda: losses}[
+        reduction
+    ]()
+    return np.asarray(whole, predictions.dtype)

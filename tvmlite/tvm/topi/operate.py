@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tvmlite import relay
+from tvmlite import relay, te
 from tvmlite.core import arguments
 from tvmlite.core.node import postorder, rewrite, substitute
 from tvmlite.relay.entry.lower import tensors_of
@@ -27,6 +27,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
     params: dict[Any, t.Tensor] = {}
     args: list[Any] = []
     dims: dict[Any, e.Expr] = {}
+    inputs: dict[t.Tensor, t.Tensor] = {}
     for one in tensors:
         if isinstance(one, np.ndarray):
             args.append(relay.const(one))
@@ -34,12 +35,14 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
         arguments.instance(f"topi.{name}", one, t.Tensor, "a tensor")
         shape = tuple(_dimension(n, dims) for n in one.shape)
         var = relay.var(one.name, shape=shape, dtype=one.dtype)
-        params[var] = one
+        # Types of relay are made of the extents of tensors, too.
+        typed = te.placeholder(shape, one.dtype, one.name) if dims else one
+        params[var], inputs[typed] = typed, one
         args.append(var)
     body = make(*args)
     made = tensors_of(relay.Function(tuple(params), body), params)
     if dims:
-        made = _with_own_extents(made, tuple(params.values()), dims)
+        made = _with_own_extents(made, inputs, dims)
     scope = TagScope.get_current()
     if scope is not None:
         made = tuple(replace(one.op, tag=scope.tag).output(one.value_index) for one in made)  # type: ignore[call-arg]
@@ -59,10 +62,10 @@ def _dimension(extent: Any, dims: dict[Any, e.Expr]) -> Any:
 
 
 def _with_own_extents(
-    made: Sequence[t.Tensor], inputs: tuple[t.Tensor, ...], dims: Mapping[Any, e.Expr]
+    made: Sequence[t.Tensor], inputs: Mapping[t.Tensor, t.Tensor], dims: Mapping[Any, e.Expr]
 ) -> tuple[t.Tensor, ...]:
-    """``made``, whose extents are the variables that the ``inputs`` have."""
-    known: dict[t.Tensor, t.Tensor] = {one: one for one in inputs}
+    """``made`` of the values of ``inputs`` in place of its keys, with their extents."""
+    known = dict(inputs)
 
     def tensor(one: t.Tensor) -> t.Tensor:
         if one not in known:

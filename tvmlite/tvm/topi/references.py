@@ -63,6 +63,20 @@ def group_conv1d_ncw_python(
     return convolved(a_np, w_np, stride, padding, dilation, groups)
 
 
+def depthwise_conv2d_python_nchwc(
+    input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
+) -> np.ndarray:
+    """Each channel of NCHWc images by kernels of its own, (output blocks, 1, height, width, 1, channels of a
+    block)."""
+    image = input_np.transpose(0, 1, 4, 2, 3)
+    blocks, _, height, width, _, size = filter_np.shape
+    kernel = filter_np.transpose(0, 5, 1, 4, 2, 3).reshape(-1, 1, height, width)
+    made = convolved(
+        image.reshape(image.shape[0], -1, *image.shape[3:]), kernel, stride, padding, 1, blocks * size
+    )
+    return made.reshape(made.shape[0], blocks, size, *made.shape[2:]).transpose(0, 1, 3, 4, 2)
+
+
 def conv3d_ncdhw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:

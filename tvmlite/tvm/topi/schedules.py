@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite import te
@@ -29,15 +28,13 @@ def _of_outputs(*given: Any, **_: Any) -> te.Schedule:
     return schedule(outs[0] if outs else given[0] if given else ())
 
 
-class Schedules(ModuleType):
-    """A module whose every ``schedule_...`` is ``schedule``: one schedule fits all operators, by their
-    computes."""
+def scheduling(module: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module whose every ``schedule_...`` is ``schedule``: one schedule fits all
+    operators, by their computes."""
 
-    def __getattr__(self, name: str) -> Any:
+    def attribute(name: str) -> Any:
         if name.startswith("schedule_") or name == "default_schedule":
             return _of_outputs
-        return lookup(self.__name__, name)
+        return lookup(module, name)
 
-
-generic = Schedules("tvmlite.tvm.topi.generic", "``tvm.topi.generic``: default schedules.")
-x86 = Schedules("tvmlite.tvm.topi.x86", "``tvm.topi.x86``: default schedules.")
+    return attribute

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tvmlite.tvm import nd, te
 from tvmlite.tvm.absent import lookup
+from tvmlite.tvm.driver.build_module import build
+from tvmlite.tvm.target import Target
+from tvmlite.tvm.testing import assert_allclose
 from tvmlite.tvm.topi import nn
 from tvmlite.tvm.topi.schedules import schedule as _schedule
 
@@ -140,6 +144,7 @@ def get_injective_schedule(target: Any) -> Callable[..., Any]:
 
 
 get_broadcast_schedule = get_reduce_schedule = get_elemwise_schedule = get_injective_schedule
+get_softmax_schedule = get_injective_schedule
 
 
 def get_conv2d_nchw_implement(target: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -153,6 +158,25 @@ def dispatch(target: Any, dispatch_map: Any) -> Any:
         if key in dispatch_map:
             return dispatch_map[key]
     return next(iter(dispatch_map.values()))
+
+
+def compare_numpy_tvm(
+    inputs: Sequence[np.ndarray],
+    output: np.ndarray,
+    target: Any,
+    device: Any,
+    compute: Callable[..., Any],
+    schedule: Callable[..., Any],
+) -> None:
+    """An AssertionError unless ``compute`` of ``inputs``, scheduled and built for ``target``, gives
+    ``output``."""
+    tensors = [te.placeholder(one.shape, str(one.dtype)) for one in inputs]
+    with Target(target):
+        out = compute(*tensors)
+        function = build(schedule([out]), [*tensors, out])
+    found = nd.array(np.zeros(output.shape, output.dtype), device)
+    function(*(nd.array(one, device) for one in inputs), found)
+    assert_allclose(found.numpy(), output, rtol=1e-4, atol=1e-4)
 
 
 _REFERENCES = ("references", "more_references", "image_references")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
 from tvmlite import relay, te
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.absent import refusing
@@ -84,6 +87,8 @@ def gather(data: t.Tensor, axis: int, indices: t.Tensor) -> t.Tensor:
 
 def gather_nd(a: t.Tensor, indices: t.Tensor, batch_dims: int = 0) -> t.Tensor:
     """The elements of ``a`` whose places the first axis of ``indices`` names."""
+    if "float" in indices.dtype:
+        indices = operate("cast", lambda i: relay.cast(i, "int32"), indices)
     return operate("gather_nd", lambda x, i: relay.gather_nd(x, i, batch_dims), a, indices)
 
 
@@ -190,6 +195,10 @@ def argsort(
     data: t.Tensor, valid_count: Any = None, axis: int = -1, is_ascend: int = 1, dtype: str = "float32"
 ) -> t.Tensor:
     """The indices that sort ``data`` along ``axis``."""
+    if valid_count is not None:
+        raise UnsupportedError(
+            "topi.argsort: valid_count is not supported: all elements of a row are sorted", Span.of_caller()
+        )
     return operate("argsort", lambda x: relay.argsort(x, axis, bool(is_ascend), dtype), data)
 
 
@@ -210,4 +219,12 @@ def topk(
     return operate("topk", lambda x: relay.topk(x, k, axis, ret_type, is_ascend, dtype), data)
 
 
-__getattr__ = refusing(__name__)
+_others = refusing(__name__)
+_ELEMENTS = ("adv_index", "dft", "einsum", "expand_like", "matrix_set_diag", "meshgrid", "ndarray_size")
+_ELEMENTS += ("sliding_window", "sparse_to_dense", "strided_set", "tensordot", "invert_permutation")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ELEMENTS:  # TVM has them in this module
+        return getattr(importlib.import_module("tvmlite.tvm.topi.elements"), name)
+    return _others(name)

@@ -75,6 +75,16 @@ def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
     return made[::-1]
 
 
+def nchw_pack_layout(layout_info: str) -> bool:
+    """Whether a layout is NCHW in blocks of images and channels, as ``"NCHW1n16c"`` is."""
+    return layout_info[:4] == "NCHW" and "c" in layout_info and "n" in layout_info
+
+
+def nchw_xc_layout(layout_info: str) -> bool:
+    """Whether a layout is NCHW in blocks of channels, as ``"NCHW16c"`` is."""
+    return layout_info[:4] == "NCHW" and "c" in layout_info and layout_info[4:-1].isnumeric()
+
+
 def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
     """Inline the element-wise stages that ``final_op`` needs, and call ``callback`` with each operation."""
     seen: set[Any] = set()

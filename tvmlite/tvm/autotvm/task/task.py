@@ -13,12 +13,11 @@ from tvmlite.te import space
 from tvmlite.te.expr import Const
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.declare import placeholder
-from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
-from tvmlite.te.tensor.work import operations
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.context import ApplyConfig, DispatchContext
+from tvmlite.tvm.autotvm.task.flop import FlopCalculationError, compute_flop
 from tvmlite.tvm.autotvm.task.space import (
     ConfigEntity,
     ConfigSpace,
@@ -30,10 +29,6 @@ from tvmlite.tvm.autotvm.task.space import (
 
 TASK_TABLE: dict[str, Callable[..., Any]] = {}
 """Schedule functions by the names of their templates."""
-
-
-class FlopCalculationError(ScheduleError, RuntimeError):
-    """The operations of a computation cannot be counted, or there are none."""
 
 
 def serialize_args(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -222,25 +217,8 @@ def get_config() -> Any:
     return DispatchContext.current.query(targets.current(), None)
 
 
-def compute_flop(sch: Schedule) -> int:
-    """The arithmetic operations of a computation; a FlopCalculationError if there are none, or some of its
-    stages cannot be counted."""
-    reached: list[Any] = list(sch.origins)
-    for op in reached:
-        reached += [one.op for one in op.inputs if one.op not in reached]
-    uncounted = [op.name for op in reached if isinstance(op, ExternOp)]
-    count = 0 if uncounted else operations(sch.origins, {})
-    if not count:
-        what = f"the stage {uncounted[0]!r} is given as loops" if uncounted else "it only moves data"
-        raise FlopCalculationError(
-            f"the operations of a computation cannot be counted: {what}",
-            Span.of_caller(),
-            hint="cfg.add_flop(...) in the template says how many there are",
-        )
-    return count
-
-
 __all__ = [
+    "FlopCalculationError",
     "PlaceholderOp",
     "Task",
     "args_to_workload",

@@ -69,7 +69,9 @@ def compile_model(
     if kwargs:
         raise InputError(f"compile: there is no option {', '.join(kwargs)}")
     forms = _forms(dump_code)
-    path = Path("module.tar" if package_path is None else package_path)
+    package = Path("module.tar" if package_path is None else package_path)
+    # Without an ending it is an archive, as all packages of TVM's are.
+    path = package if package.suffix else package.with_name(f"{package.name}.tar")
     machine = targets.machine(target)
     export.check_format(path)
     export.check_target(path, machine)
@@ -86,9 +88,10 @@ def compile_model(
         records=tuning_records,
     )
     lib.export(path)
+    path.replace(package)
     for form in forms:
-        path.with_name(f"{path.name}.{form}").write_text(_code(lib, form), encoding="utf-8")
-    return TVMCPackage(path, lib)
+        package.with_name(f"{package.name}.{form}").write_text(_code(lib, form), encoding="utf-8")
+    return TVMCPackage(package, lib)
 
 
 def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: Any = ".") -> None:

@@ -1,4 +1,4 @@
-"""The formats of models that ``tvmc`` knows, by name. Only ONNX is read."""
+"""The formats of models that ``tvmc`` knows, by name. Only ONNX and relay's text are read."""
 
 from __future__ import annotations
 
@@ -27,8 +27,19 @@ class Frontend:
         return [ending.removeprefix(".") for ending, name in ENDINGS.items() if name == self._name]
 
     def load(self, path: Any, shape_dict: Mapping[str, Sequence[int]] | None = None) -> TVMCModel:
-        """The model in the file ``path``; an UnsupportedError unless the format is ONNX."""
+        """The model in the file ``path``; an UnsupportedError unless it is ONNX or relay."""
         return load_model(path, self._name, shape_dict)
+
+
+class OnnxFrontend(Frontend):
+    """Reads ONNX."""
+
+
+class RelayFrontend(Frontend):
+    """Reads the text of relay modules."""
+
+
+_CLASSES = {"onnx": OnnxFrontend, "relay": RelayFrontend}
 
 
 def get_frontend_names() -> list[str]:
@@ -40,7 +51,7 @@ def get_frontend_by_name(name: str) -> Frontend:
     """The reader of a format; an InputError if there is no such format."""
     if name not in FORMATS:
         raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
-    return Frontend(name)
+    return _CLASSES.get(name, Frontend)(name)
 
 
 def guess_frontend(path: Any) -> Frontend:
@@ -50,7 +61,7 @@ def guess_frontend(path: Any) -> Frontend:
         raise InputError(
             f"{path}: the format of {ending or 'the file'} is not known", hint="--model-format onnx"
         )
-    return Frontend(ENDINGS[ending])
+    return get_frontend_by_name(ENDINGS[ending])
 
 
 __getattr__ = refusing(__name__)

@@ -149,7 +149,7 @@ def _compile(options: argparse.Namespace) -> int:
         pass_context_configs=options.pass_config,
         mod_name=options.module_name,
     )
-    print(f"{package.package_path}: {common.describe(package.package_path)}")
+    print(f"{package.package_path}: {common.describe(Path(package.package_path))}")
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +15,15 @@ from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.text.parser import parse
 from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.load import load
 from tvmlite.tvm.absent import missing
+from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.runtime.loading import load_module
+from tvmlite.tvm.runtime_params import load_param_dict, save_param_dict
 
 FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
 """The formats that TVM's command knows."""
@@ -29,7 +35,13 @@ ENDINGS = {
     ".tflite": "tflite",
     ".pth": "pytorch",
     ".pt": "pytorch",
+    ".pdmodel": "paddle",
+    ".relay": "relay",
 }
+
+
+MODULE, PARAMS = "model.relay", "model.params"
+"""The parts of a saved model: its text and its parameters."""
 
 
 class NoFile(InputError, FileNotFoundError):
@@ -45,30 +57,59 @@ class TVMCModel:
         if mod is None:
             if model_path is None:
                 raise InputError("TVMCModel: mod or model_path must be given")
-            mod = load_model(model_path).mod
+            mod, params = _saved(model_path) if tarfile.is_tarfile(model_path) else _loaded(model_path)
         self.mod, self.params = mod, dict(params or {})
         self.model_path = None if model_path is None else Path(model_path)
 
-    save = missing(
-        "TVMCModel.save", "tvmc.compile writes a package; relay's text and save_param_dict keep a model"
-    )
+    export_package = missing("TVMCModel.export_package", "tvmc.compile(model, target, package_path=path)")
+    default_package_path = missing("TVMCModel.default_package_path", "TVMCPackage.package_path")
+    default_tuning_records_path = missing("TVMCModel.default_tuning_records_path", "what tvmc.tune gives")
+
+    def save(self, model_path: Any) -> None:
+        """Write the module, as text, and its parameters to the archive ``model_path``, of which
+        ``TVMCModel(model_path=...)`` is this model again."""
+        parts = {MODULE: astext(bound(self.mod, {})).encode(), PARAMS: bytes(save_param_dict(self.params))}
+        with tarfile.open(model_path, "w") as archive:
+            for name, content in parts.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
 
     def summary(self) -> None:
         """Print the module as text."""
-        print(astext(self.mod, show_meta_data=False))
+        print(astext(bound(self.mod, {}), show_meta_data=False))
+
+
+def _loaded(path: Any) -> tuple[Any, Mapping[str, Any]]:
+    found = load_model(path)
+    return found.mod, found.params
+
+
+def _saved(path: Any) -> tuple[Any, Mapping[str, Any]]:
+    """The module and the parameters that ``save`` wrote; an InputError for another archive."""
+    try:
+        with tarfile.open(path) as archive:
+            found = [archive.extractfile(name) for name in (MODULE, PARAMS)]
+            text, params = (b"" if one is None else one.read() for one in found)
+    except (KeyError, tarfile.TarError):
+        raise InputError(f"TVMCModel: {path} is no model that TVMCModel.save wrote") from None
+    return parse(text.decode()), load_param_dict(params)
 
 
 @dataclass(frozen=True)
 class TVMCPackage:
     """A compiled model in a file. ``lib`` is the model in this process, loaded when it is first asked for."""
 
-    package_path: Path
+    package_path: Path | str
     compiled: Library | None = None
 
     @property
     def lib(self) -> Library:
         """The model."""
-        return self.compiled if self.compiled is not None else load(self.package_path)
+        if self.compiled is not None:
+            return self.compiled
+        path = Path(self.package_path)
+        return load(path) if path.suffix else load_module(path, "tar").lib
 
 
 @dataclass(frozen=True)
@@ -110,8 +151,8 @@ def load_model(
     shape_dict: Mapping[str, Sequence[int]] | None = None,
     **kwargs: Any,
 ) -> TVMCModel:
-    """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX is read: another
-    format is an UnsupportedError that names it."""
+    """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX
+    is read, and the text of a relay module: another format is an UnsupportedError that names it."""
     if not Path(path).exists():
         raise NoFile(f"FILE {path}: there is no such file")
     file = files.readable(Path(path), "FILE")
@@ -122,9 +163,15 @@ def load_model(
         raise InputError(
             f"{file}: the format of {file.suffix or 'the file'} is not known", hint="--model-format onnx"
         )
+    if found == "relay":
+        if shape_dict:
+            raise InputError(f"{file}: the shapes of a module's text are as they are written")
+        return TVMCModel(parse(file.read_text(encoding="utf-8")), {}, file)
     if found != "onnx":
         raise UnsupportedError(
-            f"{file}: {found} models are not read, only ONNX", Span.of_caller(), "export the model to ONNX"
+            f"{file}: {found} models are not read, only ONNX and relay's text",
+            Span.of_caller(),
+            "export the model to ONNX",
         )
     shapes: dict[str, Any] = {name: tuple(shape) for name, shape in (shape_dict or {}).items()}
     return TVMCModel(from_onnx(file, shapes or None), {}, file)

@@ -31,6 +31,11 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 fast_softmax = softmax
 
 
+def softmax_common(x: Tensor, axis: int, use_fast_exp: bool) -> Tensor:
+    """``softmax``; which exponential is used is decided when it is compiled."""
+    return softmax(x, axis)
+
+
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of the softmax."""
     return operate("nn.log_softmax", lambda v: relay.nn.log_softmax(v, axis), x)

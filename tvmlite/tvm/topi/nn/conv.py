@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlite import relay
-from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
@@ -34,7 +34,7 @@ def _convolution(
 ) -> Tensor:
     axes = "".join(one for one in "DHW" if one in layouts[0])
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
-    around = sides(name, padding, size, spread, each(strides, len(axes)), data, layouts[0], axes)
+    around = sides(name, padding, size, spread)
     channels = extent(kernel.shape[layouts[1].index("O")])
     first = f"NC{axes}", f"OI{axes}"
     made = operate(
@@ -119,6 +119,43 @@ def group_conv2d_nchw(
     )
 
 
+def group_conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of NHWC images in ``groups`` of channels."""
+    layouts = "NHWC", "HWIO"
+    return _convolution(
+        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, groups, out_dtype
+    )
+
+
+def _winograd(layout: str) -> Callable[..., Tensor]:
+    def apply(
+        data: Tensor,
+        weight: Tensor,
+        strides: Any,
+        padding: Any,
+        dilation: Any,
+        out_dtype: str | None,
+        pre_computed: bool = False,
+    ) -> Tensor:
+        if pre_computed:
+            raise UnsupportedError("topi.nn.conv2d_winograd: the weight is as it is", Span.of_caller())
+        return conv2d(data, weight, strides, padding, dilation, layout, "", out_dtype)
+
+    apply.__doc__ = f"``conv2d_{layout.lower()}``: whether Winograd's transform is used, schedules choose."
+    return apply
+
+
+conv2d_winograd_nchw, conv2d_winograd_nhwc = _winograd("NCHW"), _winograd("NHWC")
+
+
 def depthwise_conv2d_nchw(
     Input: Tensor,
     Filter: Tensor,
@@ -156,34 +193,6 @@ def depthwise_conv2d_nhwc(
     )
 
 
-def conv2d_transpose_nchw(
-    Input: Tensor,
-    Filter: Tensor,
-    strides: Any,
-    padding: Any,
-    out_dtype: str | None,
-    output_padding: Any,
-) -> Tensor:
-    """A transposed convolution of NCHW images by IOHW kernels."""
-    size = tuple(map(extent, Filter.shape[2:]))
-    around = sides("nn.conv2d_transpose", padding, size, (1, 1), each(strides, 2), Input, "NCHW", "HW")
-    return operate(
-        "nn.conv2d_transpose",
-        lambda x, w: relay.nn.conv2d_transpose(
-            x,
-            w,
-            strides=each(strides, 2),
-            padding=around,
-            channels=extent(Filter.shape[1]),
-            kernel_size=size,
-            output_padding=each(output_padding, 2),
-            out_dtype=out_dtype or "",
-        ),
-        Input,
-        Filter,
-    )
-
-
 def _of_layouts(name: str, make: Any, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
     def apply(
         data: Tensor,
@@ -201,8 +210,31 @@ def _of_layouts(name: str, make: Any, data_layout: str, kernel_layout: str) -> C
     return apply
 
 
-conv1d_ncw = _of_layouts("nn.conv1d", relay.nn.conv1d, "NCW", "OIW")
-conv1d_nwc = _of_layouts("nn.conv1d", relay.nn.conv1d, "NWC", "WIO")
+def conv1d(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of rows."""
+    kernels = {"NCW": "OIW", "NWC": "WIO"}
+    if data_layout not in kernels:
+        raise TensorExpressionError(
+            f"topi.nn.conv1d: data_layout is {data_layout!r}, expected NCW or NWC", Span.of_caller()
+        )
+    layouts = data_layout, kernel_layout or kernels[data_layout]
+    return _convolution(
+        "nn.conv1d", relay.nn.conv1d, data, kernel, strides, padding, dilation, layouts, groups, out_dtype
+    )
+
+
+conv1d_ncw = group_conv1d_ncw = _of_layouts("nn.conv1d", relay.nn.conv1d, "NCW", "OIW")
+conv1d_nwc = group_conv1d_nwc = _of_layouts("nn.conv1d", relay.nn.conv1d, "NWC", "WIO")
 conv3d_ncdhw = _of_layouts("nn.conv3d", relay.nn.conv3d, "NCDHW", "OIDHW")
 conv3d_ndhwc = _of_layouts("nn.conv3d", relay.nn.conv3d, "NDHWC", "DHWIO")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvmlite import relay, te
@@ -160,12 +161,29 @@ def batch_norm(
     return [made, moving_mean, moving_var]
 
 
+def _over(data: Tensor, axis: Any, normalized: Callable[..., Any]) -> Callable[..., Any]:
+    """The relay expression ``normalized(x, *weights)`` of the axes ``axis`` as one, the last; the weights
+    have these axes."""
+    axes = [_int(one) % data.ndim for one in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    order = [n for n in range(data.ndim) if n not in axes] + axes
+    shape = [data.shape[n] for n in order]
+    back = [order.index(n) for n in range(data.ndim)]
+
+    def formula(x: Any, *weights: Any) -> Any:
+        rows = relay.reshape(relay.transpose(x, order), (*shape[: -len(axes)], -1))
+        made = normalized(rows, *(relay.reshape(one, (-1,)) for one in weights))
+        return relay.transpose(relay.reshape(made, shape), back)
+
+    return formula if len(axes) > 1 else lambda *x: normalized(*x, axis=axes[0])
+
+
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` normalized along ``axis``."""
-    along = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
-    return operate(
-        "nn.layer_norm", lambda x, g, b: relay.nn.layer_norm(x, g, b, along, epsilon), data, gamma, beta
-    )
+    """``data`` normalized along ``axis``, or several together."""
+
+    def normalized(x: Any, g: Any, b: Any, axis: int = -1) -> Any:
+        return relay.nn.layer_norm(x, g, b, axis, epsilon)
+
+    return operate("nn.layer_norm", _over(data, axis, normalized), data, gamma, beta)
 
 
 def instance_norm(
@@ -181,11 +199,58 @@ def instance_norm(
     )
 
 
+def group_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    num_groups: int,
+    channel_axis: int,
+    axes: Any,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """Groups of channels of each image normalized, over the channels of a group and ``axes``, which must be
+    all others but the batch."""
+    others = {n for n in range(1, data.ndim) if n != channel_axis % data.ndim}
+    if {_int(one) % data.ndim for one in axes} != others:
+        raise UnsupportedError(
+            f"topi.nn.group_norm: axes are {list(axes)}, expected {sorted(others)}", Span.of_caller()
+        )
+    return operate(
+        "nn.group_norm",
+        lambda x, g, b: relay.nn.group_norm(x, g, b, num_groups, channel_axis, epsilon),
+        data,
+        gamma,
+        beta,
+    )
+
+
+def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
+    """``data`` divided by its root mean square along ``axis``, or several together, times ``weight``."""
+
+    def normalized(x: Any, g: Any, axis: int = -1) -> Any:
+        return relay.nn.rms_norm(x, g, axis, epsilon)
+
+    return operate("nn.rms_norm", _over(data, axis, normalized), data, weight)
+
+
+def nll_loss(
+    predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
+) -> Tensor:
+    """The negative logarithms of what was predicted for the ``targets``, weighted."""
+    return operate(
+        "nn.nll_loss",
+        lambda *x: relay.nn.nll_loss(*x, reduction, ignore_index),
+        predictions,
+        targets,
+        weights,
+    )
+
+
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
     """Blocks of channels as blocks of an image."""
     made = operate(
         "nn.depth_to_space",
-        lambda x: relay.nn.depth_to_space(x, block_size, mode=mode),
+        lambda x: relay.nn.depth_to_space(x, block_size, mode={"CDR": "CRD"}.get(mode, mode)),
         moved(data, layout, "NCHW"),
     )
     return moved(made, "NCHW", layout)

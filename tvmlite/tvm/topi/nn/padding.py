@@ -43,23 +43,20 @@ def sides(
     padding: Any,
     size: Sequence[Any],
     dilation: Sequence[int],
-    strides: Sequence[int],
-    data: Tensor,
-    layout: str,
-    axes: str,
 ) -> tuple[int, ...]:
-    """The padding before all of ``axes``, then behind them. With ``"SAME"`` windows keep the extents of
-    ``data`` when the stride is 1: what does not halve goes in front, as TOPI has it."""
+    """The padding before all axes of windows of ``size``, then behind them. With ``"SAME"`` there are as many
+    windows as elements when the stride is 1: what does not halve goes in front, as TOPI has it."""
+    count = len(size)
     if not isinstance(padding, str):
-        given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * len(axes)
-        if len(given) not in (len(axes), 2 * len(axes)):
-            raise arguments.refused(f"topi.{name}: padding", padding, f"{len(axes)} or {2 * len(axes)} ints")
-        return each(given if len(given) == 2 * len(axes) else given * 2, 2 * len(axes))
+        given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * count
+        if len(given) not in (count, 2 * count):
+            raise arguments.refused(f"topi.{name}: padding", padding, f"{count} or {2 * count} ints")
+        return each(given if len(given) == 2 * count else given * 2, 2 * count)
     if padding not in ("SAME", "VALID"):
         raise TensorExpressionError(
             f"topi.{name}: padding is {padding!r}, expected ints, 'SAME' or 'VALID'", Span.of_caller()
         )
-    whole = [0] * len(axes)
+    whole = [0] * count
     if padding == "SAME":
         whole = [(int(n) - 1) * d for n, d in zip(size, dilation, strict=True)]
     before = [(n + 1) // 2 for n in whole]

@@ -1,0 +1,181 @@
+"""``tvm.topi``'s functions that read and write elements by indices, held against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.tvm import te, topi
+from tvmlite.tvm.topi import testing
+
+X = np.random.default_rng(1).random((3, 4, 5)).astype("f4") - 0.5
+ROWS = X[0]
+
+
+def run(make: Callable[..., Any], *arrays: Any) -> Any:
+    """What ``make`` of placeholders for ``arrays`` computes of them."""
+    given = [np.asarray(one) for one in arrays]
+    tensors = [te.placeholder(x.shape, x.dtype.name, f"x{k}") for k, x in enumerate(given)]
+    made = make(*tensors)
+    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+    with tvm.target.Target("llvm"):
+        s = topi.generic.schedule_injective(outputs)
+    return tvm.build(s, [*tensors, *outputs], "llvm")(*given)
+
+
+@pytest.mark.parametrize("kind", ["update", "add"])
+def test_updates_are_scattered_along_an_axis(kind: str) -> None:
+    places = np.array([[1, 3, 2, 1, 0], [0, 0, 3, 2, 1]])
+    updates = np.arange(10, dtype="f4").reshape(2, 5)
+    wanted = ROWS.copy()
+    for row, column in np.ndindex(*places.shape):
+        at = places[row, column], column
+        wanted[at] = updates[row, column] + (wanted[at] if kind == "add" else 0)
+
+    make = topi.scatter if kind == "update" else topi.scatter_add
+    np.testing.assert_allclose(run(lambda *x: make(*x, 0), ROWS, places, updates), wanted, rtol=1e-6)
+    elements = run(lambda *x: topi.scatter_elements(*x, 0, kind), ROWS, places, updates)
+    np.testing.assert_allclose(elements, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["add", "mul", "min", "max"])
+def test_updates_of_one_place_are_combined(kind: str) -> None:
+    data, places, updates = ROWS[:2, :2], np.array([[1, 1, 0], [0, 0, 1]]), np.array([2, 3, -4], "f4")
+    combine = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[kind]
+    wanted = data.copy()
+    for n in range(3):
+        at = tuple(places[:, n])
+        wanted[at] = combine(wanted[at], updates[n])
+
+    found = run(lambda *x: topi.scatter_nd(*x, kind), data, places, updates)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "begin", "end", "strides"),
+    [
+        ((3, 2, 2), [0, 3, 0], [4, 1, 5], [1, -1, 3]),
+        ((3, 1, 5), [0, 0, 0], [4, -5, 5], [1, -1, 1]),
+        ((1, 3, 4), [1, 1, -5], [2, 9, 4], [1]),
+        ((2, 3, 5), [1, 1], [4, 4], None),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_slice_is_set_where_its_ends_are_known_or_not(
+    shape: Any, begin: Any, end: Any, strides: Any, known: bool
+) -> None:
+    values = np.random.default_rng(2).random(shape).astype("f4")
+    ends = [np.array(one, "i4") for one in (begin, end, strides) if one is not None]
+    wanted = testing.strided_set_python(X, values, begin, end, strides)
+
+    if known:
+        found = run(lambda a, v: topi.strided_set(a, v, begin, end, strides), X, values)
+    else:
+        found = run(topi.strided_set, X, values, *ends)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_indices_of_several_axes_are_numpys() -> None:
+    first, second = np.array([[2, 0, 1]]), np.array([[1], [3]])
+
+    found = run(lambda x, *at: topi.adv_index(x, list(at)), X, first, second)
+    np.testing.assert_array_equal(found, X[first, second])
+
+
+def test_values_are_found_in_sorted_rows() -> None:
+    rows, values = np.sort(X[:, :, 0]), X[:, :2, 1]
+
+    for right in (False, True):
+        pairs = zip(rows, values, strict=True)
+        wanted = [np.searchsorted(row, v, "right" if right else "left") for row, v in pairs]
+        found = run(lambda s, v, r=right: topi.searchsorted(s, v, r, "int32"), rows, values)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_sparse_values_stand_in_a_default() -> None:
+    places, values = np.array([[0, 1], [2, 2]]), np.array([1.5, 2.5], "f4")
+    wanted = np.full((3, 4), -1, "f4")
+    wanted[0, 1], wanted[2, 2] = values
+
+    make = topi.sparse_to_dense
+    np.testing.assert_array_equal(run(lambda i, v: make(i, (3, 4), v, -1), places, values), wanted)
+    given = run(lambda i, v, d: make(i, (3, 4), v, d), places, values, np.array(-1, "f4"))
+    np.testing.assert_array_equal(given, wanted)
+    absent = run(lambda i, v: make(i, [3, 4], v), places, values)
+    np.testing.assert_array_equal(absent, np.where(wanted < 0, 0, wanted))
+
+
+def test_diagonals_stand_at_the_sides_that_are_asked_for() -> None:
+    diagonals = np.random.default_rng(3).random((3, 2, 4)).astype("f4")
+
+    for align in ("LEFT_RIGHT", "RIGHT_LEFT"):
+        found = run(lambda x, d, a=align: topi.matrix_set_diag(x, d, (-1, 0), a), X, diagonals)
+        np.testing.assert_array_equal(found, testing.matrix_set_diag(X, diagonals, (-1, 0), align))
+    with pytest.raises(TensorExpressionError, match=r"topi\.matrix_set_diag: align: 'MIDDLE' given"):
+        run(lambda x, d: topi.matrix_set_diag(x, d, 0, "MIDDLE"), X, diagonals)
+
+
+def test_sums_of_products_are_numpys() -> None:
+    a, b = X, np.random.default_rng(4).random((5, 4, 2)).astype("f4")
+    axes = (1, 2), (1, 0)
+
+    cases = [
+        (run(lambda x, y: topi.einsum("bij,jik->bk", x, y), a, b), np.einsum("bij,jik->bk", a, b)),
+        (run(lambda x, y: topi.tensordot(x, y, 1), a, b), np.tensordot(a, b, 1)),
+        (run(lambda x, y: topi.tensordot(x, y, axes), a, b), np.tensordot(a, b, axes)),
+    ]
+    for found, wanted in cases:
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_transform_of_rows_is_numpys_and_goes_back() -> None:
+    real, imaginary = X[0], X[1]
+    wanted = np.fft.fft(real + 1j * imaginary)
+
+    forward = run(lambda x, y: topi.dft(x, y, False), real, imaginary)
+    np.testing.assert_allclose(forward[0], wanted.real, atol=1e-5)
+    np.testing.assert_allclose(forward[1], wanted.imag, atol=1e-5)
+    back = run(lambda x, y: topi.dft(x, y, True), *forward)
+    np.testing.assert_allclose(back[0], real, atol=1e-5)
+    np.testing.assert_allclose(back[1], imaginary, atol=1e-5)
+
+
+def test_other_functions_of_places() -> None:
+    order = np.array([3, 0, 2, 1], "i4")
+
+    np.testing.assert_array_equal(run(topi.invert_permutation, order), np.argsort(order))
+    np.testing.assert_array_equal(run(topi.ndarray_size, X), 60)
+    np.testing.assert_array_equal(
+        run(lambda x, y: topi.expand_like(x, y, [1]), ROWS, np.zeros((4, 2, 5), "f4")),
+        np.repeat(ROWS[:, None], 2, 1),
+    )
+    np.testing.assert_allclose(
+        run(lambda x: topi.collapse_sum(x, (4, 1)), X), X.sum((0, 2))[:, None], rtol=1e-5
+    )
+    grid = run(lambda x, y: topi.meshgrid((x, y), "ij"), order, order[:3])
+    for found, wanted in zip(grid, np.meshgrid(order, order[:3], indexing="ij"), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    windows = run(lambda x: topi.sliding_window(x, 1, [2, 3], [1, 2]), X)
+    view = np.lib.stride_tricks.sliding_window_view(X, (2, 3), (1, 2))[:, :, ::2]
+    np.testing.assert_array_equal(windows, view)
+
+
+def test_places_may_be_floats_and_elements_of_a_row_may_not_be_few() -> None:
+    places = np.array([[1.0, 0.9], [0.0, 2.0]], "f4")
+
+    found = run(topi.gather_nd, ROWS, places)
+    np.testing.assert_array_equal(found, ROWS[places.astype(int)[0], places.astype(int)[1]])
+    with pytest.raises(UnsupportedError, match=r"topi\.argsort: valid_count is not supported"):
+        topi.argsort(te.placeholder((3, 4)), te.placeholder((3,), "int32"))
+
+
+def test_functions_are_in_tvms_modules_too() -> None:
+    assert topi.transform.matrix_set_diag is topi.matrix_set_diag
+    assert topi.x86.concatenate is topi.concatenate
+    assert "scatter_nd" in dir(topi)
+    assert "conv2d_NCHWc" in dir(topi.nn)

@@ -1,0 +1,115 @@
+"""``tvm.runtime.profiling``: a run as a report of its kernels."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.library.profile import Profile
+from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.tvm.absent import refusing
+
+_COLUMNS = ("Name", "Duration (us)", "Percent", "Device", "Count", "Hash")
+_UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count"}
+_DEVICE = "cpu0"
+
+
+class Report:
+    """The ``calls`` of a run, a dict for each by TVM's names of what is known; ``device_metrics`` have the
+    whole time by device, ``configuration`` how it ran. ``str`` gives a table, the slowest first."""
+
+    def __init__(
+        self,
+        calls: Sequence[Mapping[str, Any]],
+        device_metrics: Mapping[str, Mapping[str, Any]],
+        configuration: Mapping[str, Any],
+    ) -> None:
+        self.calls, self.device_metrics, self.configuration = calls, device_metrics, configuration
+
+    def csv(self) -> str:
+        """The calls as lines with commas, under a line of names."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(_COLUMNS)
+        rows.writerows([one.get(name, "") for name in _COLUMNS] for one in self.calls)
+        return text.getvalue()
+
+    def json(self) -> str:
+        """All as JSON, which ``from_json`` reads."""
+        metrics = {name: _with_units(one) for name, one in self.device_metrics.items()}
+        parts = {"calls": [_with_units(one) for one in self.calls], "device_metrics": metrics}
+        return json.dumps({**parts, "configuration": dict(self.configuration)})
+
+    @classmethod
+    def from_json(cls, s: str) -> Report:
+        """The report that ``json`` wrote; an InputError for another text."""
+        try:
+            given = json.loads(s)
+            calls = [_plain(one) for one in given["calls"]]
+            metrics = {name: _plain(one) for name, one in given["device_metrics"].items()}
+            return cls(calls, metrics, dict(given["configuration"]))
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
+            raise arguments.refused("Report.from_json", s, "what Report.json gives", InputError) from None
+
+    def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
+        """The calls as a table, the slowest first if so wanted; calls of one kernel are one row with
+        ``aggregate``, and ``col_sums`` adds their sum and the time of the whole run."""
+        calls = _together(self.calls) if aggregate else list(self.calls)
+        if sort:
+            calls.sort(key=lambda one: -one["Duration (us)"])
+        rows = [[_shown(one.get(name, "")) for name in _COLUMNS] for one in calls]
+        if col_sums:
+            total = {"Name": "Sum", **{name: sum(one[name] for one in calls) for name in _UNITS}}
+            last = [total, *({"Name": "Total", **one} for one in self.device_metrics.values())]
+            rows += [["----------"], *([_shown(one.get(name, "")) for name in _COLUMNS] for one in last)]
+        lines = [list(_COLUMNS), *rows]
+        widths = [max(len(line[n]) for line in lines if n < len(line)) for n in range(len(_COLUMNS))]
+        text = ["  ".join(f"{word:>{widths[n]}}" for n, word in enumerate(line)).rstrip() for line in lines]
+        shown = [f"{name}: {value}" for name, value in self.configuration.items()]
+        return "\n".join([*text, "", "Configuration", "-------------", *shown])
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def report(profile: Profile, executor: str) -> Report:
+    """``profile`` in TVM's words, of a run by ``executor``."""
+    whole = max(profile.nanoseconds, 1)
+    calls = []
+    for symbol, nanoseconds in profile.kernels:
+        name = re.fullmatch(r"(.+?)(?:_([0-9a-f]{10}))?", symbol)
+        assert name is not None
+        values = name[1], nanoseconds / 1e3, 100 * nanoseconds / whole, _DEVICE, 1, name[2] or ""
+        calls.append(dict(zip(_COLUMNS, values, strict=True)))
+    total = {"Duration (us)": whole / 1e3, "Percent": 100.0, "Device": _DEVICE, "Count": 1}
+    return Report(calls, {_DEVICE: total}, {"Number of threads": num_threads(), "Executor": executor})
+
+
+def _with_units(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {_UNITS[name]: one} if name in _UNITS else one for name, one in values.items()}
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one[_UNITS[name]] if name in _UNITS else one for name, one in values.items()}
+
+
+def _together(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for call in calls:
+        key = call["Name"], call.get("Hash"), call.get("Device")
+        sums = {name: call[name] + found[key][name] for name in _UNITS} if key in found else {}
+        found[key] = {**call, **sums}
+    return list(found.values())
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+__getattr__ = refusing(__name__)

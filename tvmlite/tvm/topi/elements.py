@@ -1,0 +1,231 @@
+"""Functions of ``tvm.topi`` that read and write elements by indices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite import relay, te
+from tvmlite.core import arguments
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.topi.operate import operate
+from tvmlite.tvm.topi.utils import get_const_int
+
+
+def adv_index(data: t.Tensor, indices: Sequence[t.Tensor]) -> t.Tensor:
+    """``data[indices]``, as numpy's with arrays of indices."""
+    return operate("adv_index", lambda *xs: relay.adv_index(relay.Tuple(xs)), data, *indices)
+
+
+def scatter(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0) -> t.Tensor:
+    """``data`` with ``updates`` where ``indices`` say along ``axis``."""
+    return operate("scatter", lambda *x: relay.scatter(*x, axis), data, indices, updates)
+
+
+def scatter_add(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0) -> t.Tensor:
+    """``data`` plus ``updates`` where ``indices`` say along ``axis``."""
+    return operate("scatter_add", lambda *x: relay.scatter_add(*x, axis), data, indices, updates)
+
+
+def scatter_elements(
+    data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0, reduction: str = "update"
+) -> t.Tensor:
+    """``data`` with ``updates`` put, added, multiplied, ... where ``indices`` say along ``axis``."""
+    return operate(
+        "scatter_elements", lambda *x: relay.scatter_elements(*x, axis, reduction), data, indices, updates
+    )
+
+
+def scatter_nd(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, mode: str) -> t.Tensor:
+    """``data`` with ``updates`` at the places that the first axis of ``indices`` names."""
+    return operate("scatter_nd", lambda *x: relay.scatter_nd(*x, mode), data, indices, updates)
+
+
+def searchsorted(
+    sorted_sequence: t.Tensor, values: t.Tensor, right: bool = False, out_dtype: str = "int64"
+) -> t.Tensor:
+    """Where each of ``values`` belongs in the rows of ``sorted_sequence``."""
+    return operate(
+        "searchsorted", lambda s, v: relay.searchsorted(s, v, right, out_dtype), sorted_sequence, values
+    )
+
+
+def sparse_to_dense(
+    sparse_indices: t.Tensor, output_shape: Any, sparse_values: t.Tensor, default_value: Any = 0
+) -> t.Tensor:
+    """``sparse_values`` at their places in an array of ``default_value``, a number or a tensor of no axes."""
+    shape = tuple(int(one) for one in output_shape)
+    if isinstance(default_value, t.Tensor):
+        more: tuple[t.Tensor, ...] = (default_value,)
+    else:
+        value = default_value or 0
+        more = (te.compute((), lambda: e.const(value, sparse_values.dtype), name="default_value"),)
+    return operate(
+        "sparse_to_dense",
+        lambda i, v, d: relay.sparse_to_dense(i, shape, v, d),
+        sparse_indices,
+        sparse_values,
+        *more,
+    )
+
+
+def matrix_set_diag(data: t.Tensor, diagonal: t.Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> t.Tensor:
+    """Matrices with other diagonals, from ``k`` or from ``k[0]`` to ``k[1]``. Short ones stand at a side of
+    their rows: ``align`` says which side for those above the main one and for those below."""
+    sides = align.split("_")
+    if len(sides) != 2 or not {"LEFT", "RIGHT"}.issuperset(sides):
+        raise arguments.refused("topi.matrix_set_diag: align", align, "RIGHT_LEFT or another pair of sides")
+    low, high = (k[0], k[-1]) if isinstance(k, (tuple, list)) else (k, k)
+    options = int(low), int(high), *(side == "RIGHT" for side in sides)
+    return operate("matrix_set_diag", lambda x, d: relay.matrix_set_diag(x, d, *options), data, diagonal)
+
+
+def invert_permutation(data: t.Tensor) -> t.Tensor:
+    """The permutation that undoes ``data``."""
+    return operate("invert_permutation", relay.invert_permutation, data)
+
+
+def strided_set(a: t.Tensor, v: t.Tensor, begin: Any, end: Any, strides: Any = None) -> t.Tensor:
+    """``a`` with ``v`` in place of the elements from ``begin`` to ``end`` in steps of ``strides``: ints, or
+    vectors of ints that are known when it runs, for the first axes. An axis that is not named is whole."""
+    rank = a.ndim
+    named = [_count(one) for one in (begin, end, strides)]
+    before, behind, steps = (_entries(one, rank) for one in (begin, end, strides))
+
+    def element(*place: Any) -> Any:
+        inside: list[Any] = []
+        source: list[Any] = []
+        for axis, (i, extent) in enumerate(zip(place, a.shape, strict=True)):
+            step = steps[axis] if axis < named[2] else e.const(1, "int32")
+            forward = step > 0
+            first = _bound(before[axis], extent, forward) if axis < named[0] else _first(extent, forward)
+            last = _bound(behind[axis], extent, forward) if axis < named[1] else _last(extent, forward)
+            offset = te.if_then_else(forward, i - first, first - i)
+            width = te.if_then_else(forward, step, -step)
+            inside += [offset >= 0, te.if_then_else(forward, i < last, i > last)]
+            inside.append(te.floormod(offset, width).equal(0))
+            source.append(te.floordiv(offset, width))
+        return te.if_then_else(te.all(*inside), v(*source), a(*place))
+
+    return te.compute(a.shape, element, name="T_strided_set", tag="injective")
+
+
+def _count(given: Any) -> int:
+    return (
+        0 if given is None else get_const_int(given.shape[0]) if isinstance(given, t.Tensor) else len(given)
+    )
+
+
+def _entries(given: Any, rank: int) -> list[Any]:
+    read = given if isinstance(given, t.Tensor) else [e.const(int(one), "int32") for one in given or ()]
+    return [read[n] for n in range(min(_count(given), rank))]
+
+
+def _bound(given: Any, extent: Any, forward: Any) -> Any:
+    """An end of the elements as an index from 0 to ``extent``, backwards from -1 to ``extent - 1``."""
+    counted = te.if_then_else(given < 0, given + extent, given)
+    up = te.max(te.min(counted, extent), 0)
+    return te.if_then_else(forward, up, te.max(te.min(counted, extent - 1), -1))
+
+
+def _first(extent: Any, forward: Any) -> Any:
+    return te.if_then_else(forward, e.const(0, "int32"), e.convert(extent) - 1)
+
+
+def _last(extent: Any, forward: Any) -> Any:
+    return te.if_then_else(forward, e.convert(extent), e.const(-1, "int32"))
+
+
+def einsum(subscripts: str, *operand: t.Tensor) -> t.Tensor:
+    """Sums of products of elements, by numpy's rules of subscripts."""
+    return operate("einsum", lambda *xs: relay.einsum(relay.Tuple(xs), subscripts), *operand)
+
+
+def meshgrid(a_tuple: Sequence[t.Tensor], indexing: str) -> list[t.Tensor]:
+    """Coordinates of a grid of vectors, one tensor a vector."""
+    return operate("meshgrid", lambda *xs: relay.meshgrid(relay.Tuple(xs), indexing), *a_tuple)
+
+
+def sliding_window(data: t.Tensor, axis: int, window_shape: Any, strides: Any) -> t.Tensor:
+    """The windows of ``data`` from ``axis`` on."""
+    return operate("sliding_window", lambda x: relay.sliding_window(x, axis, window_shape, strides), data)
+
+
+def tensordot(a: t.Tensor, b: t.Tensor, axes: Any) -> t.Tensor:
+    """Sums of products along ``axes``: so many last and first ones, or a list of each tensor's."""
+    if isinstance(axes, (int, np.integer)):
+        left, right = list(range(a.ndim - int(axes), a.ndim)), list(range(int(axes)))
+    else:
+        left, right = ([int(one) % x.ndim for one in _each(of)] for of, x in zip(axes, (a, b), strict=True))
+    names = [chr(ord("a") + n) for n in range(a.ndim + b.ndim)]
+    of_b = names[a.ndim :]
+    for one, other in zip(left, right, strict=True):
+        of_b[other] = names[one]
+    kept = [names[n] for n in range(a.ndim) if n not in left]
+    kept += [of_b[n] for n in range(b.ndim) if n not in right]
+    return einsum(f"{''.join(names[: a.ndim])},{''.join(of_b)}->{''.join(kept)}", a, b)
+
+
+def _each(axes: Any) -> tuple[Any, ...]:
+    return tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+
+
+def expand_like(a: t.Tensor, shape_like: t.Tensor, axis: Any) -> t.Tensor:
+    """``a`` repeated along new axes ``axis`` to the shape of ``shape_like``."""
+    rank = shape_like.ndim
+    new = sorted(int(one) % rank for one in _each(axis))
+    kept = [n for n in range(rank) if n not in new] if len(new) + a.ndim == rank else list(range(rank))
+    return te.compute(
+        shape_like.shape, lambda *i: a(*(i[n] for n in kept)), name="T_expand_like", tag="broadcast"
+    )
+
+
+def collapse_sum(data: t.Tensor, target_shape: Any) -> t.Tensor:
+    """``data`` summed to ``target_shape``, from which it could have been broadcast."""
+    shape = tuple(int(one) for one in target_shape)
+    return operate("collapse_sum", lambda x: relay.collapse_sum_to(x, shape), data)
+
+
+def ndarray_size(array: t.Tensor, dtype: str = "int32") -> t.Tensor:
+    """The number of elements of ``array``, as a tensor of no axes."""
+    count: Any = e.const(1, "int32")
+    for extent in array.shape:
+        count = count * extent
+    return te.compute((), lambda: e.cast(dtype, count), name="ndarray_size", tag="injective")
+
+
+def fixed_point_multiply(x: t.Tensor, multiplier: int, shift: int) -> t.Tensor:
+    """``x * multiplier * 2**(shift - 31)``, rounded: a product of fixed point numbers."""
+    return operate("fixed_point_multiply", lambda v: relay.fixed_point_multiply(v, multiplier, shift), x)
+
+
+def dft(re_data: t.Tensor, im_data: t.Tensor, inverse: bool) -> list[t.Tensor]:
+    """The discrete Fourier transform of rows, its real and its imaginary part."""
+    count = re_data.shape[-1]
+    k = te.reduce_axis((0, count), name="k")
+    sign = 1 if inverse else -1
+
+    def part(name: str, formula: Any) -> t.Tensor:
+        def element(*i: Any) -> Any:
+            turns = e.cast(re_data.dtype, te.floormod(i[-1] * k, count)) / count
+            angle = turns * e.const(sign * 2 * math.pi, re_data.dtype)
+            read = re_data(*i[:-1], k), im_data(*i[:-1], k)
+            return te.sum(formula(*read, te.cos(angle), te.sin(angle)), axis=k)
+
+        made = te.compute(re_data.shape, element, name=f"dft_{name}")
+        if not inverse:
+            return made
+        return te.compute(made.shape, lambda *i: made(*i) / count, name=f"idft_{name}", tag="elemwise")
+
+    return [
+        part("re", lambda re, im, cos, sin: re * cos - im * sin),
+        part("im", lambda re, im, cos, sin: re * sin + im * cos),
+    ]
+
+
+__getattr__ = refusing(__name__)

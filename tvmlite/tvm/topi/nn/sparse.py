@@ -1,0 +1,46 @@
+"""Products with matrices of which only some elements are kept."""
+
+from __future__ import annotations
+
+from tvmlite import relay
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.topi.operate import operate
+
+
+def sparse_dense(
+    dense_data: Tensor,
+    sparse_data: Tensor,
+    sparse_indices: Tensor,
+    sparse_indptr: Tensor,
+    sparse_lhs: bool = False,
+) -> Tensor:
+    """Rows of ``dense_data`` times rows of a matrix in compressed rows, of elements or of blocks; with
+    ``sparse_lhs`` the other way round."""
+    return operate(
+        "nn.sparse_dense",
+        lambda *x: relay.nn.sparse_dense(*x, sparse_lhs),
+        dense_data,
+        sparse_data,
+        sparse_indices,
+        sparse_indptr,
+    )
+
+
+def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
+    """The transpose of a matrix in compressed rows: its data, indices and row pointers."""
+    return operate(
+        "nn.sparse_transpose", relay.nn.sparse_transpose, sparse_data, sparse_indices, sparse_indptr
+    )
+
+
+def sparse_add(
+    dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor
+) -> Tensor:
+    """``dense_data`` plus a matrix in compressed rows."""
+    return operate(
+        "nn.sparse_add", relay.nn.sparse_add, dense_data, sparse_data, sparse_indices, sparse_indptr
+    )
+
+
+__getattr__ = refusing(__name__)

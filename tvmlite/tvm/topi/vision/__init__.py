@@ -1,0 +1,63 @@
+"""``tvm.topi.vision``: boxes and regions of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import relay
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm import lazy
+from tvmlite.tvm.topi.operate import operate
+
+
+def get_valid_counts(
+    data: Tensor, score_threshold: Any = 0, id_index: int = 0, score_index: int = 1
+) -> list[Tensor]:
+    """How many boxes of each image score more than ``score_threshold``, these boxes first, and their
+    indices."""
+    least = relay.const(float(score_threshold), data.dtype)
+    return operate(
+        "vision.get_valid_counts",
+        lambda x: relay.vision.get_valid_counts(x, least, id_index, score_index),
+        data,
+    )
+
+
+def non_max_suppression(
+    data: Tensor,
+    valid_count: Tensor,
+    indices: Tensor,
+    max_output_size: int = -1,
+    iou_threshold: float = 0.5,
+    force_suppress: bool = False,
+    top_k: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = 0,
+    return_indices: bool = True,
+    invalid_to_bottom: bool = False,
+) -> Any:
+    """The boxes of ``data`` that overlap none of a higher score by more than ``iou_threshold``; or their
+    indices and how many there are."""
+    options = force_suppress, top_k, coord_start, score_index, id_index, return_indices, invalid_to_bottom
+    return operate(
+        "vision.non_max_suppression",
+        lambda x, n, i: relay.vision.non_max_suppression(
+            x, n, i, relay.const(max_output_size, "int32"), relay.const(iou_threshold, "float32"), *options
+        ),
+        data,
+        valid_count,
+        indices,
+    )
+
+
+def reorg(data: Tensor, stride: int) -> Tensor:
+    """Blocks of ``stride`` by ``stride`` elements as channels, as YOLO orders them."""
+    return operate("vision.yolo_reorg", lambda x: relay.vision.yolo_reorg(x, stride), data)
+
+
+__getattr__, _lazy = lazy.attributes(
+    __name__, "rcnn ssd", {".rcnn": "proposal roi_align_nchw roi_align_nhwc roi_pool_nchw"}
+)
+
+__all__ = ["get_valid_counts", "non_max_suppression", "reorg", *_lazy]  # pyright: ignore[reportUnsupportedDunderAll]
