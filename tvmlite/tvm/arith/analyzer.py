@@ -19,7 +19,9 @@ from tvmlite.tvm.absent import MissingName
 from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
 from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
 from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.tir.stmt_functor import substitute
+from tvmlite.tvm.written import plain
 
 
 class Analyzer:
@@ -38,7 +40,8 @@ class Analyzer:
         written_out = rewrite(node, _by_quotients)
         if written_out is not node:
             found.append(self._known.simplify(written_out))
-        return min([*found, *self._divided(found[0])], key=lambda one: sum(1 for _ in postorder(one)))
+        best = min([*found, *self._divided(found[0])], key=lambda one: sum(1 for _ in postorder(one)))
+        return mark(best) if isinstance(best, e.Const) else best
 
     rewrite_simplify = canonical_simplify = simplify
 
@@ -60,7 +63,7 @@ class Analyzer:
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Whether both are certainly equal."""
         left, right = self.simplify(lhs), self.simplify(rhs)
-        if "bool" in (left.dtype, right.dtype):
+        if alike(left, right) or "bool" in (left.dtype, right.dtype):
             return alike(left, right)
         return e.is_const(self.simplify(left - right), 0)
 
@@ -121,14 +124,14 @@ class Analyzer:
 
     def constraint_scope(self, constraint: e.Expr) -> Any:
         """For a ``with``, in which ``constraint``, a bool, holds."""
-        given = e.scalar("constraint_scope: constraint", constraint)
+        given = plain(e.scalar("constraint_scope: constraint", constraint))
         if given.dtype != "bool":
             raise arguments.refused("constraint_scope: constraint", constraint, "a condition")
         return self._scope(given)
 
     def _bound(self, expr: Any) -> e.Expr:
         """``expr`` with variables replaced by what they are equal to."""
-        node = e.scalar("Analyzer: expr", expr)
+        node = plain(e.scalar("Analyzer: expr", expr))
         return substitute(node, self._values) if self._values else node
 
     def __getattr__(self, name: str) -> Any:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError
+from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.core.node import Node
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.te import expr as te
+from tvmlite.tvm.ir import node_structure
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
@@ -25,6 +27,18 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     return difference(lhs, rhs, map_free_vars) is None
 
 
+def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
+    """The paths to where two values of loops first differ, of each side one; None where they are equal."""
+    for one in (lhs, rhs):
+        if not node_structure.is_of_loops(one):
+            raise UnsupportedError(
+                f"get_first_structural_mismatch: a {type(one).__name__} given, expected expressions or loops",
+                Span.of_caller(),
+                "structural_equal compares others",
+            )
+    return node_structure.Comparison(map_free_vars).mismatch(lhs, rhs)
+
+
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """A ValueError with both texts unless ``structural_equal``."""
     found = difference(lhs, rhs, map_free_vars)
@@ -34,11 +48,15 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A hash that is equal for what is structurally equal."""
+    if node_structure.is_of_loops(node):
+        return hash(tuple(node_structure.tokens(node, map_free_vars)))
     return hash(tuple(_tokens(node, map_free_vars)))
 
 
 def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
     """The first difference found, None if there is none."""
+    if node_structure.is_of_loops(lhs) and node_structure.is_of_loops(rhs):
+        return _difference_of_loops(lhs, rhs, map_free_vars)
     bound: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     seen: set[tuple[int, int]] = set()
@@ -77,6 +95,11 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
         if found is not None:
             return found
     return None
+
+
+def _difference_of_loops(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
+    found = node_structure.Comparison(map_free_vars).mismatch(lhs, rhs)
+    return None if found is None else f"lhs at {found[0]} and rhs at {found[1]}"
 
 
 def _is_plain(node: Any) -> bool:
@@ -131,6 +154,8 @@ def _compare(a: Any, b: Any, stack: list[tuple[Any, Any]]) -> str | None:
             return f"functions {sorted(mine)} and {sorted(others)}"
         stack.extend((mine[name], others[name]) for name in mine)
         return None
+    if node_structure.is_structural(a) and node_structure.is_structural(b) and not isinstance(a, te.Expr):
+        return _difference_of_loops(a, b)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         if len(a) != len(b):
             return f"{len(a)} and {len(b)} elements"

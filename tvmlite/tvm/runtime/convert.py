@@ -10,7 +10,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.tvm.attributes import SHORT_DTYPES, Text
+from tvmlite.tvm.attributes import SHORT_DTYPES, Extent, Text
+from tvmlite.tvm.marks import mark
 
 
 def convert(value: Any, span: Any = None) -> Any:
@@ -22,6 +23,8 @@ def convert(value: Any, span: Any = None) -> Any:
         return tuple(convert(one) for one in value)
     if isinstance(value, dict):
         return {key: convert(one) for key, one in value.items()}
+    if type(value) is int and -(2**31) <= value < 2**31:
+        return Extent(value)  # as a key of a dict and in comparisons a number
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return const(value)
     return value
@@ -37,7 +40,7 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     if isinstance(value, (np.number, np.bool_)):
         dtype, value = dtype or value.dtype.name, value.item()
     if dtype is None:
-        return e.const(value)
+        return mark(e.const(value))
     element, lanes = e.lanes_of(long_dtype(dtype))
     if type(value) is int and dtypes.is_int(element):
         low, high = dtypes.limits(element)
@@ -45,4 +48,4 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
             raise TensorExpressionError(
                 f"const: {value} is not a value of {element}, which are {low} to {high}", Span.of_caller()
             )
-    return e.const(value, element, lanes)
+    return mark(e.const(value, element, lanes))
