@@ -38,6 +38,12 @@ _NAMES: dict[str, dict[str, str]] = {
             solve_linear_equations solve_linear_inequalities subspace_divide
         """
     },
+    "arith.int_set": {
+        _FACTS: """
+            estimate_region_lower_bound estimate_region_strict_bound estimate_region_upper_bound
+            union_lower_bound
+        """
+    },
     "auto_scheduler": {
         "auto_scheduler.ApplyHistoryBest": "DispatchContext",
         LAYOUTS: """

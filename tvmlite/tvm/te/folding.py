@@ -31,7 +31,7 @@ _OF_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
-_FOLDED_FLOATS = ("float32", "float64")
+_FOLDED_FLOATS = ("float16", "float32", "float64")
 _WHOLE: dict[str, Callable[[Any], Any]] = {
     "ceil": np.ceil,
     "floor": np.floor,
