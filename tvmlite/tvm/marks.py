@@ -83,6 +83,6 @@ def is_own(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
-def is_marked_itself(value: e.Expr) -> bool:
+def is_marked_itself(value: Any) -> bool:
     """Whether ``value`` itself is marked: of a constant, whose operators then give constants."""
-    return _MARK in value.__dict__
+    return _MARK in getattr(value, "__dict__", ())

@@ -162,7 +162,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "error": {"a class derived from tvm.error.TVMError": "register_error"},
     "ir": {
         ADT: "Constructor TypeData",
-        PYTHON: "EnvFunc Node Object",
+        PYTHON: "Node Object",
         MEMORY: """
             ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools
             WorkspacePoolInfo
@@ -173,7 +173,7 @@ _NAMES: dict[str, dict[str, str]] = {
             GlobalTypeVar RelayRefType TensorAffineType TupleAffineType TypeCall TypeConstraint TypeKind
             TypeRelation TypeVar
         """,
-        "a call's attrs are fields to look at": "Attrs DictAttrs",
+        "a call's attrs are fields to look at": "Attrs",
         "a program's functions are called by their own names": "GlobalVarSupply NameSupply",
     },
     "ir.transform": {"tvm.ir.transform.module_pass": "ApplyPassToFunction"},

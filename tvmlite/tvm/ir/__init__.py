@@ -20,7 +20,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         ".structural": """
             assert_structural_equal get_first_structural_mismatch structural_equal structural_hash
         """,
-        "tvmlite.tvm.relay.graph.attrs": "make_node",
+        ".attrs": "DictAttrs EnvFunc make_node",
         ".json": "load_json save_json",
         ".intrinsics": "register_intrin_lowering register_op_attr",
     },

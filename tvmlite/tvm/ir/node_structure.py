@@ -197,8 +197,11 @@ def tokens(root: Any, map_free_vars: bool) -> list[Any]:
             stack += [(one, True) for key in keys for one in (node[key], key)]
         elif isinstance(node, (e.Var, ir.Buffer)):
             known = bound or map_free_vars or node in places
+            first = known and node not in places
             place = places.setdefault(node, len(places)) if known else id(node)
             found += [type(node).__name__, place, str(node.dtype)]
+            if first and isinstance(node, ir.Buffer):
+                stack += [(getattr(node, name), bound) for name in reversed(compared(node))]
         elif isinstance(node, Node) or hasattr(node, "compared_fields"):
             found.append(type(node).__name__)
             stack += [(getattr(node, name), bound) for name in reversed(compared(node))]

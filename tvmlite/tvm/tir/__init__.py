@@ -25,6 +25,7 @@ from tvmlite.tvm.tir.nodes import ForKind, Reduce
 PrimExpr = Expr
 attributes.enter()
 Expr.as_text = text.as_text  # type: ignore[method-assign]
+Stmt.as_text = text.statement_text  # type: ignore[method-assign]
 
 
 class CallEffectKind(Enum):

@@ -33,6 +33,7 @@ class TvmBuffer(DeclaredBuffer):
 
     pointer: Any = None
     buffer_type: str = ""
+    memory: str = "global"
 
     def __post_init__(self) -> None:
         if self.pointer is None:
@@ -124,7 +125,7 @@ def decl_buffer(
     given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
     for one in given["shape"]:
         mark_constants(one)
-    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type)
+    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type, memory=scope or "global")
 
 
 class BufferNames:

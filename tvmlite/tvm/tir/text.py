@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.attributes import tvm_name
 from tvmlite.tvm.marks import VectorDtype, is_marked, is_own
 from tvmlite.tvm.tir.types import PointerVar
 from tvmlite.tvm.written import Let, Uncompiled, Written, WrittenCall, _Reversed, plain
@@ -41,6 +43,14 @@ def as_text(expr: e.Expr) -> str:
         return show(expr)
     found = _plain(expr)
     return show(expr) if found is None else extension("printer").show(found)
+
+
+def statement_text(stmt: ir.Stmt) -> str:
+    """The text of a statement; one with nodes that have no meaning here is written field by field."""
+    if not any(isinstance(node, Uncompiled) for node in postorder(stmt)):
+        return extension("printer").show(plain(stmt))
+    own = [one.name for one in dataclasses.fields(stmt) if one.name != "span"]  # type: ignore[arg-type]
+    return f"{tvm_name(stmt)}({', '.join(f'{name}={getattr(stmt, name)}' for name in own)})"
 
 
 _ONLY_HERE = (Written, Uncompiled)

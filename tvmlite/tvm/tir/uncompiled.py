@@ -56,6 +56,7 @@ class Allocate(ir.Stmt, Uncompiled):
     annotations: Mapping[str, Any] | None = None
     span: Any = None
     children_in: ClassVar[tuple[str, ...]] = ("extents", "condition", "body")
+    binders: ClassVar[tuple[str, ...]] = ("buffer_var",)
     instead = _BY_HAND
 
     def __post_init__(self) -> None:
@@ -78,6 +79,7 @@ class AllocateConst(ir.Stmt, Uncompiled):
     annotations: Mapping[str, Any] | None = None
     span: Any = None
     children_in: ClassVar[tuple[str, ...]] = ("extents", "body")
+    binders: ClassVar[tuple[str, ...]] = ("buffer_var",)
     instead = "give the numbers as an argument"
 
     def __post_init__(self) -> None:
