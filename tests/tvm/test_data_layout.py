@@ -41,7 +41,7 @@ def test_shapes_and_indices_go_both_ways() -> None:
         assert other[moved] == array[index]
         assert tuple(i.value for i in between.backward_index(moved)) == index
     n = te.var("n")
-    assert str(between.forward_index([n, 3, 1, 2])[0]) == "n"
+    assert str(between.forward_index([n, 3, 1, 2])[0]) == "n: int32"
     assert tir.bijective_layout("NCHW", "NCDHW") is None
     assert tir.bijective_layout("NCHW", "__undef__") is None
     with pytest.raises(InputError, match="layout NCHW has 4 axes, the shape 3"):

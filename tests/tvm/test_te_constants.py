@@ -76,7 +76,7 @@ def test_a_buffer_tells_its_address_and_offsets() -> None:
     assert buffer.data is address
     assert tvm.ir.structural_equal(buffer.offset_of([2, 3])[0], n * 2 + 3)
     row = tir.decl_buffer((m, n), "float32", strides=[n + 1, 1])
-    assert tvm.ir.structural_equal(row.offset_of([m, 3])[0], m * (n + 1) + 3)
+    assert tvm.arith.Analyzer().can_prove_equal(row.offset_of([m, 3])[0], m * (n + 1) + 3)
     with pytest.raises(tvm.TVMError, match=r"offset_of: buffer 'buffer' has 2 axes, given 1 indices"):
         buffer.offset_of([1])
     with pytest.raises(tvm.TVMError, match=r'access_ptr: access_mask: .*, expected "r", "w" or "rw"'):

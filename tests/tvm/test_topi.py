@@ -257,7 +257,7 @@ def test_scalars_of_floats_and_truths_are_operands_too() -> None:
         c = make(a, b)
         np.testing.assert_allclose(tvm.build(te.create_schedule(c.op), [a, b, c])(x, 2.5), wanted)
     truths = [te.var(name, dtype="bool") for name in "pq"]
-    assert str(topi.logical_xor(*truths)) == "p != q"
+    assert str(topi.logical_xor(*truths)) == "(p: bool != q: bool)"
 
 
 def test_a_layout_may_stand_behind_the_outputs_of_a_schedule() -> None:

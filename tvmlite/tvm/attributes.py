@@ -26,6 +26,7 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.tvm import groups
 from tvmlite.tvm.absent import MissingName
+from tvmlite.tvm.marks import as_vector, is_marked, is_marked_itself, mark
 
 ITER_TYPES = {
     "DataPar": 0,
@@ -56,7 +57,22 @@ class Text(str):
 
     def astype(self, dtype: str) -> NoReturn:
         """An error: a string is no number."""
-        raise TensorExpressionError(f"the string {str(self)!r} cannot be cast to {dtype}", Span.of_caller())
+        text = f"Can't cast a handle to other types: the string {self.value!r} to {dtype}"
+        raise TensorExpressionError(text, Span.of_caller())
+
+
+class StringImm(Text):
+    """A string among the arguments of a call, which is written with quotation marks."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        """The string."""
+        return str.__str__(self)
+
+    def __str__(self) -> str:
+        return f'"{self.value}"'
 
 
 class AttachType(str):
@@ -76,9 +92,14 @@ class AttachType(str):
 
 
 class Extent(int):
-    """An extent that is known: an int that also answers as TVM's ``IntImm`` does."""
+    """An int of 32 bits that also answers as TVM's ``IntImm`` does, such as an extent that is known."""
 
     dtype = "int32"
+    type_key = "IntImm"
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very number."""
+        return self is other
 
     @property
     def value(self) -> int:
@@ -146,6 +167,13 @@ def _called(call: e.Foreign) -> e.Intrinsic:
     return e.Intrinsic(f"tir.{_OPS.get(call.kind, call.kind)}")
 
 
+def _checked(check: ir.Assert) -> Any:
+    """What is checked: of a call of a Python function the call, as TVM writes it."""
+    if not is_packed_call(check):
+        return check.condition
+    return importlib.import_module("tvmlite.tvm.tir.calls").packed_call(check.condition.a)  # type: ignore[attr-defined]
+
+
 def _same_as(one: Any, other: Any) -> bool:
     """Whether both are the same object."""
     return one is other
@@ -161,13 +189,20 @@ def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
 
 
 def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
-    """This value converted to ``dtype``, which may be ``"float"`` or ``"int"``; a constant at once."""
+    """This value converted to ``dtype``, which may be ``"float"``; a constant of TVM's at once."""
     wanted, expr = SHORT_DTYPES.get(dtype, dtype), e.convert(value)
+    marked = is_marked(expr)
     if isinstance(expr, e.Const) and expr.lanes == 1 and dtypes.is_known(wanted) and dtypes.is_int(wanted):
         low, high = dtypes.limits(wanted)
-        if low <= expr.value <= high:
-            return e.const(int(expr.value), wanted)
-    return e.cast(wanted, expr)
+        if low <= expr.value <= high and marked:
+            return mark(e.const(int(expr.value), wanted))
+    made = e.cast(wanted, expr)
+    return as_vector(made) if marked else made
+
+
+def _truth(constant: e.Const) -> bool:
+    """Of a constant of TVM's, whether it is not 0."""
+    return bool(constant.value) if is_marked_itself(constant) else e.Expr.__bool__(constant)
 
 
 _TVM_NAMES = {
@@ -250,7 +285,7 @@ _METHODS: dict[type, dict[str, Any]] = {
     e.Expr: {"same_as": _same_as},
     e.Const: {
         "__int__": lambda constant: int(constant.value),
-        "__bool__": lambda constant: bool(constant.value),
+        "__bool__": _truth,
         "__float__": lambda constant: float(constant.value),
     },
     ir.Function: {
@@ -317,7 +352,7 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
         "dtype": lambda allocate: allocate.buffer.dtype,
         "extents": lambda allocate: allocate.buffer.shape,
     },
-    ir.Assert: {"value": lambda check: check.condition.a if is_packed_call(check) else check.condition},
+    ir.Assert: {"value": _checked},
     ir.For: {"loop_var": lambda loop: loop.var},
     ir.If: {"then_case": lambda branch: branch.then, "else_case": lambda branch: branch.otherwise},
     ir.Seq: {"seq": _statements, "size": lambda seq: len(seq.body)},

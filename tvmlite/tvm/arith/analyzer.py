@@ -14,12 +14,15 @@ from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Known
-from tvmlite.te.tensor.tensor import Range
+from tvmlite.te.tensor.tensor import Range, Reduce
 from tvmlite.tvm.absent import MissingName
 from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
 from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
 from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
+from tvmlite.tvm.arith.quotients import shorter
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.tir.stmt_functor import substitute
+from tvmlite.tvm.written import plain
 
 
 class Analyzer:
@@ -34,24 +37,30 @@ class Analyzer:
     def simplify(self, expr: Any, steps: int = 2) -> e.Expr:
         """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
         node = self._bound(expr)
+        for one in postorder(node):
+            for axis in one.axis if isinstance(one, Reduce) else ():
+                if isinstance(axis.dom, Range):
+                    self._known.bind(axis.var, axis.dom.min, axis.dom.extent)
+        node = rewrite(node, _of_one)
         found = [self._known.simplify(node)]
-        written_out = rewrite(node, _by_quotients)
-        if written_out is not node:
-            found.append(self._known.simplify(written_out))
-        return min([*found, *self._divided(found[0])], key=lambda one: sum(1 for _ in postorder(one)))
+        reduced = rewrite(node, lambda one: shorter(one, self._bounds.of))
+        for other in dict.fromkeys((reduced, rewrite(reduced, _by_quotients))):
+            if other is not node:
+                found.append(rewrite(self._known.simplify(other), lambda one: shorter(one, self._bounds.of)))
+        found = [_without_offset(one) for one in (*found, *self._divided(found[0]), node)]
+        best = min(found, key=lambda one: sum(1 for _ in postorder(one)))
+        return mark(best) if isinstance(best, e.Const) else best
 
     rewrite_simplify = canonical_simplify = simplify
 
     def _divided(self, node: e.Expr) -> Iterator[e.Expr]:
-        """A comparison with a constant, both sides divided by each factor in it that divides the constant:
-        ``x * 8 + y < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
-        match node:
-            case e.Less(sum_, e.Const(limit)) if dtypes.is_int(sum_.dtype):
-                for factor in _factors(sum_, limit):
-                    yield self._known.simplify(te.floordiv(sum_, factor)) < limit // factor
-            case e.Less(e.Const(limit), sum_) if dtypes.is_int(sum_.dtype):
-                for factor in _factors(sum_, limit + 1):
-                    yield self._known.simplify(te.floordiv(sum_, factor)) > (limit + 1) // factor - 1
+        """A comparison of ints with the difference of both sides divided by each of its factors: ``x * 8 + y
+        < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
+        if not isinstance(node, (e.Less, e.LessEqual)) or not dtypes.is_int(node.a.dtype) or node.lanes != 1:
+            return
+        gap = self._known.simplify(node.a - node.b - (0 if isinstance(node, e.Less) else 1))
+        for factor in _factors(gap):
+            yield self._known.simplify(self._known.simplify(te.floordiv(gap, factor)) < 0)
 
     def can_prove(self, condition: Any) -> bool:
         """Whether ``condition`` certainly holds."""
@@ -60,7 +69,7 @@ class Analyzer:
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Whether both are certainly equal."""
         left, right = self.simplify(lhs), self.simplify(rhs)
-        if "bool" in (left.dtype, right.dtype):
+        if alike(left, right) or "bool" in (left.dtype, right.dtype):
             return alike(left, right)
         return e.is_const(self.simplify(left - right), 0)
 
@@ -121,14 +130,14 @@ class Analyzer:
 
     def constraint_scope(self, constraint: e.Expr) -> Any:
         """For a ``with``, in which ``constraint``, a bool, holds."""
-        given = e.scalar("constraint_scope: constraint", constraint)
+        given = plain(e.scalar("constraint_scope: constraint", constraint))
         if given.dtype != "bool":
             raise arguments.refused("constraint_scope: constraint", constraint, "a condition")
         return self._scope(given)
 
     def _bound(self, expr: Any) -> e.Expr:
         """``expr`` with variables replaced by what they are equal to."""
-        node = e.scalar("Analyzer: expr", expr)
+        node = plain(e.scalar("Analyzer: expr", expr))
         return substitute(node, self._values) if self._values else node
 
     def __getattr__(self, name: str) -> Any:
@@ -137,11 +146,31 @@ class Analyzer:
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
 
 
-def _factors(expr: e.Expr, number: int | float) -> set[int]:
-    """The factors in ``expr`` that divide ``number``."""
+def _without_offset(node: e.Expr) -> e.Expr:
+    """``0 < x + 2`` as ``-2 < x``, where the constants stay those of the dtype."""
+    match node:
+        case e.Less(e.Const(limit), e.Add(x, e.Const(offset))) if _fits(limit - offset, x.dtype):
+            return e.Less(e.const(limit - offset, x.dtype), x)
+        case e.Less(e.Add(x, e.Const(offset)), e.Const(limit)) if _fits(limit - offset, x.dtype):
+            return e.Less(x, e.const(limit - offset, x.dtype))
+    return node
+
+
+def _fits(value: int | float, dtype: str) -> bool:
+    return dtypes.is_int(dtype) and dtypes.limits(dtype)[0] <= value <= dtypes.limits(dtype)[1]
+
+
+def _of_one(node: Any) -> Any:
+    """A reduction over no axes as what it combines."""
+    alone = isinstance(node, Reduce) and not node.axis and not node.init and e.is_const(node.condition, 1)
+    return node.source[node.value_index] if alone else node
+
+
+def _factors(expr: e.Expr) -> list[int]:
+    """The constant factors of products in ``expr``, without their signs."""
     products = [one for one in postorder(expr) if isinstance(one, e.Mul)]
-    found = {int(one.b.value) for one in products if isinstance(one.b, e.Const)}
-    return {one for one in found if one > 1 and number % one == 0}
+    found = {abs(int(one.b.value)) for one in products if isinstance(one.b, e.Const)}
+    return sorted(one for one in found if one > 1)
 
 
 def _by_quotients(node: Any) -> Any:

@@ -67,8 +67,14 @@ class Bounds:
             return _union(self.of(node.a), self.of(node.b))
         if isinstance(node, e.Call) and node.name == "if_then_else":
             return _union(self.of(node.args[1]), self.of(node.args[2]))
+        if isinstance(node, e.Broadcast):
+            return self.of(node.value)
+        if isinstance(node, e.Ramp):
+            (low, high), (least, most) = self.of(node.base), self.of(node.stride)
+            last = node.lanes - 1
+            return low + min(0, least * last), high + max(0, most * last)
         rule = _RULES.get(node.name if isinstance(node, e.Call) else type(node))
-        if rule is None or node.lanes != 1:
+        if rule is None:
             return everything(node.dtype)
         left, right = node.args if isinstance(node, e.Call) else node.children()
         return rule(self.of(left), self.of(right)) or everything(node.dtype)  # type: ignore[arg-type]
@@ -143,15 +149,22 @@ def _division(down: bool) -> Callable[[Bound, Bound], Bound | None]:
 
 
 def _floormod(a: Bound, b: Bound) -> Bound | None:
+    if b[0] == 0:
+        b = (1, b[1])  # a divisor is not 0
     if b[0] <= 0:
-        return None
+        return min(0, b[0] + 1), max(0, b[1] - 1)
     if a[0] >= 0:
         return a if a[1] < b[0] else (0, min(a[1], b[1] - 1))
     return 0, b[1] - 1
 
 
 def _truncmod(a: Bound, b: Bound) -> Bound | None:
-    if b[0] <= 0 or a[0] >= 0:
+    if b[0] <= 0 and a[0] < 0:
+        most = max(abs(b[0]), abs(b[1])) - 1
+        return max(a[0], -most), min(max(a[1], 0), most)
+    if b[0] < 0:
+        return 0, min(a[1], max(abs(b[0]), abs(b[1])) - 1)
+    if a[0] >= 0:
         return _floormod(a, b)
     return max(a[0], 1 - b[1]), min(max(a[1], 0), b[1] - 1)
 

@@ -10,12 +10,13 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as Known
 from tvmlite.te.arith import mentions
 from tvmlite.tvm.arith.int_set import NEG_INF, NOTHING, POS_INF, IntervalSet, evaluate, set_of
+from tvmlite.tvm.written import plain
 
 
 def detect_linear_equation(expr: Any, var_list: Sequence[Any]) -> list[e.Expr]:
     """The coefficients of the variables in ``expr``, then what is added to them; empty if ``expr`` is not
     linear in them."""
-    rest = e.scalar("detect_linear_equation: expr", expr)
+    rest = plain(e.scalar("detect_linear_equation: expr", expr))
     variables = [getattr(one, "var", one) for one in arguments.listed("var_list", var_list, "te.vars")]
     coefficients: list[e.Expr] = []
     for var in variables:
@@ -57,6 +58,7 @@ def deduce_bound(
     ``relax_map`` of the variables there; ``hint_map`` has what others are. Nothing if that is not found."""
     variable = getattr(var, "var", var)
     arguments.instance("deduce_bound: var", variable, e.Var, "a te.var")
+    cond = plain(cond)
     known = Known()
     for one, given in hint_map.items():
         hint = set_of(given)
@@ -86,7 +88,8 @@ def deduce_bound(
     quotient = e.fold(e.FloorDiv, *e.match(0 - worst, factor))
     divides = e.is_const(known.simplify(e.fold(e.FloorMod, *e.match(0 - worst, factor))), 0)
     if isinstance(cond, e.Equal):
-        return IntervalSet(quotient, quotient) if divides else NOTHING
+        exact = divides and isinstance(factor, e.Const)  # TVM does not know that b // b is 1
+        return IntervalSet(quotient, quotient) if exact else NOTHING
     if known.prove(factor < 0):
         return IntervalSet(NEG_INF, quotient)
     return IntervalSet(quotient if divides else quotient + 1, POS_INF)
@@ -97,7 +100,7 @@ def detect_clip_bound(expr: e.Expr, var_list: Sequence[Any]) -> list[Any]:
     None where it has none; empty if a comparison is not linear in just one of the variables."""
     variables = [getattr(one, "var", one) for one in arguments.listed("var_list", var_list, "te.vars")]
     ends: dict[Any, list[Any]] = {one: [None, None] for one in variables}
-    for one in _conditions(e.scalar("detect_clip_bound: expr", expr)):
+    for one in _conditions(plain(e.scalar("detect_clip_bound: expr", expr))):
         within = [var for var in variables if mentions(one, [var])]
         if len(within) != 1:
             return []

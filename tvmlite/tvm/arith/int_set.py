@@ -10,6 +10,7 @@ from tvmlite.core import arguments
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as Known
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.absent import refusing
 
 
 class Infinite:
@@ -23,10 +24,24 @@ class Infinite:
 
     __repr__ = __str__
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this end."""
+        return self is other
+
 
 POS_INF, NEG_INF = Infinite("pos_inf"), Infinite("neg_inf")
 End: TypeAlias = Any
 """An expression, or one of the two above."""
+
+
+def pos_inf() -> Infinite:
+    """The end of a set without a greatest element."""
+    return POS_INF
+
+
+def neg_inf() -> Infinite:
+    """The end of a set without a least element."""
+    return NEG_INF
 
 
 class IntSet:
@@ -175,3 +190,6 @@ def _is_point(a: IntervalSet) -> bool:
 def _again(node: e.Binary, a: e.Expr, b: e.Expr) -> e.Expr:
     """The operation of ``node`` on other operands, which may be the other way round."""
     return e.fold(type(node), *e.match(a, b))
+
+
+__getattr__ = refusing(__name__)

@@ -57,8 +57,10 @@ class Remainders:
                 return self._quotient(a, 1 << int(by), rounds_down=True)
             case e.FloorMod(a, e.Const(by)) if by > 0:
                 return self._remainder(a, int(by))
-            case e.TruncMod(a, e.Const(by)) if by > 0 and self.nonnegative(a):
+            case e.TruncMod(a, e.Const(by)) if by > 0 and (self.nonnegative(a) or self.of(a).base == 0):
                 return self._remainder(a, int(by))
+            case e.Call("bitwise_and", (a, e.Const(ones))) if ones >= 0 and int(ones) & (int(ones) + 1) == 0:
+                return self._remainder(a, int(ones) + 1)
             case e.Min(a, b) | e.Max(a, b) | e.Select(_, a, b) | e.Call("if_then_else", (_, a, b)):
                 return _union(self.of(a), self.of(b))
             case _:

@@ -26,6 +26,7 @@ from tvmlite.tvm.target import plain
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.reads import check_reads_of
 from tvmlite.tvm.te.threads import refuse_threads, without_predicates_of_threads
+from tvmlite.tvm.tir.function import lowered
 
 
 def lower(
@@ -40,6 +41,7 @@ def lower(
     dense as they are given in any case."""
     if isinstance(inp, LoweredModule):
         return inp
+    inp = lowered(inp)
     if isinstance(inp, ir.Function):
         return LoweredModule({inp.name: inp})
     if not isinstance(inp, Schedule):
@@ -114,11 +116,12 @@ def _functions(given: Any, args: Any, name: str, binds: Any) -> list[ir.Function
         if args is None:
             raise InputError("build: args must be given for build from schedule")
         return [lower(given, args, name, binds)[name]]
+    given = lowered(given)
     if isinstance(given, ir.Function):
         return [given]
-    functions = getattr(given, "functions", None)
-    if isinstance(functions, Mapping) and all(isinstance(one, ir.Function) for one in functions.values()):
-        return list(functions.values())
+    functions = [lowered(one) for one in getattr(given, "functions", {}).values()]
+    if hasattr(given, "functions") and all(isinstance(one, ir.Function) for one in functions):
+        return functions
     raise arguments.refused("build: inputs", given, "a schedule, or what tvm.lower gave", InputError)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.te.loop import ir
+from tvmlite.tvm.marks import mark_constants
 
 
 class LoweredModule(Mapping[str, ir.Function]):
@@ -14,6 +15,8 @@ class LoweredModule(Mapping[str, ir.Function]):
 
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self.functions = dict(functions)
+        for function in self.functions.values():
+            mark_constants(function)
 
     def __getitem__(self, name: Any) -> ir.Function:
         name = getattr(name, "name_hint", name)

@@ -17,8 +17,10 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         "tvmlite.tvm.container": "Array Map",
         ".transform": "PassContext",
         ".source": "SourceName Span",
-        ".structural": "assert_structural_equal structural_equal structural_hash",
-        "tvmlite.tvm.relay.graph.attrs": "make_node",
+        ".structural": """
+            assert_structural_equal get_first_structural_mismatch structural_equal structural_hash
+        """,
+        ".attrs": "DictAttrs EnvFunc make_node",
         ".json": "load_json save_json",
         ".intrinsics": "register_intrin_lowering register_op_attr",
     },

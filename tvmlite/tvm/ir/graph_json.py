@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import importlib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from tvmlite.core.errors import InputError
+from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te.schedule.schedule import Schedule, Trace
 from tvmlite.te.tensor.tensor import Operation, Tensor
+from tvmlite.tvm import nd
+from tvmlite.tvm.attributes import Extent, StringImm, Text
+from tvmlite.tvm.ir.attrs import DictAttrs
+from tvmlite.tvm.marks import is_marked_itself, mark
+from tvmlite.tvm.runtime.container import Array, Map
 from tvmlite.tvm.te.op_attributes import OpAttributes
 
 _MODULES = (
@@ -26,7 +35,14 @@ _MODULES = (
     "tvm.te.threads",
     "tvm.tir.types",
 )
-_SEQUENCES: dict[str, type] = {"tuple": tuple, "list": list, "attributes": OpAttributes}
+_OF_TVM = ("tvm.ir.attrs", "tvm.tir.buffer", "tvm.tir.function", "tvm.tir.uncompiled", "tvm.written")
+"""Modules whose classes may have the names of others."""
+
+_SEQUENCES: dict[str, type] = {"tuple": tuple, "list": list, "attributes": OpAttributes, "Array": Array}
+_MAPS: dict[str, Any] = {"dict": dict, "proxy": MappingProxyType, "Map": Map, "DictAttrs": DictAttrs}
+_STRINGS: dict[str, type] = {"Text": Text, "StringImm": StringImm}
+MARK, ITSELF = "tvm_mark", "tvm_itself"
+"""Notes of a row: that TVM's program made the node, and which of its fields are the node itself."""
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -35,13 +51,17 @@ def _classes() -> dict[str, type]:
     made: dict[str, type] = {"Tensor": Tensor}
     for module in (importlib.import_module(f"tvmlite.{name}") for name in _MODULES):
         made.update({k: v for k, v in vars(module).items() if isinstance(v, type) and v.__name__ == k})
+    for name in _OF_TVM:
+        module = importlib.import_module(f"tvmlite.{name}")
+        own = (v for v in vars(module).values() if getattr(v, "__module__", "") == module.__name__)
+        made.update({f"tvm.{v.__name__}": v for v in own if isinstance(v, type)})
     return {k: v for k, v in made.items() if dataclasses.is_dataclass(v) or v is Tensor}
 
 
 def encode(root: Any) -> dict[str, Any]:
     """``root``, a tensor, an operation, an expression or a schedule, as data that JSON holds; an InputError
     for what holds anything else."""
-    known = set(_classes().values())
+    known = {kind: name for name, kind in _classes().items()}
     places: dict[int, int] = {}
     rows: list[Any] = []
     value = (root._start, root.state) if isinstance(root, Schedule) else root
@@ -57,7 +77,8 @@ def encode(root: Any) -> dict[str, Any]:
             stack.append((node, True))
             stack += [(one, False) for field in fields.values() for one in _objects(field)]
             continue
-        rows.append([type(node).__name__, {key: _written(one, places) for key, one in fields.items()}])
+        written = {key: _written(one, places) for key, one in fields.items()}
+        rows.append([known[type(node)], written | ({MARK: True} if is_marked_itself(node) else {})])
         places[id(node)] = len(rows) - 1
     return {"schedule": isinstance(root, Schedule), "root": _written(value, places), "nodes": rows}
 
@@ -69,6 +90,10 @@ def decode(table: Mapping[str, Any]) -> Any:
     try:
         for name, fields in table["nodes"]:
             made = object.__new__(classes[name])
+            if fields.pop(MARK, None):
+                mark(made)
+            for key in _read(fields.pop(ITSELF, ["list", []]), nodes):
+                made.__dict__[key] = made
             for key, value in fields.items():
                 if not key.isidentifier() or key.startswith("_"):
                     raise KeyError(key)
@@ -98,7 +123,10 @@ def _join(nodes: list[Any]) -> None:
 
 
 def _fields(node: Any) -> dict[str, Any]:
-    return {key: value for key, value in vars(node).items() if not key.startswith("_")}
+    own = {key: value for key, value in vars(node).items() if not key.startswith("_")}
+    itself = [key for key, value in own.items() if value is node]
+    kept = {key: value for key, value in own.items() if value is not node}
+    return {**kept, ITSELF: itself} if itself else kept
 
 
 def _objects(value: Any) -> Iterator[Any]:
@@ -109,17 +137,26 @@ def _objects(value: Any) -> Iterator[Any]:
     elif isinstance(value, Mapping):
         for pair in value.items():
             yield from _objects(pair)
-    elif not isinstance(value, _PLAIN):
+    elif not isinstance(value, (*_PLAIN, NDArray)):
         yield value
 
 
 def _written(value: Any, places: Mapping[int, int]) -> Any:
     if isinstance(value, (tuple, list)):
-        kind = {list: "list", OpAttributes: "attributes"}.get(type(value), "tuple")
+        kind = {list: "list", OpAttributes: "attributes", Array: "Array"}.get(type(value), "tuple")
         return [kind, [_written(one, places) for one in value]]
     if isinstance(value, Mapping):
         pairs = [[_written(key, places), _written(one, places)] for key, one in value.items()]
-        return ["dict" if isinstance(value, dict) else "proxy", pairs]
+        names = {Map: "Map", DictAttrs: "DictAttrs", MappingProxyType: "proxy"}
+        return [names.get(type(value), "dict"), pairs]
+    if isinstance(value, NDArray):
+        array = value.numpy()
+        data = base64.b64encode(array.tobytes()).decode("ascii")
+        return ["ndarray", [array.dtype.name, list(array.shape), data]]
+    if isinstance(value, Extent):
+        return ["extent", int(value)]
+    if type(value) in (Text, StringImm):
+        return [type(value).__name__, value.value]
     return value if isinstance(value, _PLAIN) else ["node", places[id(value)]]
 
 
@@ -129,7 +166,14 @@ def _read(value: Any, nodes: list[Any]) -> Any:
     kind, inner = value
     if kind == "node":
         return nodes[range(len(nodes))[inner]]
+    if kind == "extent":
+        return Extent(inner)
+    if kind in _STRINGS:
+        return _STRINGS[kind](inner)
+    if kind == "ndarray":
+        dtype, shape, data = inner
+        return nd.array(np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy())
     if kind in _SEQUENCES:
         return _SEQUENCES[kind](_read(one, nodes) for one in inner)
     pairs = {_read(key, nodes): _read(one, nodes) for key, one in inner}
-    return {"dict": pairs, "proxy": MappingProxyType(pairs)}[kind]
+    return _MAPS[kind](pairs)

@@ -9,7 +9,9 @@ from typing import Any
 from tvmlite.core.errors import InputError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Operation, Tensor
 from tvmlite.tvm import parser
@@ -24,12 +26,13 @@ from tvmlite.tvm.target import Target
 
 _FORMAT = "tvmlite relay text"
 _DATA = {one.__name__: one for one in (String, ShapeTuple)}
-_OTHERS = (Schedule, Tensor, Operation, Expr)
+_OTHERS = (Schedule, Tensor, Operation, Expr, ir.Stmt, ir.Function, ir.Buffer, NDArray)
 
 
 def save_json(node: Any) -> str:
     """``node`` as JSON. Other programs than this one do not read it."""
-    if isinstance(node, _OTHERS):
+    graph = isinstance(node, _OTHERS) or hasattr(node, "compared_fields")
+    if graph or (isinstance(node, (list, tuple, dict)) and not isinstance(node, ShapeTuple)):
         return json.dumps({"format": _FORMAT, "kind": "graph", "text": "", "graph": graph_json.encode(node)})
     if isinstance(node, (String, ShapeTuple)):
         return json.dumps({"format": _FORMAT, "kind": type(node).__name__, "text": json.dumps(node)})

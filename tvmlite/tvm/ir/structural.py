@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError
-from tvmlite.core.node import Node
+from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.node import Node, postorder
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.te import expr as te
+from tvmlite.tvm.arith.analyzer import Analyzer
+from tvmlite.tvm.ir import node_structure
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
+from tvmlite.tvm.written import Uncompiled
 
 
 class StructuralMismatch(TvmliteError, ValueError):
@@ -25,6 +29,18 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     return difference(lhs, rhs, map_free_vars) is None
 
 
+def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
+    """The paths to where two values of loops first differ, of each side one; None where they are equal."""
+    for one in (lhs, rhs):
+        if not node_structure.is_of_loops(one):
+            raise UnsupportedError(
+                f"get_first_structural_mismatch: a {type(one).__name__} given, expected expressions or loops",
+                Span.of_caller(),
+                "structural_equal compares others",
+            )
+    return node_structure.Comparison(map_free_vars).mismatch(lhs, rhs)
+
+
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """A ValueError with both texts unless ``structural_equal``."""
     found = difference(lhs, rhs, map_free_vars)
@@ -34,11 +50,15 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A hash that is equal for what is structurally equal."""
+    if node_structure.is_of_loops(node):
+        return hash(tuple(node_structure.tokens(node, map_free_vars)))
     return hash(tuple(_tokens(node, map_free_vars)))
 
 
 def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
     """The first difference found, None if there is none."""
+    if node_structure.is_of_loops(lhs) and node_structure.is_of_loops(rhs):
+        return _difference_of_loops(lhs, rhs, map_free_vars)
     bound: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     seen: set[tuple[int, int]] = set()
@@ -77,6 +97,28 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
         if found is not None:
             return found
     return None
+
+
+def _difference_of_loops(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
+    found = node_structure.Comparison(map_free_vars).mismatch(lhs, rhs)
+    if found is not None and not map_free_vars and _same_normal_form(lhs, rhs):
+        return None
+    return None if found is None else f"lhs at {found[0]} and rhs at {found[1]}"
+
+
+def _same_normal_form(lhs: Any, rhs: Any) -> bool:
+    """Whether two expressions, or lists of them, are one once simplified: which of two forms a simplifier
+    leaves is its own affair, and TVM's is another."""
+    if isinstance(lhs, (tuple, list)) and isinstance(rhs, (tuple, list)):
+        return len(lhs) == len(rhs) and all(map(_same_normal_form, lhs, rhs))
+    numbers = (te.Expr, int, float)
+    if not (isinstance(lhs, numbers) and isinstance(rhs, numbers)) or isinstance(lhs, str):
+        return False
+    left, right = te.convert(lhs), te.convert(rhs)
+    if (left.dtype, left.lanes) != (right.dtype, right.lanes) or left.lanes != 1:
+        return False
+    uncompiled = any(isinstance(node, Uncompiled) for one in (left, right) for node in postorder(one))
+    return not uncompiled and Analyzer().can_prove_equal(left, right)
 
 
 def _is_plain(node: Any) -> bool:
@@ -131,6 +173,8 @@ def _compare(a: Any, b: Any, stack: list[tuple[Any, Any]]) -> str | None:
             return f"functions {sorted(mine)} and {sorted(others)}"
         stack.extend((mine[name], others[name]) for name in mine)
         return None
+    if node_structure.is_structural(a) and node_structure.is_structural(b) and not isinstance(a, te.Expr):
+        return _difference_of_loops(a, b)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         if len(a) != len(b):
             return f"{len(a)} and {len(b)} elements"

@@ -13,6 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.pass_config import checked
 from tvmlite.tvm.lazy import later
 
 _by_name = later("relay.transform.functions", "by_name")
@@ -61,7 +62,7 @@ class PassContext:
         self.required_pass = list(required_pass or ())
         self.disabled_pass = list(disabled_pass or ())
         self.instruments: list[Any] | None = list(instruments) if instruments else None
-        self.config = dict(config or {})
+        self.config = checked(config or {})
         self._tokens: list[Any] = []
 
     @staticmethod

@@ -14,6 +14,7 @@ from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module, enabled, load_static_library, system_lib
+from tvmlite.tvm.runtime.object_path import ObjectPath
 from tvmlite.tvm.runtime.profiling import Report
 from tvmlite.tvm.runtime_params import (
     load_param_dict,
@@ -27,6 +28,7 @@ __all__ = [
     "Device",
     "Module",
     "NDArray",
+    "ObjectPath",
     "PackedFunc",
     "Report",
     "ShapeTuple",

@@ -25,6 +25,31 @@ class ShapeTuple(tuple[int, ...]):
     __slots__ = ()
 
 
+class Array(tuple[Any, ...]):
+    """What ``tvm.runtime.convert`` makes of a list."""
+
+    __slots__ = ()
+    type_key = "Array"
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very array."""
+        return self is other
+
+
+class Map(dict[Any, Any]):
+    """What ``tvm.runtime.convert`` makes of a dict."""
+
+    type_key = "Map"
+
+    def items(self) -> list[tuple[Any, Any]]:  # type: ignore[override]
+        """Keys and values, as a list."""
+        return list(super().items())
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very map."""
+        return self is other
+
+
 def tuple_object(fields: Iterable[Any] = ()) -> ADT:
     """``fields`` as one value."""
     return ADT(0, fields)

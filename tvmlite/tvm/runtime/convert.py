@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.tvm.attributes import SHORT_DTYPES, Text
+from tvmlite.tvm.attributes import SHORT_DTYPES, Extent, Text
+from tvmlite.tvm.marks import mark
+from tvmlite.tvm.runtime.container import Array, Map
 
 
 def convert(value: Any, span: Any = None) -> Any:
@@ -19,9 +22,11 @@ def convert(value: Any, span: Any = None) -> Any:
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, (list, tuple)):
-        return tuple(convert(one) for one in value)
+        return Array(convert(one) for one in value)
     if isinstance(value, dict):
-        return {key: convert(one) for key, one in value.items()}
+        return Map({key: convert(one) for key, one in value.items()})
+    if type(value) is int and -(2**31) <= value < 2**31:
+        return Extent(value)  # as a key of a dict and in comparisons a number
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return const(value)
     return value
@@ -36,8 +41,10 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     """``value`` as a constant; by default of its own dtype, of Python's numbers int32, float32 or bool."""
     if isinstance(value, (np.number, np.bool_)):
         dtype, value = dtype or value.dtype.name, value.item()
+    if dtype is None and isinstance(value, float) and math.isfinite(value) and abs(value) > _MOST["float32"]:
+        dtype = "float64"
     if dtype is None:
-        return e.const(value)
+        return mark(e.const(value))
     element, lanes = e.lanes_of(long_dtype(dtype))
     if type(value) is int and dtypes.is_int(element):
         low, high = dtypes.limits(element)
@@ -45,4 +52,12 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
             raise TensorExpressionError(
                 f"const: {value} is not a value of {element}, which are {low} to {high}", Span.of_caller()
             )
-    return e.const(value, element, lanes)
+    if element in _MOST and math.isfinite(value) and abs(value) > _MOST[element]:
+        raise TensorExpressionError(
+            f"const: {value} is not a value of {element}, which end at {_MOST[element]}", Span.of_caller()
+        )
+    return mark(e.const(value, element, lanes))
+
+
+_MOST = {name: float(np.finfo(name).max) for name in ("float16", "float32")}
+"""The greatest numbers of these dtypes."""

@@ -51,7 +51,11 @@ class GenericFunc:
             self.dispatch[key] = func_or_keys
         return func_or_keys
 
-    get_packed_func = __call__
+    def get_packed_func(self) -> GenericFunc:
+        """The function as it is now: what is registered later is not in it."""
+        made = GenericFunc(self.default, self.name)
+        made.dispatch.update(self.dispatch)
+        return made
 
 
 def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:

@@ -13,6 +13,7 @@ from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 from tvmlite.machine import target as machine
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.runtime.devices import device
 from tvmlite.tvm.target import described
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
@@ -26,6 +27,10 @@ _INSTEAD = {
     "system-lib": "lib.export_library writes a library that tvm.runtime.load_module loads",
 }
 """What to use in place of options of TVM's."""
+
+
+class NoTarget(TargetError, AssertionError):
+    """A target that is missing: TVM asserts that there is one."""
 
 
 class Kind(str):
@@ -135,10 +140,31 @@ class Target(machine.Target):
         """Both as targets, the first with the second as its host; None for None."""
         if target is None:
             if target_host is not None:
-                raise TargetError(f"target host {target_host} given without a target", Span.of_caller())
+                raise NoTarget(
+                    f"Target host is not empty when target is empty. It is {target_host}", Span.of_caller()
+                )
             return None, None
         made = Target(target, target_host)
         return made, made.host
+
+    @staticmethod
+    def canon_multi_target_and_host(target: Any, target_host: Any = None) -> list[Target]:
+        """A target, several, or those by device, as a list, each with ``target_host`` as its host."""
+        if target is None:
+            raise NoTarget("canon_multi_target_and_host: no target given", Span.of_caller())
+        if isinstance(target, Mapping) and "kind" not in target:
+            several = list(target.values())
+        else:
+            several = list(target) if isinstance(target, (list, tuple)) else [target]
+        return [Target(one, target_host) for one in several]
+
+    def get_kind_attr(self, attr_name: str) -> None:
+        """What a kind of target is known to have, such as passes of its own: none has any."""
+        arguments.text("Target.get_kind_attr: attr_name", attr_name)
+
+    def get_target_device_type(self) -> int:
+        """TVM's number of the device that the target is for."""
+        return device(str(self.kind)).device_type
 
     check_and_update_host_consist = canon_target_and_host
 

@@ -21,15 +21,15 @@ TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
 
 _OF_TE = """
     abs acos acosh all any asin asinh atan atan2 atanh clz cos cosh
-    decl_tensor_intrin div erf exp floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-    isnan log log10 log2 max max_value min min_value popcount power rsqrt sigmoid
+    div erf exp floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
+    log log10 log2 max max_value min min_value popcount power rsqrt sigmoid
     sin sinh sqrt sum tan tanh truncdiv truncmod Schedule Stage Tensor TensorIntrin
 """.split()
 """What ``tvmlite.te`` has under the same name."""
 
 _DECLARED = """
-    comm_reducer compute const create_prim_func create_schedule extern extern_primfunc gradient placeholder
-    reduce_axis scan size_var var
+    comm_reducer compute const create_prim_func create_schedule decl_tensor_intrin extern extern_primfunc
+    gradient placeholder reduce_axis scan size_var var
 """.split()
 
 _PLACES = {
@@ -41,6 +41,7 @@ _PLACES = {
     "TensorComputeOp": "tvmlite.te.tensor.tensor",
     **dict.fromkeys(("ceil", "floor", "nearbyint", "round", "trunc"), "tvmlite.tvm.te.folding"),
     "decl_buffer": "tvmlite.tvm.tir.buffer",
+    "isnan": "tvmlite.tvm.tir.functions",
     "tag_scope": "tvmlite.tvm.te.tag",
     "thread_axis": "tvmlite.tvm.te.threads",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -11,6 +12,8 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.intrin.ir_builder import IRBuilder
+from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.ir.transform import PassContext
 from tvmlite.tvm.runtime.convert import const as constant
@@ -20,7 +23,8 @@ from tvmlite.tvm.te.caching import AS_TVM
 from tvmlite.tvm.te.op_attributes import with_attributes
 from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
-from tvmlite.tvm.tir.types import PointerType, pointer_var
+from tvmlite.tvm.tir.types import variable
+from tvmlite.tvm.written import WrittenCall, plain
 
 
 def compute(
@@ -82,8 +86,43 @@ def extern(
     elif isinstance(shape, (int, e.Expr)):
         shape = (shape,)
     label = tag_of("extern", tag)
+    written = _plain_loops(fcompute)
     return with_attributes(
-        te.extern(shape, inputs, fcompute, name, dtype, in_buffers, out_buffers, label, attrs)
+        te.extern(shape, inputs, written, name, dtype, in_buffers, out_buffers, label, attrs)
+    )
+
+
+def _plain_loops(function: Any) -> Any:
+    """``function``, which gives statements or builders of them, giving statements of ours."""
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def apply(*given: Any) -> Any:
+        made = function(*given)
+        several = made if isinstance(made, (list, tuple)) else [made]
+        found = [_as_statement(one) for one in several]
+        return found[0] if several is not made else tuple(found)
+
+    return apply
+
+
+def _as_statement(made: Any) -> Any:
+    stmt = made.get() if isinstance(made, IRBuilder) else made
+    return plain(ir.Evaluate(stmt) if isinstance(stmt, WrittenCall) else stmt)
+
+
+def decl_tensor_intrin(
+    op: t.Operation,
+    fcompute: Callable[..., Any] | None = None,
+    name: str = "tensor_intrin",
+    binds: Any = None,
+    scalar_params: Any = None,
+    default_buffer_params: Any = None,
+) -> Any:
+    """As ``tvmlite.te.decl_tensor_intrin``."""
+    return te.decl_tensor_intrin(
+        op, _plain_loops(fcompute), name, binds, scalar_params, default_buffer_params
     )
 
 
@@ -106,7 +145,7 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
     """An axis to reduce over; ``thread_tag`` is for graphics processors and is an error."""
     if thread_tag:
         raise arguments.refused("reduce_axis: thread_tag", thread_tag, "none: there are CPUs only")
-    return te.reduce_axis(dom, name)
+    return te.reduce_axis(plain(dom), name)
 
 
 def create_schedule(ops: Any) -> Any:
@@ -137,17 +176,17 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
     """A variable of ``dtype``, which may be a ``tvm.ir.PointerType``."""
-    return pointer_var(name, dtype) if isinstance(dtype, PointerType) else te.var(name, long_dtype(dtype))
+    return variable(te.var, name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.SizeVar:
     """A variable that is at least 0."""
-    return te.size_var(name, long_dtype(dtype))
+    return variable(te.size_var, name, dtype)
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> t.Tensor:
     """A tensor given from outside, of ``dtype`` float32 unless another is given."""
-    return te.placeholder(shape, None if dtype is None else long_dtype(dtype), name)
+    return te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:

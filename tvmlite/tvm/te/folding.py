@@ -14,6 +14,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
+from tvmlite.tvm.marks import as_vector, is_marked, is_marked_itself, mark
 
 _OF_CONSTANTS: dict[str, Callable[[Any, Any], Any]] = {
     "&": operator.and_,
@@ -30,7 +31,7 @@ _OF_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
-_FOLDED_FLOATS = ("float32", "float64")
+_FOLDED_FLOATS = ("float16", "float32", "float64")
 _WHOLE: dict[str, Callable[[Any], Any]] = {
     "ceil": np.ceil,
     "floor": np.floor,
@@ -47,12 +48,19 @@ def _folded(symbol: str) -> Callable[[Any, Any], e.Expr]:
         made = ours(a, b)
         x, y = made.children()
         if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or made.lanes != 1:
+            return _shown(made)
+        if not (is_marked_itself(x) or is_marked_itself(y)):
             return made
         whole = not dtypes.is_float(x.dtype)
         values = (int(x.value), int(y.value)) if whole else (x.value, y.value)
-        return e.const(compute(*values), made.dtype)
+        return mark(e.const(compute(*values), made.dtype))
 
     return make
+
+
+def _shown(made: e.Expr) -> e.Expr:
+    """``made``; a vector that a program of TVM's writes, with the dtype of one."""
+    return as_vector(made) if made.lanes > 1 and is_marked(made) else made
 
 
 def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
@@ -63,15 +71,25 @@ def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
     def make(a: Any, b: Any) -> e.Expr:
         made: Any = ours(a, b)
         if made.dtype not in _FOLDED_FLOATS or not isinstance(made, e.Binary):
-            return made
+            return _kept(made, a, b)
         x, y = made.children()
         if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or (symbol == "/" and y.value == 0):
+            return _shown(made)
+        if not (is_marked_itself(x) or is_marked_itself(y)):
             return made
         number = np.dtype(made.dtype).type
         with np.errstate(all="ignore"):
-            return e.const(compute(number(x.value), number(y.value)).item(), made.dtype, made.lanes)
+            found = compute(number(x.value), number(y.value)).item()
+        return mark(e.const(found, made.dtype, made.lanes))
 
     return make
+
+
+def _kept(made: e.Expr, *operands: Any) -> e.Expr:
+    """``made``; a constant that came of marked ones is marked."""
+    if isinstance(made, e.Const) and any(isinstance(x, e.Const) and is_marked_itself(x) for x in operands):
+        return mark(made)
+    return _shown(made)
 
 
 def rounding(name: str) -> Callable[..., e.Expr]:
@@ -83,7 +101,7 @@ def rounding(name: str) -> Callable[..., e.Expr]:
         if value.dtype == "bool":
             return value
         if isinstance(value, e.Const) and value.dtype in _FOLDED_FLOATS:
-            return e.const(_WHOLE[name](value.value).item(), value.dtype, value.lanes)
+            return mark(e.const(_WHOLE[name](value.value).item(), value.dtype, value.lanes))
         return ours(value)
 
     apply.__name__, apply.__doc__ = name, ours.__doc__
@@ -98,6 +116,9 @@ def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
     def make(a: Any, b: Any) -> e.Expr:
         made: Any = ours(a, b)
+        if not is_marked(made):
+            return made
+        made = as_vector(made)
         by, width = made.args[1], dtypes.width(made.dtype)
         if isinstance(by, e.Const) and not 0 <= by.value < width:
             raise TensorExpressionError(
@@ -110,7 +131,7 @@ def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
 def _inverted(value: Any) -> e.Expr:
     made: Any = _plain_not(value)
-    if dtypes.is_float(made.dtype):
+    if dtypes.is_float(made.dtype) and is_marked(made):
         raise TensorExpressionError(f"bitwise_not of {made.dtype} values, expected ints", Span.of_caller())
     return made
 

@@ -6,14 +6,19 @@ side its element is meant there."""
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.marks import is_marked, is_marked_itself, is_own
 from tvmlite.tvm.te import folding
 from tvmlite.tvm.te.reads import is_declaring
+from tvmlite.tvm.written import GE, GT
 
 _NAMES = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "floordiv": "//"}
 _TOPI = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide"}
@@ -55,9 +60,39 @@ def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
     return apply
 
 
+def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
+    """``value > other``: in a program of TVM's, of what it made, the comparison as it wrote it; the code of
+    the compiler compares as ever."""
+
+    def apply(value: Any, other: Any) -> Any:
+        made: Any = CONSTRUCTORS[symbol](other, value)
+        written = isinstance(made, kind.ours) and not is_own(sys._getframe(1)) and is_marked(made)
+        return kind(made.b, made.a) if written else made
+
+    return apply
+
+
+def _compared(name: str) -> Callable[[Any, Any], Any]:
+    """``==`` and ``!=``, which refuse None beside a value of TVM's, as TVM does."""
+    ours = getattr(e.Operators, name)
+
+    def apply(value: Any, other: Any) -> Any:
+        if other is None and is_marked_itself(value) and not is_own(sys._getframe(1)):
+            raise TensorExpressionError(
+                f"{value} is compared with None", Span.of_caller(), hint="x is None asks whether it is there"
+            )
+        return ours(value, other)
+
+    return apply
+
+
 def enter() -> None:
     """Give tensors these operators, and scalars those of ``folding``."""
     folding.enter()
+    e.Operators.__gt__ = _reversed("<", GT)  # type: ignore[method-assign]
+    e.Operators.__ge__ = _reversed("<=", GE)  # type: ignore[method-assign]
+    e.Operators.__eq__ = _compared("__eq__")  # type: ignore[method-assign]
+    e.Operators.__ne__ = _compared("__ne__")  # type: ignore[method-assign]
     for name in _NAMES:
         setattr(e.Operators, f"__{name}__", _of_scalars(name))
         setattr(Tensor, f"__{name}__", _operator(name, False))

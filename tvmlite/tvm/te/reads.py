@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -13,17 +14,31 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
 from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.tvm.written import plain as plain_of
 
 _UNCHECKED = "reads_unchecked"
 
 
 def computed(*args: Any) -> Any:
     """As ``te.compute``, whose reads are left to ``check_reads_of``."""
+    extents, function, *others = args
     with later():
-        made = te.compute(*args)
+        made = te.compute(plain_of(extents), _of_plain(function), *others)
     op = (made if isinstance(made, t.Tensor) else made[0]).op
     object.__setattr__(op, _UNCHECKED, True)
     return made
+
+
+def _of_plain(function: Any) -> Any:
+    """``function``, giving nodes of ours alone."""
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def apply(*indices: Any) -> Any:
+        return plain_of(function(*indices))
+
+    return apply
 
 
 def is_declaring() -> bool:

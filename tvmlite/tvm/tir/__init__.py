@@ -13,9 +13,9 @@ from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import lookup
-from tvmlite.tvm.attributes import Text as StringImm
+from tvmlite.tvm.attributes import StringImm
 from tvmlite.tvm.runtime.convert import const
-from tvmlite.tvm.tir import functions, nodes
+from tvmlite.tvm.tir import calls, functions, nodes, op_calls, text
 from tvmlite.tvm.tir.axis import IterVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
 from tvmlite.tvm.tir.by_hand import ret
@@ -24,6 +24,8 @@ from tvmlite.tvm.tir.nodes import ForKind, Reduce
 
 PrimExpr = Expr
 attributes.enter()
+Expr.as_text = text.as_text  # type: ignore[method-assign]
+Stmt.as_text = text.statement_text  # type: ignore[method-assign]
 
 
 class CallEffectKind(Enum):
@@ -41,21 +43,24 @@ class CallEffectKind(Enum):
 pow = te.power
 
 _OF_TE = """
-    abs acos acosh asin asinh atan atan2 atanh call_extern call_llvm_intrin
-    call_llvm_pure_intrin call_packed call_pure_extern comm_reducer copysign cos cosh erf exp
-    fma fmod infinity isfinite isinf isnan likely log log2 log10 max max_value min min_value
+    abs acos acosh asin asinh atan atan2 atanh call_llvm_intrin
+    call_llvm_pure_intrin comm_reducer copysign cos cosh erf exp
+    fma fmod isfinite isinf log log2 log10 max max_value min min_value
     popcount power reinterpret rsqrt select sigmoid sin sinh sqrt sum tan tanh
 """.split()
 """What ``te`` has under the same name."""
 
 _OF_FUNCTIONS = """
     all any call_intrin ceil ceildiv clz div exp10 floor floordiv floormod hypot if_then_else indexdiv
-    indexmod isnullptr ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv truncmod
+    indexmod infinity isnan ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv
+    truncmod
 """.split()
+_OF_CALLS = ("call_extern", "call_packed", "call_pure_extern")
 _OF_NODES = """
-    Add And AssertStmt Broadcast BufferLoad BufferStore Call Cast Div EQ Evaluate FloatImm FloorDiv
-    FloorMod For GE GT IfThenElse IntImm LE LT LetStmt Load Max Min Mod Mul NE Not Or ProducerLoad Ramp Select
-    SeqStmt Store Sub While
+    Add Allocate AllocateConst And AssertStmt AttrStmt Block BlockRealize Broadcast BufferLoad BufferRealize
+    BufferRegion BufferStore Call Cast DeclBuffer Div EQ Evaluate FloatImm FloorDiv FloorMod For GE GT
+    IfThenElse IntImm LE LT Let LetStmt Load MatchBufferRegion Max Min Mod Mul NE Not Or Prefetch ProducerLoad
+    ProducerRealize ProducerStore Ramp Select SeqStmt Shuffle Store Sub While
 """.split()
 _OF_LAYOUTS = ("BijectiveLayout", "Layout", "bijective_layout", "layout")
 _MODULES = """
@@ -78,7 +83,9 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "decl_buffer",
     "pow",
     "ret",
+    *_OF_CALLS,
     *_OF_TE,
+    *op_calls.FUNCTIONS,
     *_OF_FUNCTIONS,
     *_OF_LAYOUTS,
     *_OF_NODES,
@@ -97,8 +104,10 @@ def __getattr__(name: str) -> typing.Any:
         return getattr(nodes, name)
     if name in _OF_LAYOUTS:
         return getattr(importlib.import_module("tvmlite.tvm.tir.data_layout"), name)
-    if name in nodes.absent:
-        return nodes.absent[name]
+    if name in _OF_CALLS:
+        return getattr(calls, name)
+    if name in op_calls.FUNCTIONS:
+        return op_calls.FUNCTIONS[name]
     if name in _MODULES:
         return importlib.import_module(f"tvmlite.tvm.tir.{name}")
     return lookup(__name__, name)

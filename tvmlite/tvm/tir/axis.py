@@ -9,26 +9,20 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.attributes import ITER_TYPES
-from tvmlite.tvm.runtime.convert import long_dtype
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.te.threads import ThreadAxis, range_of
 from tvmlite.tvm.tir.nodes import Named
-from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
+from tvmlite.tvm.tir.types import variable
 
 _KINDS = {0: "data", 2: "reduce", 3: "ordered"}
 
 
 def _var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
-    if isinstance(dtype, PointerType):
-        return pointer_var(name, dtype)
-    if isinstance(dtype, PrimType):
-        dtype = long_dtype(dtype.dtype)
-    if not isinstance(dtype, str):
-        raise UnsupportedError(f"Var {name!r}: variables of type {dtype} are not supported", Span.of_caller())
-    return e.Var(name, dtype)
+    return variable(e.Var, name, dtype)
 
 
 def _iter_var(dom: Any, var: Any, iter_type: int, thread_tag: str = "") -> t.IterVar:
-    axis = e.Var(var) if isinstance(var, str) else var
+    axis = mark(e.Var(var)) if isinstance(var, str) else var
     domain = None if dom is None else range_of(dom)
     if iter_type == ITER_TYPES["ThreadIndex"]:
         return ThreadAxis(domain, axis, "data", thread_tag)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tvmlite import te
@@ -14,10 +14,15 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
 from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.buffer_access import MASKS, BufferAccess
 from tvmlite.te.loop.ir import Buffer as Buffer
 from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.tir.calls import access_ptr
+from tvmlite.tvm.tir.nodes import BufferLoad
 from tvmlite.tvm.tir.types import PointerVar
+from tvmlite.tvm.written import WrittenCall, plain
 
 BROADCAST = "auto_broadcast"
 
@@ -28,10 +33,52 @@ class TvmBuffer(DeclaredBuffer):
 
     pointer: Any = None
     buffer_type: str = ""
+    memory: str = "global"
 
     def __post_init__(self) -> None:
         if self.pointer is None:
             object.__setattr__(self, "pointer", self)
+
+    def access_ptr(
+        self,
+        access_mask: Any = "rw",
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> WrittenCall:
+        """The address of an element, with TVM's arguments: see ``te.decl_buffer``. ``extent`` is by default
+        all that follows ``offset``."""
+        meaning = BufferAccess.access_ptr(self, access_mask, ptr_type, content_lanes, plain(offset))
+        start = 0 if offset is None else offset
+        if extent is None:
+            whole = self.strides[0] * self.shape[0] if self.strides else product(self.shape)
+            extent = whole if e.is_const(start, 0) else whole - start
+        mask = access_mask if isinstance(access_mask, int) else MASKS[access_mask]
+        return access_ptr(self, meaning, mask, start, e.convert(extent))
+
+    def __getitem__(self, indices: Any) -> ir.Load:
+        """The element at ``indices``, an index or one an axis."""
+        given = indices if isinstance(indices, tuple) else (indices,)
+        if len(given) != len(self.shape) or any(isinstance(one, slice) for one in given):
+            raise TensorExpressionError(
+                f"buffer {self.name!r} has {len(self.shape)} axes, indexed with {indices!r}", Span.of_caller()
+            )
+        return BufferLoad(self, list(given))
+
+    def get_flattened_buffer(self) -> TvmBuffer:
+        """The same memory with one axis; itself if it has one."""
+        if self.strides:
+            raise UnsupportedError("get_flattened_buffer: the buffer has strides", Span.of_caller())
+        return self if len(self.shape) == 1 else replace(self, shape=(simplify(product(self.shape)),))
+
+
+def product(extents: Sequence[Any]) -> e.Expr:
+    """The product of ``extents``, of none 1."""
+    found: e.Expr = e.const(1)
+    for k, one in enumerate(extents):
+        found = found * one if k else one
+    return found
 
 
 def decl_buffer(
@@ -76,7 +123,9 @@ def decl_buffer(
     given = {one.name: getattr(made, one.name) for one in fields(made)}
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
-    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type)
+    for one in given["shape"]:
+        mark_constants(one)
+    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type, memory=scope or "global")
 
 
 class BufferNames:

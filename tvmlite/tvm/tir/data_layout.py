@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
+from tvmlite.te.tensor.tensor import IterVar, Range
 from tvmlite.tvm.absent import refusing
 
 _UNDEFINED = "__undef__"
@@ -23,33 +25,40 @@ _UNDEFINED = "__undef__"
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes of a tensor: ``name``, and of each its letter and the number of a part, else -1."""
+    """The axes of a tensor: ``name``, and of each its letter and the number of a part, else -1. ``dtype`` is
+    that of indices."""
 
     name: str
-    axes: tuple[tuple[str, int], ...]
+    parts: tuple[tuple[str, int], ...]
+    dtype: str = "int32"
+
+    @property
+    def axes(self) -> list[IterVar]:
+        """The axes, of which those that are whole have an extent that is not known."""
+        return [_axis(letter, size, self.dtype) for letter, size in self.parts]
 
     def __len__(self) -> int:
-        return len(self.axes)
+        return len(self.parts)
 
     def __contains__(self, axis: object) -> bool:
-        return any(letter == axis for letter, _ in self.axes)
+        return any(letter == axis for letter, _ in self.parts)
 
     def __getitem__(self, index: int) -> str:
         if not -len(self) <= index < len(self):
             raise InputError(f"layout {self.name}: axis {index}, expected 0 to {len(self) - 1}")
-        return self.axes[index][0]
+        return self.parts[index][0]
 
     def __str__(self) -> str:
         return self.name
 
     def index_of(self, axis: str) -> int:
         """The place of the axis, -1 if it is not there."""
-        letters = [letter for letter, _ in self.axes]
+        letters = [letter for letter, _ in self.parts]
         return letters.index(axis) if axis in letters else -1
 
     def factor_of(self, axis: str) -> int:
         """How many elements the parts of the axis, by its capital or small letter, have; -1 of a whole."""
-        sizes = [size for letter, size in self.axes if letter == axis.lower()]
+        sizes = [size for letter, size in self.parts if letter == axis.lower()]
         return sizes[0] if sizes else -1
 
 
@@ -77,11 +86,23 @@ class BijectiveLayout:
         return _reshaped(self.dst_layout, self.src_layout, shape)
 
 
-def layout(layout_str: str) -> Layout:
-    """The layout that ``layout_str``, such as ``"NCHW16c"``, writes. An InputError if it is none."""
+class IndexDtype(InputError, TypeError):
+    """A dtype that indices do not have."""
+
+
+def _axis(letter: str, size: int, dtype: str) -> IterVar:
+    extent = e.const(size, dtype) if size > 0 else e.SizeVar(f"{letter}_shape", dtype)
+    return IterVar(Range(e.const(0, dtype), extent), e.Var(letter, dtype), "data")
+
+
+def layout(layout_str: str, dtype: str = "int32") -> Layout:
+    """The layout that ``layout_str``, such as ``"NCHW16c"``, writes. An InputError if it is none. ``dtype``
+    is that of indices, an int's."""
+    if not (isinstance(dtype, str) and dtypes.is_known(dtype) and dtypes.is_int(dtype)):
+        raise IndexDtype(f"layout: dtype {dtype!r}, expected an int's, such as int32", Span.of_caller())
     text = arguments.text("layout: layout_str", layout_str, InputError)
     if text == _UNDEFINED:
-        return Layout(text, ())
+        return Layout(text, (), dtype)
     found = re.findall(r"([A-Z])|(\d+)([a-z])", text)
     axes = tuple((capital, -1) if capital else (small, int(size)) for capital, size, small in found)
     letters = [letter for letter, _ in axes]
@@ -91,13 +112,13 @@ def layout(layout_str: str) -> Layout:
         raise InputError(
             f"layout {text!r}: expected capitals, each once, and parts of them such as 16c", Span.of_caller()
         )
-    return Layout(text, axes)
+    return Layout(text, axes, dtype)
 
 
 def bijective_layout(src_layout: Any, dst_layout: Any) -> BijectiveLayout | None:
     """Between two layouts, or their names; None if they are not of the same axes."""
     source, target = (one if isinstance(one, Layout) else layout(one) for one in (src_layout, dst_layout))
-    capitals = [{letter for letter, size in one.axes if size < 0} for one in (source, target)]
+    capitals = [{letter for letter, size in one.parts if size < 0} for one in (source, target)]
     return BijectiveLayout(source, target) if capitals[0] and capitals[0] == capitals[1] else None
 
 
@@ -122,7 +143,7 @@ def _whole(given: Layout, values: list[e.Expr], letter: str, extents: bool) -> e
 def _moved(source: Layout, target: Layout, index: Sequence[Any]) -> list[e.Expr]:
     values = _check(source, index, "index")
     made = []
-    for letter, size in target.axes:
+    for letter, size in target.parts:
         whole = _whole(source, values, letter.upper(), extents=False)
         by = target.factor_of(letter)
         made.append(simplify(whole if by < 0 else whole % by if size > 0 else whole // by))
@@ -132,7 +153,7 @@ def _moved(source: Layout, target: Layout, index: Sequence[Any]) -> list[e.Expr]
 def _reshaped(source: Layout, target: Layout, shape: Sequence[Any]) -> list[e.Expr]:
     values = _check(source, shape, "shape")
     made = []
-    for letter, size in target.axes:
+    for letter, size in target.parts:
         whole = _whole(source, values, letter.upper(), extents=True)
         by = target.factor_of(letter)
         made.append(e.const(size) if size > 0 else simplify(whole if by < 0 else (whole + (by - 1)) // by))

@@ -15,11 +15,14 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor.intrinsics import TABLE
 from tvmlite.te.tensor.registry import lowering_rule, register_reference
 from tvmlite.tvm.absent import instead_of
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.te.folding import ceil as ceil
 from tvmlite.tvm.te.folding import floor as floor
 from tvmlite.tvm.te.folding import nearbyint as nearbyint
 from tvmlite.tvm.te.folding import round as round
 from tvmlite.tvm.te.folding import trunc as trunc
+from tvmlite.tvm.tir.op_calls import FUNCTIONS, call_of
+from tvmlite.tvm.written import plain
 
 
 def _of_c(name: str, reference: Callable[..., Any], count: int) -> Callable[..., e.Expr]:
@@ -58,10 +61,12 @@ ldexp = _of_c("ldexp", np.ldexp, 2)
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
     """The intrinsic ``func_name``, a name or a ``tvm.ir.Op``, of ``args``; see ``te.call_intrin``."""
     name = str(getattr(func_name, "name", func_name)).removeprefix("tir.")
+    if name in FUNCTIONS:
+        return call_of(name, dtype, args)
     instead = "" if name in TABLE or lowering_rule(name) is not None else instead_of(f"tir.{name}")
     if instead:
         raise UnsupportedError(f"tir.{name} is not in tvmlite", Span.of_caller(), instead)
-    return te.call_intrin(dtype, name, *args)
+    return te.call_intrin(dtype, name, *plain(args))
 
 
 def _division(name: str) -> Callable[..., e.Expr]:
@@ -144,9 +149,17 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> e.Expr:
     return e.cast("int32", (wide + e.const(1 << (total - 1), "int64")) >> e.const(total, "int64"))
 
 
-def isnullptr(x: Any, span: Any = None) -> e.Expr:
-    """An error: there are no pointers among expressions."""
-    raise UnsupportedError("isnullptr: there are no pointers among expressions", Span.of_caller())
+def isnan(x: Any, span: Any = None) -> e.Expr:
+    """Whether a float is not a number; of an int False."""
+    value = e.scalar("isnan: x", x)
+    if not dtypes.is_float(value.dtype):
+        return mark(e.const(False, "bool", value.lanes))
+    return te.isnan(e.cast("float32", value) if value.dtype == "float16" else value)
+
+
+def infinity(dtype: str, span: Any = None) -> e.Expr:
+    """The infinity of a float's ``dtype``."""
+    return mark(te.infinity(dtype))
 
 
 def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> e.Expr:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import ir_builder
@@ -13,6 +14,9 @@ from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.tir.uncompiled import Uncompiled
+from tvmlite.tvm.written import plain
 
 
 class IRBuilder(ir_builder.IRBuilder):
@@ -48,6 +52,18 @@ class IRBuilder(ir_builder.IRBuilder):
         """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
         given for it."""
         return super().buffer_ptr(te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name))
+
+    def emit(self, stmt: Any) -> None:
+        """Add a statement, or an expression evaluated for its effect; nodes of TVM's that the compiler does
+        not have stay, to be looked at."""
+        super().emit(stmt)
+
+    def get(self) -> ir.Stmt:
+        """All that was written."""
+        body = super().get()
+        mark_constants(body)
+        uncompiled = any(isinstance(node, Uncompiled) for node in postorder(body))
+        return body if uncompiled else plain(body)
 
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
         """An error but for notes that change nothing: ``"storage_scope"`` and pragmas."""

@@ -10,14 +10,20 @@ from tvmlite import te
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.node import Node
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.intrinsics import TABLE
+from tvmlite.tvm import written
 from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.attributes import Extent, is_packed_call
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.convert import const
+from tvmlite.tvm.tir import calls, uncompiled
+from tvmlite.tvm.tir.op_calls import FUNCTIONS, call_of
+from tvmlite.tvm.tir.uncompiled import OpCall
 
 
 class ForKind:
@@ -54,7 +60,11 @@ class Named(type):
             raise TensorExpressionError(f"tir.{cls.__name__}: {error}", Span.of_caller()) from None
         for name, value in bound.arguments.items() if cls.__dict__.get("checks", True) else ():
             _check(f"tir.{cls.__name__}: {name}", name, value)
-        return cls.make(*bound.args, **bound.kwargs)
+        made = cls.make(*bound.args, **bound.kwargs)
+        for child in made.children() if isinstance(made, Node) else ():
+            if isinstance(child, e.Const):
+                mark(child)
+        return made
 
 
 _SCALARS = ("a", "b", "condition", "value", "base", "stride", "true_value", "false_value", "min", "extent")
@@ -106,13 +116,6 @@ def _binary(kind: type[e.Binary]) -> Callable[..., e.Expr]:
     return make
 
 
-def _swapped(kind: type[e.Binary]) -> Callable[..., e.Expr]:
-    def make(a: Any, b: Any) -> e.Expr:
-        return kind(*reversed(e.match(a, b)))
-
-    return make
-
-
 def _either(of_floats: type[e.Binary], of_ints: type[e.Binary]) -> Callable[..., e.Expr]:
     def make(a: Any, b: Any) -> e.Expr:
         x, y = e.match(a, b)
@@ -129,7 +132,7 @@ Div = _named("Div", (e.Div, e.TruncDiv), _either(e.Div, e.TruncDiv))
 Mod = _named("Mod", e.TruncMod, _binary(e.TruncMod))
 EQ, NE = _named("EQ", e.Equal, _binary(e.Equal)), _named("NE", e.NotEqual, _binary(e.NotEqual))
 LT, LE = _named("LT", e.Less, _binary(e.Less)), _named("LE", e.LessEqual, _binary(e.LessEqual))
-GT, GE = _named("GT", e.Less, _swapped(e.Less)), _named("GE", e.LessEqual, _swapped(e.LessEqual))
+GT, GE = _named("GT", (written.GT, e.Less), written.GT), _named("GE", (written.GE, e.LessEqual), written.GE)
 Not = _named("Not", e.Not, lambda a: e.Not(_expr(a)))
 Cast = _named("Cast", e.Cast, lambda dtype, value: e.Cast(dtype, _expr(value)))
 Select = _named(
@@ -165,11 +168,13 @@ FloatImm = _named("FloatImm", e.Const, _float_imm, lambda x: dtypes.is_float(x.d
 def _call(dtype: str, op: Any, args: Sequence[Any]) -> Any:
     name = str(getattr(op, "name", op)).removeprefix("tir.")
     if name in ("call_extern", "call_pure_extern"):
-        return te.call_extern(dtype, *_name_first(name, args))
+        return calls.call_extern(dtype, *_name_first(name, args))
     if name in ("call_packed", "tvm_call_packed"):
-        return te.call_packed(*_name_first(name, args))
+        return calls.call_packed(*_name_first(name, args))
     if name in TABLE:
         return te.call_intrin(dtype, name, *args)
+    if name in FUNCTIONS:
+        return call_of(name, dtype, args)
     raise UnsupportedError(
         f"Call: the operator {name!r} is not supported", Span.of_caller(), instead_of(f"tir.{name}") or None
     )
@@ -178,10 +183,10 @@ def _call(dtype: str, op: Any, args: Sequence[Any]) -> Any:
 def _name_first(name: str, args: Sequence[Any]) -> tuple[Any, ...]:
     if not args:
         raise TensorExpressionError(f"tir.Call: {name} of nothing, expected a name first", Span.of_caller())
-    return (str(args[0]), *args[1:])
+    return (getattr(args[0], "value", args[0]), *args[1:])
 
 
-Call = _named("Call", (e.Call, e.Foreign), _call)
+Call = _named("Call", (e.Call, e.Foreign, written.WrittenCall, OpCall), _call)
 ProducerLoad = _named("ProducerLoad", t.TensorRead, lambda producer, indices: producer[tuple(indices)])
 BufferLoad = _named("BufferLoad", ir.Load, lambda buffer, indices: ir.Load(buffer, _indices(indices)))
 Load = BufferLoad
@@ -198,8 +203,8 @@ def _for(loop_var: Any, min: Any, extent: Any, kind: Any, body: ir.Stmt, *rest: 
 
 
 def _assert(condition: Any, message: Any, body: ir.Stmt | None = None) -> ir.Stmt:
-    check = ir.Assert(_expr(condition), str(message))
-    return check if body is None else ir.Seq((check, body))
+    check, text = _expr(condition), getattr(message, "value", message)
+    return ir.Assert(check, str(text)) if body is None else written.AssertStmt(check, message, body)
 
 
 def _buffer_store(buffer: ir.Buffer, value: Any, indices: Sequence[Any]) -> ir.Store:
@@ -226,55 +231,56 @@ Evaluate = _named(
 )
 BufferStore = _named("BufferStore", ir.Store, _buffer_store)
 Store = BufferStore
-AssertStmt = _named("AssertStmt", ir.Assert, _assert)
+AssertStmt = _named("AssertStmt", (ir.Assert, written.AssertStmt), _assert)
 
 
 def _reduce(
     combiner: Any, src: Any, rdom: Any, condition: Any, value_index: int, init: Any = None
 ) -> t.Reduce:
-    arguments.instance("tir.Reduce: combiner", combiner, t.CommReducer, "a reducer, as te.comm_reducer makes")
+    if combiner is not None:
+        what = "a reducer, as te.comm_reducer makes"
+        arguments.instance("tir.Reduce: combiner", combiner, t.CommReducer, what)
     values = arguments.listed("tir.Reduce: src", src, "expressions")
     axes = arguments.all_instances(
         "tir.Reduce: rdom", arguments.listed("tir.Reduce: rdom", rdom, "axes"), t.IterVar, "an axis"
     )
     when = _expr(True if condition is None else condition)
     starts = tuple(map(_expr, init or ()))
-    return t.Reduce(
-        combiner, tuple(map(_expr, values)), tuple(axes), when, value_index, starts, combiner.free
-    )
+    made = tuple(map(_expr, values)), tuple(axes), when, value_index
+    if combiner is None:
+        return uncompiled.NoReducer(None, *made, starts)
+    return t.Reduce(combiner, *made, starts, combiner.free)
 
 
-Reduce = _named("Reduce", t.Reduce, _reduce, checks=False)
+Reduce = _named("Reduce", (t.Reduce, uncompiled.NoReducer), _reduce, checks=False)
 
 
-_BY_HAND = "a tvm.tir.ir_builder writes loops, and its allocate gives scratch memory"
-_NO_SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"
-ABSENT = {
-    "Allocate": _BY_HAND,
-    "AllocateConst": "give the numbers as an argument",
-    "AttrStmt": "s[C].pragma(axis, key, value) notes something of a loop; For has annotations",
-    "Block": _NO_SCHEDULE,
-    "BlockRealize": _NO_SCHEDULE,
-    "BufferRealize": _BY_HAND,
-    "BufferRegion": _NO_SCHEDULE,
-    "DeclBuffer": "tvm.tir.decl_buffer declares a buffer",
-    "Let": "use the value itself, or LetStmt",
-    "MatchBufferRegion": _NO_SCHEDULE,
-    "Prefetch": "s[C].prefetch(tensor, axis, offset)",
-    "ProducerRealize": _BY_HAND,
-    "ProducerStore": "te.compute says what is stored where; BufferStore stores in a buffer",
-    "Shuffle": "load the elements one by one",
-    "StructuralEqual": "tvm.ir.structural_equal",
-}
-"""Nodes of TVM's that our expressions and loop IR do not have, with what to use."""
+def _own(kind: type, *more: type) -> Any:
+    """The class ``kind``, of whose instances those of ``more`` are some too."""
+    return _named(kind.__name__, (kind, *more), kind, checks=False)
 
 
-def _absent(name: str, ours: Any = ()) -> Any:
-    def make(*_: Any, **__: Any) -> Any:
-        raise UnsupportedError(f"tvm.tir.{name} is not in tvmlite", Span.of_caller(), ABSENT[name])
-
-    return _named(name, ours, make)
-
-
-absent = {name: _absent(name) for name in ABSENT}
-absent["Allocate"] = _absent("Allocate", ir.Allocate)
+Let = _own(written.Let)
+Allocate = _own(uncompiled.Allocate, ir.Allocate)
+AllocateConst, AttrStmt, Block, BlockRealize, BufferRealize, BufferRegion = map(
+    _own,
+    (
+        uncompiled.AllocateConst,
+        uncompiled.AttrStmt,
+        uncompiled.Block,
+        uncompiled.BlockRealize,
+        uncompiled.BufferRealize,
+        uncompiled.BufferRegion,
+    ),
+)
+DeclBuffer, MatchBufferRegion, Prefetch, ProducerRealize, ProducerStore, Shuffle = map(
+    _own,
+    (
+        uncompiled.DeclBuffer,
+        uncompiled.MatchBufferRegion,
+        uncompiled.Prefetch,
+        uncompiled.ProducerRealize,
+        uncompiled.ProducerStore,
+        uncompiled.Shuffle,
+    ),
+)

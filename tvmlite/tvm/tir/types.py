@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.tvm.marks import mark
+from tvmlite.tvm.runtime.convert import long_dtype
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,19 @@ class PointerVar(e.Var):
         pass
 
 
-def pointer_var(name: str, annotation: PointerType) -> PointerVar:
-    """A variable of the type ``annotation``; its dtype is TVM's ``handle``."""
+def pointer_var(name: str, annotation: PointerType | None = None) -> PointerVar:
+    """A variable of the type ``annotation``, or for any address; its dtype is TVM's ``handle``."""
     made = PointerVar(name, "handle", type_annotation=annotation)
     object.__setattr__(made, "lanes", 1)
-    return made
+    return mark(made)
+
+
+def variable(make: Callable[..., e.Var], name: str, dtype: Any) -> e.Var:
+    """The variable that ``make`` makes, of TVM's ``dtype``: a dtype, a vector's, or a type."""
+    if isinstance(dtype, PointerType) or dtype == "handle":
+        return pointer_var(name, dtype if isinstance(dtype, PointerType) else None)
+    kind = long_dtype(dtype.dtype if isinstance(dtype, PrimType) else dtype)
+    if not isinstance(kind, str):
+        raise UnsupportedError(f"Var {name!r}: variables of type {dtype} are not supported", Span.of_caller())
+    element, lanes = e.lanes_of(kind)
+    return mark(make(name, element) if lanes == 1 else e.Var(name, element, lanes))

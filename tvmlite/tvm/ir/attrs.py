@@ -1,0 +1,73 @@
+"""``tvm.ir.make_node`` and the nodes that are made by their name only: ``DictAttrs``, ``EnvFunc``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.tvm.absent import MissingName, refusing
+from tvmlite.tvm.registry import get_global_func
+from tvmlite.tvm.runtime.container import Map
+from tvmlite.tvm.runtime.convert import convert
+
+
+class DictAttrs(Map):
+    """Attributes by name: ``attrs.x`` and ``attrs["x"]``."""
+
+    type_key = "DictAttrs"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise MissingName(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}")
+
+
+@dataclass(frozen=True)
+class EnvFunc:
+    """The function registered as ``name``, which a program that is loaded from JSON finds again."""
+
+    name: str
+    compared_fields: ClassVar[tuple[str, ...]] = ("name",)
+
+    @staticmethod
+    def get(name: str) -> EnvFunc:
+        """The function registered as ``name``; an error if there is none."""
+        get_global_func(name)
+        return EnvFunc(name)
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function itself."""
+        found = get_global_func(self.name)
+        assert found is not None
+        return found
+
+    def __call__(self, *args: Any) -> Any:
+        """What the function gives."""
+        return self.func(*args)
+
+
+def make_node(type_key: str, **kwargs: Any) -> Any:
+    """The node ``type_key`` of its fields: ``"IntImm"``, ``"FloatImm"``, ``"StringImm"``, ``"Tensor"``, and
+    attributes by name, for ``"DictAttrs"`` and those of relay's operators."""
+    arguments.text("make_node: type_key", type_key)
+    if type_key in ("IntImm", "FloatImm", "StringImm"):
+        kind = getattr(importlib.import_module("tvmlite.tvm.tir"), type_key)
+        return kind(**{name: value for name, value in kwargs.items() if name != "span"})
+    if type_key == "Tensor":
+        return kwargs["op"].output(kwargs.get("value_index", 0))
+    if type_key == "DictAttrs":
+        return DictAttrs({name: convert(value) for name, value in kwargs.items()})
+    if type_key.endswith("Attrs") and not type_key.startswith("attrs."):
+        return importlib.import_module("tvmlite.tvm.relay.graph.attrs").make_node(type_key, **kwargs)
+    raise UnsupportedError(
+        f"make_node: {type_key!r} is not supported", Span.of_caller(), "other nodes have constructors"
+    )
+
+
+__getattr__ = refusing(__name__)

@@ -1,0 +1,71 @@
+"""Calls of functions by name, with the arguments that TVM's calls have; each means a call of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import te
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.tvm.attributes import StringImm
+from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
+from tvmlite.tvm.written import WrittenCall, plain
+
+
+def call_extern(dtype: str, func_name: Any, *args: Any, span: Any = None) -> WrittenCall:
+    """The C function ``func_name`` of ``args``; see ``te.call_extern``."""
+    return _named("call_extern", dtype, func_name, args)
+
+
+def call_pure_extern(dtype: str, func_name: Any, *args: Any, span: Any = None) -> WrittenCall:
+    """As ``call_extern``, of a function that has no effect but its value."""
+    return _named("call_pure_extern", dtype, func_name, args)
+
+
+def _named(op: str, dtype: str, name: Any, args: tuple[Any, ...]) -> WrittenCall:
+    text = getattr(name, "value", name)
+    meaning = te.call_extern("int32" if dtype == "handle" else dtype, text, *plain(args))
+    shown = (StringImm(text), *(_shown(one) for one in args))
+    return WrittenCall(e.Intrinsic(f"tir.{op}"), shown, meaning.dtype, meaning, meaning.lanes)
+
+
+def call_packed(*args: Any, span: Any = None) -> WrittenCall:
+    """The Python function registered as the first of ``args``, of the others; see ``te.call_packed``."""
+    name, *given = args
+    text = getattr(name, "value", name)
+    meaning = te.call_packed(text, *plain(tuple(given)))
+    shown = (StringImm(text), *(_shown(one) for one in given))
+    return WrittenCall(e.Intrinsic("tir.tvm_call_packed"), shown, "int32", meaning)
+
+
+def packed_call(called: e.Foreign) -> WrittenCall:
+    """A call of a Python function in loops of ours, as TVM writes it: for an array, its address and extents,
+    the array's variable."""
+    shown: list[Any] = [StringImm(called.name)]
+    rest = list(called.args)
+    for word in called.form.split(",") if called.form else ():
+        first = rest.pop(0)
+        _, array, rank = word.partition(":")
+        del rest[: int(rank) if array else 0]
+        shown.append(_pointer(first.args[0].buffer) if array else first)  # type: ignore[attr-defined]
+    meaning = ir.Assert(e.Equal(called, e.const(0)), f"the function {called.name!r}, called by name, failed")
+    return WrittenCall(e.Intrinsic("tir.tvm_call_packed"), tuple(shown), "int32", meaning)
+
+
+def access_ptr(buffer: ir.Buffer, meaning: e.Expr, mask: int, offset: Any, extent: Any) -> WrittenCall:
+    """The address ``meaning`` in ``buffer`` as TVM's ``tvm_access_ptr`` has it: the type, the pointer, the
+    ``offset`` and ``extent`` of what is accessed, in elements, and how."""
+    kind = e.Call("type_annotation", (), buffer.dtype)
+    args = (kind, buffer.data, e.convert(offset), extent, e.const(mask))  # type: ignore[attr-defined]
+    return WrittenCall(e.Intrinsic("tir.tvm_access_ptr"), args, meaning.dtype, meaning)
+
+
+def _pointer(buffer: ir.Buffer) -> e.Var:
+    return pointer_var(buffer.name, PointerType(PrimType(buffer.dtype)))
+
+
+def _shown(value: Any) -> Any:
+    """An argument as a call has it: a string as one, a number as a constant, others as they are."""
+    if isinstance(value, str):
+        return StringImm(value)
+    return e.convert(value) if isinstance(value, (bool, int, float)) else value

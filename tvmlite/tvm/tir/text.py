@@ -1,0 +1,151 @@
+"""The text of expressions as TVM 0.11 writes it: ``(a: int32 + b: int32)``."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.extensions import extension
+from tvmlite.te.loop import ir
+from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.attributes import tvm_name
+from tvmlite.tvm.marks import VectorDtype, is_marked, is_own
+from tvmlite.tvm.tir.types import PointerVar
+from tvmlite.tvm.written import Let, Uncompiled, Written, WrittenCall, _Reversed, plain
+
+_BETWEEN: dict[type, str] = {
+    e.Add: " + ",
+    e.ContractedAdd: " + ",
+    e.Sub: " - ",
+    e.ContractedSub: " - ",
+    e.Mul: "*",
+    e.Div: " / ",
+    e.TruncDiv: " / ",
+    e.TruncMod: " % ",
+    e.Equal: " == ",
+    e.NotEqual: " != ",
+    e.Less: " < ",
+    e.LessEqual: " <= ",
+    e.And: " && ",
+    e.Or: " || ",
+}
+_CALLED: dict[type, str] = {e.FloorDiv: "floordiv", e.FloorMod: "floormod", e.Min: "min", e.Max: "max"}
+
+
+def as_text(expr: e.Expr) -> str:
+    """For a program of TVM's, TVM's text of what it wrote; messages of ours, and other expressions, are
+    written as ``tvmlite.te`` does."""
+    if not _asked_by_us() and (isinstance(expr, _ONLY_HERE) or is_marked(expr)):
+        return show(expr)
+    found = _plain(expr)
+    return show(expr) if found is None else extension("printer").show(found)
+
+
+def statement_text(stmt: ir.Stmt) -> str:
+    """The text of a statement; one with nodes that have no meaning here is written field by field."""
+    if not any(isinstance(node, Uncompiled) for node in postorder(stmt)):
+        return extension("printer").show(plain(stmt))
+    own = [one.name for one in dataclasses.fields(stmt) if one.name != "span"]  # type: ignore[arg-type]
+    return f"{tvm_name(stmt)}({', '.join(f'{name}={getattr(stmt, name)}' for name in own)})"
+
+
+_ONLY_HERE = (Written, Uncompiled)
+
+
+def _plain(expr: e.Expr) -> e.Expr | None:
+    """``expr`` of nodes of ours alone; None if it means nothing here."""
+    if any(isinstance(node, Uncompiled) for node in postorder(expr)):
+        return None
+    made = plain(expr)
+    return made if isinstance(made, e.Expr) else None
+
+
+def _asked_by_us() -> bool:
+    """Whether a text is made for one of ours: the nearest code that makes no texts itself is tvmlite's."""
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_globals.get("__name__") in ("tvmlite.core.node", __name__):
+        frame = frame.f_back
+    return is_own(frame)
+
+
+def show(root: Any) -> str:
+    """``root`` as TVM writes it: a variable has its type where it is first met."""
+    met: set[e.Var] = set()
+    pieces: list[str] = []
+    stack: list[Any] = [root]
+    while stack:  # from left to right, without recursion: sums may be long
+        one = stack.pop()
+        if isinstance(one, str) and type(one) is str:
+            pieces.append(one)
+        elif isinstance(one, e.Var):
+            pieces.append(one.name if one in met else f"{one.name}: {_type(one)}")
+            met.add(one)
+        else:
+            stack.extend(reversed(_parts(one)))
+    return "".join(pieces)
+
+
+def _type(var: e.Var) -> str:
+    if isinstance(var, PointerVar) and var.type_annotation is not None:
+        return f"Pointer({var.type_annotation.element_type.dtype})"
+    return _dtype(var)
+
+
+def _dtype(node: e.Expr) -> str:
+    return str(VectorDtype(node.dtype, node.lanes)) if node.lanes > 1 else str(node.dtype)
+
+
+def _parts(node: Any) -> list[Any]:
+    """The text of ``node``, in which nodes stand for their own."""
+    match node:
+        case e.Const(value, dtype):
+            text = _constant(value, dtype)
+            return [text if node.lanes == 1 else f"broadcast({text}, {node.lanes})"]
+        case _Reversed(a=a, b=b):
+            return ["(", a, f" {node.symbol} ", b, ")"]
+        case e.Binary(a, b) if type(node) in _BETWEEN:
+            return ["(", a, _BETWEEN[type(node)], b, ")"]
+        case e.Binary(a, b):
+            return [f"{_CALLED[type(node)]}(", a, ", ", b, ")"]
+        case e.Not(a):
+            return ["!", a]
+        case e.Select(condition, a, b):
+            return ["select(", *_list((condition, a, b)), ")"]
+        case e.Cast(value=value):
+            return [f"cast({_dtype(node)}, ", value, ")"]
+        case e.Ramp(base, stride, lanes):
+            return ["ramp(", base, ", ", stride, f", {lanes})"]
+        case e.Broadcast(value, lanes):
+            return ["broadcast(", value, f", {lanes})"]
+        case Let(var, value, body):
+            return ["let ", var, " = ", value, " in ", body]
+        case t.TensorRead(tensor, indices):
+            return [f"{tensor.name}[", *_list(indices), "]"]
+        case ir.Load(buffer, indices):
+            return [f"{buffer.name}[", *_list(indices), "]"]
+        case t.Reduce():
+            return [extension("printer").show(node)]
+        case e.Call() | e.Foreign() | WrittenCall():
+            return [f"@{node.op.name}(", *_list(node.args), f", dtype={_dtype(node)})"]
+        case _:
+            return [str(node)]
+
+
+def _list(nodes: Any) -> list[Any]:
+    """``nodes`` with commas between them."""
+    return [part for k, one in enumerate(nodes) for part in ((", ", one) if k else (one,))]
+
+
+def _constant(value: int | float, dtype: str) -> str:
+    """An int32 is its digits, a bool a word; others are followed by a letter and the width."""
+    if dtype == "bool":
+        return str(bool(value))
+    if dtype == "int32":
+        return str(int(value))
+    letter = "f" if dtypes.is_float(dtype) else "u" if dtypes.is_unsigned(dtype) else "i"
+    digits = f"{value:g}" if letter == "f" else str(int(value))
+    return f"{digits}{letter}{dtypes.width(dtype)}"
