@@ -182,8 +182,8 @@ def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["AlterOpLayout"]):
         lib = relay.build(mod, "llvm", params=params)
     with (
-        tvm.transform.PassContext(opt_level=1, disabled_pass=["FuseOps"]),
-        pytest.warns(UserWarning, match="FuseOps not regarded"),
+        tvm.transform.PassContext(opt_level=1, disabled_pass=["MergeComposite"]),
+        pytest.warns(UserWarning, match="MergeComposite not regarded"),
     ):
         relay.build(mod, "llvm", params=params)
 
@@ -192,6 +192,22 @@ def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
         relay.backend.Runtime("crt")
     with pytest.raises(InputError, match="the module has no function @main"):
         relay.build(tvm.IRModule(), "llvm")
+
+
+def test_a_disabled_pass_does_not_run() -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(relay.tanh(x))))
+    fused = relay.build(mod, "llvm")
+
+    with (
+        tvm.transform.PassContext(opt_level=3, disabled_pass=["FuseOps"]),
+        pytest.warns(UserWarning, match="opt_level is 0 in place of 3, the highest without FuseOps"),
+    ):
+        apart = relay.build(mod, "llvm")
+
+    given = np.linspace(-1, 1, 4, dtype=np.float32)
+    assert [len(one.lib.report.rows) for one in (fused, apart)] == [1, 2]
+    np.testing.assert_allclose(apart.lib(given), np.exp(np.tanh(given)), rtol=1e-5)
 
 
 def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
