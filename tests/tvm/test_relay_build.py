@@ -182,8 +182,8 @@ def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["AlterOpLayout"]):
         lib = relay.build(mod, "llvm", params=params)
     with (
-        tvm.transform.PassContext(opt_level=1, disabled_pass=["FuseOps"]),
-        pytest.warns(UserWarning, match="FuseOps not regarded"),
+        tvm.transform.PassContext(opt_level=1, disabled_pass=["MergeComposite"]),
+        pytest.warns(UserWarning, match="MergeComposite not regarded"),
     ):
         relay.build(mod, "llvm", params=params)
 
@@ -192,6 +192,22 @@ def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
         relay.backend.Runtime("crt")
     with pytest.raises(InputError, match="the module has no function @main"):
         relay.build(tvm.IRModule(), "llvm")
+
+
+def test_a_disabled_pass_does_not_run() -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(relay.tanh(x))))
+    fused = relay.build(mod, "llvm")
+
+    with (
+        tvm.transform.PassContext(opt_level=3, disabled_pass=["FuseOps"]),
+        pytest.warns(UserWarning, match="opt_level is 0 in place of 3, the highest without FuseOps"),
+    ):
+        apart = relay.build(mod, "llvm")
+
+    given = np.linspace(-1, 1, 4, dtype=np.float32)
+    assert [len(one.lib.report.rows) for one in (fused, apart)] == [1, 2]
+    np.testing.assert_allclose(apart.lib(given), np.exp(np.tanh(given)), rtol=1e-5)
 
 
 def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
@@ -212,3 +228,51 @@ def test_inputs_of_numpy_are_converted_as_by_tvm() -> None:
     module.run()
 
     np.testing.assert_allclose(module.get_output(0).numpy(), expected(X, params), rtol=1e-5)
+
+
+def test_an_executable_is_saved_and_loaded(tmp_path: Path) -> None:
+    mod, params = perceptron()
+    code, lib = relay.vm.compile(mod, "llvm", params=params).save()
+    lib.export_library(str(tmp_path / "lib.so"))
+
+    loaded = tvm.runtime.load_module(str(tmp_path / "lib.so"))
+    machine = tvm.runtime.vm.VirtualMachine(
+        tvm.runtime.vm.Executable.load_exec(bytearray(code), loaded), tvm.cpu()
+    )
+
+    np.testing.assert_allclose(machine.run(X).numpy(), expected(X, params), rtol=1e-5)
+    with pytest.raises(InputError, match=r"bytecode is not of tvmlite's Executable\.save"):
+        relay.vm.Executable.load_exec(b"NVM", loaded)
+    with pytest.raises(InputError, match=r"lib is .*, expected the module that Executable\.save gave"):
+        relay.vm.Executable.load_exec(code, None)
+
+
+def test_inputs_of_a_virtual_machine_are_set_one_by_one() -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x, y], x - y)), "llvm")
+    machine = relay.vm.VirtualMachine(exe, tvm.cpu())
+
+    machine.set_one_input("main", 0, np.full(2, 5, np.float32))
+    with pytest.raises(InputError, match="invoke: inputs y have not been set"):
+        machine.invoke("main")
+    machine.set_one_input("main", y=np.full(2, 3, np.float32))
+    machine.invoke_stateful("main")
+
+    assert machine.get_outputs()[0].numpy().tolist() == [2, 2]
+    assert [machine.get_input_index(name) for name in ("x", "y", "z")] == [0, 1, -1]
+    with pytest.raises(InputError, match="there is no parameter 'z'; there are: x, y"):
+        machine.set_one_input("main", "z", np.ones(2, np.float32))
+    with pytest.raises(InputError, match="expected a name or place and a value"):
+        machine.set_one_input("main", "x")
+
+
+def test_what_byte_code_would_have_is_named() -> None:
+    x = relay.var("x", shape=(2,))
+    exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
+
+    with pytest.raises(
+        UnsupportedError, match=r"(?s)Executable\.bytecode is not in tvmlite.*no byte code runs"
+    ):
+        print(exe.bytecode)
+    with pytest.raises(AttributeError, match="Executable has no attribute 'by_code'"):
+        print(exe.by_code)

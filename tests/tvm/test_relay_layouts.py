@@ -173,3 +173,27 @@ def test_a_rule_of_the_program_alters_layouts() -> None:
 def test_layouts_that_cannot_be_asked_for_are_named(layouts: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         transform.ConvertLayout(layouts)
+
+
+def test_a_convolution_in_blocks_has_a_kernel_in_blocks_and_runs() -> None:
+    x, w = relay.var("x", shape=(1, 2, 5, 5, 4)), relay.var("w")
+    blocked = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i8o", "out_layout": "NCHW8c"}
+    y = relay.nn.conv2d(x, w, channels=8, kernel_size=(3, 3), padding=(1, 1), **blocked)
+    typed = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], y)))
+    generator = np.random.default_rng(0)
+    data, kernel = (generator.normal(size=shape).astype("float32") for shape in ((1, 8, 5, 5), (8, 8, 3, 3)))
+
+    found = relay.create_executor("graph", mod=typed).evaluate()(
+        data.reshape(1, 2, 4, 5, 5).transpose(0, 1, 3, 4, 2),
+        kernel.reshape(1, 8, 2, 4, 3, 3).transpose(0, 2, 4, 5, 3, 1),
+    )
+
+    assert typed["main"].params[1].checked_type == relay.TensorType((1, 2, 3, 3, 4, 8))
+    assert typed["main"].ret_type == relay.TensorType((1, 1, 5, 5, 8))
+    plain = relay.nn.conv2d(relay.var("x", shape=data.shape), relay.var("w", shape=kernel.shape), padding=1)
+    expected = relay.create_executor("debug").evaluate(
+        relay.Function(relay.analysis.free_vars(plain), plain)
+    )(data, kernel)
+    np.testing.assert_allclose(
+        found.numpy()[:, 0].transpose(0, 3, 1, 2), expected.numpy(), rtol=1e-4, atol=1e-4
+    )

@@ -244,19 +244,19 @@ def test_operators_and_multiply_adds_of_a_network_are_counted() -> None:
     assert relay.analysis.get_total_mac_number(mod["main"]) == 568740352
 
 
-def test_a_recurrent_network_shares_its_weights_between_steps() -> None:
+def test_a_recurrent_network_has_inputs_and_weights_for_each_step() -> None:
     mod, params = relay.testing.lstm.get_workload(iterations=2, num_hidden=4)
-    data = np.random.default_rng(0).normal(size=(1, 4)).astype("float32")
+    data = np.random.default_rng(0).normal(size=(2, 1, 4)).astype("float32")
     weights = {name: one.numpy() for name, one in params.items()}
     hidden = cell = np.zeros((1, 4), np.float32)
-    for _ in range(2):
-        gates = data @ weights["i2h_weight"].T + hidden @ weights["h2h_weight"].T
-        gates = gates + weights["i2h_bias"] + weights["h2h_bias"]
+    for step in range(2):
+        gates = data[step] @ weights[f"i2h_{step}_weight"].T + hidden @ weights[f"h2h_{step}_weight"].T
+        gates = gates + weights[f"i2h_{step}_bias"] + weights[f"h2h_{step}_bias"]
         entry, forget, change, out = np.split(gates, 4, axis=1)
         entry, forget, out = (1 / (1 + np.exp(-one)) for one in (entry, forget, out))
         cell = forget * cell + entry * np.tanh(change)
         hidden = out * np.tanh(cell)
 
-    found = relay.create_executor("graph", mod=mod, params=params).evaluate()(data)
+    found = relay.create_executor("graph", mod=mod, params=params).evaluate()(*data)
 
     np.testing.assert_allclose(found.numpy(), hidden, rtol=1e-4, atol=1e-6)

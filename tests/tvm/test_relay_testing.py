@@ -22,7 +22,7 @@ from tvmlite.tvm.relay import testing
         ("squeezenet", {"version": "1.1", "image_shape": (3, 64, 64)}, (1, 1000), 1231552),
         ("inception_v3", {"num_classes": 1000, "image_shape": (3, 96, 96)}, (1, 1000), 23799136),
         ("dcgan", {"batch_size": 1, "ngf": 8}, (1, 3, 64, 64), None),
-        ("lstm", {"iterations": 3, "num_hidden": 5}, (1, 5), 200),
+        ("lstm", {"iterations": 3, "num_hidden": 5}, (1, 5), 600),
     ],
 )
 # Weights without biases and normalizations: those of the publications, but for the shortcut of the first

@@ -24,6 +24,21 @@ EXAMPLES = [
         {"data_layout": "HWCN", "kernel_layout": "HWIO"},
         ["float32(5, 5, 4, 2)", "float32(3, 3, 4, 2)"],
     ),
+    (
+        "nn.conv2d",
+        {
+            "data_layout": "NCHW4c",
+            "kernel_layout": "OIHW4i3o",
+            "out_layout": "NCHW3c",
+            "padding": (1, 0, 1, 0),
+        },
+        ["float32(1, 2, 5, 5, 4)", "float32(2, 2, 3, 3, 4, 3)"],
+    ),
+    (
+        "nn.conv2d",
+        {"data_layout": "NHWC2n", "groups": 2, "out_dtype": "int32"},
+        ["int8(2, 5, 5, 4, 2)", "int8(6, 2, 3, 3)"],
+    ),
     ("nn.conv1d", {"data_layout": "NWC", "kernel_layout": "WIO"}, ["float32(2, 9, 3)", "float32(3, 3, 4)"]),
     (
         "nn.conv3d",
@@ -61,6 +76,8 @@ EXAMPLES = [
         for rank in (1, 2, 3)
         for layout, shapes in ((LAST[rank], SHAPES), ({1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank], FIRST))
     ),
+    ("nn.global_avg_pool2d", {}, ["int32(1, 3, 4, 5)"]),
+    ("nn.adaptive_avg_pool2d", {"output_size": (2, 3)}, ["int32(1, 3, 4, 5)"]),
     ("nn.adaptive_avg_pool2d", {"output_size": (2, 3), "layout": "NHWC"}, ["float32(n, 5, 6, 4)"]),
     ("nn.adaptive_max_pool3d", {"output_size": (2, 2, 3), "layout": "NDHWC"}, ["int32(1, 3, 5, 6, 2)"]),
     ("image.resize2d", {"size": (7, 4), "layout": "NHWC"}, ["float32(2, 5, 6, 3)"]),

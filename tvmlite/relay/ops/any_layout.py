@@ -1,6 +1,7 @@
 """Convolutions, poolings and resizes of data in layouts with other orders of axes: ``NHWC``, ``HWIO``.
 
-Each is its channels-first form between transposes, which go where they cancel (``passes/write_out``).
+Each is its channels-first form between transposes, which go where they cancel (``passes/write_out``);
+convolutions are so of layouts with blocks, too: ``NCHW4c``, ``OIHW4i8o``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops import (  # noqa: F401
     conv,
     conv_transpose,
+    layout,
     pool,
     pool_ranks,
     pool_whole,
@@ -31,38 +33,46 @@ from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import LAYOUTS
 from tvmlite.relay.ops.written_out import LAYOUT_RULES, computed, inferred
 
+Move = tuple[str, str] | None
+"""From which layout to which; None where they are one."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Layouts:
     """The attributes of an operator that are layouts, with the ones its formula is of.
 
     ``arguments`` are those of its arguments, in order, None for one without; ``result`` that of its result,
-    which is the data's unless given.
+    which is the data's unless given. With ``blocks``, axes may be in blocks.
     """
 
     plain: Mapping[str, str]
     arguments: tuple[str | None, ...]
     result: str | None = "out_layout"
+    blocks: bool = False
 
     def permuted(self, call: Call) -> bool:
-        """Whether ``call`` has the axes of a layout in another order."""
+        """Whether ``call`` has the axes of a layout in another order, or in blocks."""
         known = [(call[key], plain) for key, plain in self.plain.items()]
         out = call[self.result] if self.result else ""
         if out:
             known.append((out, next(iter(self.plain.values()))))
         return any(given != plain for given, plain in known) and all(
-            isinstance(given, str) and sorted(given) == sorted(plain) for given, plain in known
+            isinstance(given, str) and self._fits(given, plain) for given, plain in known
         )
 
-    def to_plain(self, call: Call) -> list[tuple[int, ...] | None]:
-        """Of each argument, the axes that make it plain; None where it is."""
-        return [None if key is None else _axes(call[key], self.plain[key]) for key in self.arguments]
+    def _fits(self, given: str, plain: str) -> bool:
+        whole = layout.axes_of(given) if self.blocks else given
+        return whole is not None and sorted(whole) == sorted(plain)
 
-    def from_plain(self, call: Call) -> tuple[int, ...] | None:
-        """The axes that give the plain result the layout that is asked."""
+    def to_plain(self, call: Call) -> list[Move]:
+        """Of each argument, how it is made plain."""
+        return [None if key is None else _move(call[key], self.plain[key]) for key in self.arguments]
+
+    def from_plain(self, call: Call) -> Move:
+        """How the plain result gets the layout that is asked."""
         first = next(iter(self.plain))
         wanted = (call[self.result] if self.result else "") or call[first]
-        return _axes(self.plain[first], wanted)
+        return _move(self.plain[first], wanted)
 
     def plain_attrs(self, call: Call) -> dict[str, Any]:
         """The attributes of the channels-first call."""
@@ -70,12 +80,32 @@ class Layouts:
         return {**dict(call.attrs), **more, **({self.result: ""} if self.result else {})}
 
 
-def _axes(given: str, wanted: str) -> tuple[int, ...] | None:
-    return None if given == wanted else tuple(given.index(axis) for axis in wanted)
+def _move(given: str, wanted: str) -> Move:
+    return None if given == wanted else (given, wanted)
 
 
-def _moved(value: Expr, axes: tuple[int, ...] | None) -> Expr:
-    return value if axes is None else make("transpose", value, axes=axes)
+def _order(given: str, wanted: str) -> tuple[int, ...] | None:
+    """The order of axes that makes one layout the other; None where blocks make or end."""
+    return tuple(map(given.index, wanted)) if sorted(given) == sorted(wanted) else None
+
+
+def _moved(value: Expr, move: Move) -> Expr:
+    if move is None:
+        return value
+    order = _order(*move)
+    if order is not None:
+        return make("transpose", value, axes=order)
+    return make("layout_transform", value, src_layout=move[0], dst_layout=move[1])
+
+
+def _moved_numpy(array: np.ndarray, move: Move) -> np.ndarray:
+    if move is None:
+        return array
+    order = _order(*move)
+    if order is not None:
+        return np.ascontiguousarray(np.transpose(array, order))
+    call = Call("layout_transform", (), (("dst_layout", move[1]), ("src_layout", move[0])))
+    return op.get("layout_transform").reference(call, array)
 
 
 def accept(name: str, layouts: Layouts) -> None:
@@ -85,7 +115,7 @@ def accept(name: str, layouts: Layouts) -> None:
     def rule(call: Call, *args: Expr) -> Expr:
         if not layouts.permuted(call):
             return call
-        plain = [_moved(arg, order) for arg, order in zip(args, layouts.to_plain(call), strict=True)]
+        plain = [_moved(arg, move) for arg, move in zip(args, layouts.to_plain(call), strict=True)]
         return _moved(make(name, *plain, **layouts.plain_attrs(call)), layouts.from_plain(call))
 
     by_rule = inferred(rule)
@@ -93,10 +123,10 @@ def accept(name: str, layouts: Layouts) -> None:
     def infer(call: Call, *types: TensorType) -> Type:
         if not layouts.permuted(call):
             return row.infer(call, *types)
-        for position, (type_, order) in enumerate(zip(types, layouts.to_plain(call), strict=True)):
-            if order is not None and type_.ndim != len(order):
+        for position, (type_, move) in enumerate(zip(types, layouts.to_plain(call), strict=True)):
+            if move is not None and type_.ndim != (count := len(layout.layout(move[0]).axes)):
                 what = row.argument_names[position]
-                raise fault(call, f"{what} has {type_.ndim} axes, expected {len(order)}, as its layout has")
+                raise fault(call, f"{what} has {type_.ndim} axes, expected {count}, as its layout has")
         try:
             return by_rule(call, *types)
         except TypeInferError as error:
@@ -109,12 +139,10 @@ def accept(name: str, layouts: Layouts) -> None:
     def reference(call: Call, *arrays: np.ndarray) -> np.ndarray:
         if not layouts.permuted(call):
             return row.reference(call, *arrays)
-        orders = layouts.to_plain(call)
-        plain = [a if o is None else np.transpose(a, o) for a, o in zip(arrays, orders, strict=True)]
+        plain = [_moved_numpy(a, move) for a, move in zip(arrays, layouts.to_plain(call), strict=True)]
         attrs = tuple(sorted(layouts.plain_attrs(call).items()))
         made = row.reference(dataclasses.replace(call, attrs=attrs), *plain)
-        order = layouts.from_plain(call)
-        return made if order is None else np.ascontiguousarray(np.transpose(made, order))
+        return _moved_numpy(made, layouts.from_plain(call))
 
     compute.__doc__ = row.compute.__doc__
     compute.__module__ = row.compute.__module__
@@ -133,6 +161,7 @@ _accept_all(
     lambda rank: Layouts(
         {"data_layout": LAYOUTS[rank], "kernel_layout": conv.WEIGHT_LAYOUTS[rank]},
         ("data_layout", "kernel_layout"),
+        blocks=True,
     ),
 )
 _accept_all(

@@ -86,6 +86,14 @@ def layout(name: str) -> Layout:
     return Layout(name, axes, factors)
 
 
+def axes_of(name: str) -> str | None:
+    """The axes of the tensor that is laid out as ``name``; None if that is no layout."""
+    try:
+        return layout(name).whole
+    except TypeInferError:
+        return None
+
+
 def of_call(call: Call, attribute: str) -> Layout:
     """The layout that ``attribute`` names; the error ends at the call."""
     name = call[attribute]

@@ -115,7 +115,7 @@ def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
         )
         mean = te.compute(
             total.shape,
-            lambda n, c, *at: _divide(
+            lambda n, c, *at: divided(
                 total[(n, c, *at)], _count(call, data.shape[2 : 2 + rank], at[:rank], rank)
             ),
             name="avg_pool",
@@ -133,7 +133,8 @@ def _mean_dtype(dtype: str) -> str:
     return dtype if dtypes.bits(dtype) >= 32 else "int32"
 
 
-def _divide(total: e.Expr, count: Any) -> e.Expr:
+def divided(total: e.Expr, count: Any) -> e.Expr:
+    """The mean of ``count`` elements whose sum is ``total``, towards 0 where it is an integer."""
     divisor = e.cast(total.dtype, count)
     return total / divisor if dtypes.is_float(total.dtype) else e.TruncDiv(total, divisor)
 

@@ -16,6 +16,7 @@ from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.pool import divided
 from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -64,8 +65,10 @@ def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each plane."""
     total = _planes(data, reducers.sum, "plane_sum")
-    count = e.cast(total.dtype, data.shape[2] * data.shape[3])
-    mean = te.compute(total.shape, lambda *i: total[i] / count, name="global_avg_pool", tag="elemwise")
+    count = data.shape[2] * data.shape[3]
+    mean = te.compute(
+        total.shape, lambda *i: divided(total[i], count), name="global_avg_pool", tag="elemwise"
+    )
     return converted(mean, data.dtype)
 
 
@@ -156,7 +159,7 @@ def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
 
     def mean(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
         (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
-        return total[n, c, y, x] / ((bottom - top) * (right - left)).astype(work)
+        return divided(total[n, c, y, x], (bottom - top) * (right - left))
 
     result = te.compute(total.shape, mean, name="adaptive_avg_pool", tag="elemwise")
     return converted(result, data.dtype)

@@ -30,7 +30,7 @@ def _scaled(call: Call, extent: Dim, factor: float) -> Dim:
         return extent * int(factor)
     if not isinstance(extent, int):
         raise fault(call, f"a scale is {factor}, the extent is {show_dim(extent)}, expected a whole number")
-    return math.floor(extent * factor + 0.5)
+    return round(extent * factor)
 
 
 def _resize_attrs(call: Call, shape: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ _register(
         "method": choice("nearest_neighbor", "bilinear", "bicubic"),
         "align_corners": False,
     },
-    "``data`` with its height and width scaled, the new extents rounded to the nearest.",
+    "``data`` with its height and width scaled, the new extents rounded, halves to even.",
 )
 _register(
     "nn.upsampling3d",
@@ -96,5 +96,5 @@ _register(
         "method": choice("nearest_neighbor", "trilinear"),
         "coordinate_transformation_mode": choice("half_pixel", "align_corners", "asymmetric"),
     },
-    "``data`` with its depth, height and width scaled, the new extents rounded to the nearest.",
+    "``data`` with its depth, height and width scaled, the new extents rounded, halves to even.",
 )

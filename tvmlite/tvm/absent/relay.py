@@ -102,5 +102,8 @@ RELAY: dict[str, dict[str, str]] = {
         "tvm.transform.PassContext(opt_level=..., config=...)": "build_config",
         _OPERATOR: "register_fake_quantization_to_integer",
     },
-    "relay.vm": {"relay.vm.compile gives the executable": "VMExecutable", PYTHON: "Object"},
+    "relay.vm": {
+        "relay.vm.compile gives the executable": "VMExecutable VMCompiler VMExecutor",
+        PYTHON: "Object",
+    },
 }

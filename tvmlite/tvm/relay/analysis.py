@@ -35,15 +35,20 @@ def free_vars(expr: Any) -> list[Var]:
 
 
 def bound_vars(expr: Any) -> list[Var]:
-    """The variables that functions and lets in ``expr`` bind, in order."""
+    """The variables that functions and lets in ``expr`` bind, the outer ones first."""
     if isinstance(expr, IRModule):
         return [var for function in expr.functions.values() for var in bound_vars(function)]
-    found: dict[Any, None] = {}
-    for node in in_order(expr):
-        for name in node.binders if isinstance(node, nodes.Expr) else ():
-            value = getattr(node, name)
-            found.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
-    return list(found)
+    bound = {var for node in in_order(expr) for var in _bound_by(node)}
+    return [var for var in all_vars(expr) if var in bound]
+
+
+def _bound_by(node: Any) -> list[Any]:
+    """The variables that ``node`` itself binds."""
+    found: list[Any] = []
+    for name in node.binders if isinstance(node, nodes.Expr) else ():
+        value = getattr(node, name)
+        found += value if isinstance(value, tuple) else (value,)
+    return found
 
 
 def all_vars(expr: Any) -> list[Any]:
@@ -57,11 +62,7 @@ def well_formed(expr: Any) -> bool:
     """Whether no variable is bound twice, nor used outside of what binds it."""
     if isinstance(expr, IRModule):
         return all(map(well_formed, expr.functions.values()))
-    bound: Counter[Any] = Counter()
-    for node in in_order(expr):
-        for name in node.binders if isinstance(node, nodes.Expr) else ():
-            value = getattr(node, name)
-            bound.update(value if isinstance(value, tuple) else (value,))
+    bound = Counter(var for node in in_order(expr) for var in _bound_by(node))
     if any(count > 1 for count in bound.values()):
         return False
     return not isinstance(expr, nodes.Function) or not free_vars(expr)

@@ -216,16 +216,38 @@ def target_of(given: Any) -> Target:
 
 
 def _level() -> int:
+    """The level that the context says, or the highest below it without the passes that it disables."""
     context = transform.PassContext.current()
     if context is transform.DEFAULT:
         return _LEVEL
-    others = [*context.required_pass, *(name for name in context.disabled_pass if name != "AlterOpLayout")]
+    disabled = set(context.disabled_pass)
+    others = sorted({*context.required_pass, *disabled.difference(_FIRST_LEVEL)})
     if others:
-        warn(
-            f"relay.build: which passes run is decided by the level; {', '.join(sorted(others))} not regarded"
-        )
+        warn(f"relay.build: which passes run is decided by the level; {', '.join(others)} not regarded")
     level = min(max(context.opt_level, 0), 4)
-    return min(level, 2) if "AlterOpLayout" in context.disabled_pass else level
+    found = min([level, *(_FIRST_LEVEL[name] - 1 for name in disabled.intersection(_FIRST_LEVEL))])
+    if found < level and disabled != {"AlterOpLayout"}:
+        warn(
+            f"relay.build: opt_level is {found} in place of {level}, the highest without "
+            f"{', '.join(sorted(disabled.intersection(_FIRST_LEVEL)))}"
+        )
+    return found
+
+
+_FIRST_LEVEL = {
+    "AlterOpLayout": 3,
+    "CanonicalizeOps": 2,
+    "CombineParallelConv2D": 4,
+    "CombineParallelDense": 2,
+    "EliminateCommonSubexpr": 2,
+    "FastMath": 4,
+    "FoldConstant": 1,
+    "FoldScaleAxis": 2,
+    "FuseOps": 1,
+    "SimplifyExpr": 2,
+    "SimplifyInference": 1,
+}
+"""The first level of ``tvmlite.compile`` that has a pass, by TVM's name of it."""
 
 
 def _symbol(name: str) -> str:

@@ -20,10 +20,12 @@ class ScopeBuilder:
         self._then: Any = None
 
     def let(self, var: Any, value: Any) -> Any:
-        """Give ``value`` a name, a string or a variable."""
+        """Give ``value`` a name: a string, a name and a type, or a variable."""
         value = expr_of("let: value", value)
         if isinstance(var, (tuple, list)):
-            raise ValueError("let: var is several, expected a name or a variable")
+            if len(var) != 2:
+                raise ValueError(f"let: var has {len(var)} parts, expected a name and a type")
+            var = Var(*var)
         name = var if isinstance(var, Var) else Var(var, ty.INCOMPLETE)
         self._lets[-1].append(lambda body: Let(name, value, body))
         return name

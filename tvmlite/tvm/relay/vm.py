@@ -5,19 +5,82 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, results
 from tvmlite.tvm.runtime.devices import require_present
+from tvmlite.tvm.runtime.loading import LoadedModel
+
+_CODE = b"tvmlite: all of the model is in its library\n"
+"""What ``Executable.save`` gives in place of TVM's byte code."""
+
+_NO_CODE = (
+    "control flow is compiled into the library, and no byte code runs: lib.lib.report lists the kernels"
+)
+
+_ABSENT = {
+    **dict.fromkeys(("bytecode", "constants", "globals", "primitive_ops", "primitives", "stats"), _NO_CODE),
+    **dict.fromkeys(("virtual_devices", "get_virtual_devices"), "there is one device, the CPU"),
+    **dict.fromkeys(
+        (
+            "get_late_bound_consts",
+            "load_late_bound_consts",
+            "load_late_bound_consts_from_map",
+            "move_late_bound_consts",
+        ),
+        "constants are in the library: leave weights out of params, and they are inputs",
+    ),
+}
+"""Attributes of TVM's executables and virtual machines: what to use in their place."""
+
+
+def _refused(owner: str, name: str) -> Any:
+    """The error for an attribute of TVM's; an AttributeError for one that TVM has not."""
+    if name in _ABSENT:
+        raise UnsupportedError(f"{owner}.{name} is not in tvmlite", Span.of_caller(), _ABSENT[name])
+    raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
 class Executable:
-    """A compiled module: ``VirtualMachine(exe, device)`` runs it."""
+    """A compiled module: ``VirtualMachine(exe, device)`` runs it.
 
-    def __init__(self, factory: ExecutorFactoryModule) -> None:
-        self.factory = factory
-        self.lib = factory.lib
+    ``mod`` is the module that ``export_library`` writes, ``lib`` the compiled model of tvmlite.
+    """
+
+    def __init__(self, mod: ExecutorFactoryModule | LoadedModel) -> None:
+        self.mod = mod
+        self.lib = mod.lib
+
+    def __getattr__(self, name: str) -> Any:
+        return _refused("Executable", name)
+
+    def save(self) -> tuple[bytearray, Any]:
+        """Code, which says no more than that there is none, and the module to export."""
+        return bytearray(_CODE), self.mod
+
+    @staticmethod
+    def load_exec(bytecode: Any, lib: Any) -> Executable:
+        """What ``save`` gave: ``lib`` is the module, or what ``tvm.runtime.load_module`` made of its file."""
+        if bytes(bytecode) != _CODE:
+            raise InputError(
+                "load_exec: bytecode is not of tvmlite's Executable.save: compile the module again"
+            )
+        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel)):
+            raise InputError(f"load_exec: lib is {show(lib)}, expected the module that Executable.save gave")
+        return Executable(lib)
+
+    def get_function_params(self, func_name: str) -> list[str]:
+        """The names of the parameters of ``"main"``."""
+        _require_main("get_function_params", func_name)
+        return list(self.lib.input_names)
+
+
+def _require_main(where: str, func_name: str) -> None:
+    if func_name != "main":
+        raise InputError(f"{where}: there is no function {func_name!r}, there is 'main'")
 
 
 def compile(
@@ -28,26 +91,62 @@ def compile(
 
 
 class VirtualMachine:
-    """Runs an executable."""
+    """Runs an executable. How memory is allocated is of no account: that is planned at compile time."""
+
+    NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
 
     def __init__(self, exe: Executable, device: Any = None, memory_cfg: Any = None) -> None:
-        self._lib = exe.lib
-        self._inputs: tuple[Any, ...] = ()
+        self._exe = exe
+        self._inputs: dict[str, Any] = {}
         self._results: Any = None
 
+    def __getattr__(self, name: str) -> Any:
+        return _refused("VirtualMachine", name)
+
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """The arguments of the next ``run``."""
-        names = [param.name for param in self._lib.module.main.params]
-        self._inputs = (*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs))
+        """The arguments of the next ``run``, by place or by name."""
+        names = self._exe.get_function_params(func_name)
+        if len(args) > len(names):
+            raise InputError(f"set_input: {len(args)} arguments are given, there are {len(names)}")
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        unknown = sorted(set(kwargs).difference(names))
+        if unknown:
+            raise InputError(
+                f"set_input: there is no parameter {unknown[0]!r}; there are: {', '.join(names) or 'none'}"
+            )
+        self._inputs = {name: given[name] for name in names if name in given}
+
+    def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """One argument of the next ``run``: its place or name, then its value, or ``name=value``."""
+        if len(args) + 2 * len(kwargs) != 2:
+            raise InputError("set_one_input: expected a name or place and a value, or one name=value")
+        ((tag, value),) = kwargs.items() if kwargs else [args]
+        names = self._exe.get_function_params(func_name)
+        name = names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag
+        kept = self._inputs
+        self.set_input(func_name, **{name: value})
+        self._inputs = {**kept, **self._inputs}
+
+    def get_input_index(self, input_name: str, func_name: str = "main") -> int:
+        """The place of a parameter, -1 if there is none of this name."""
+        names = self._exe.get_function_params(func_name)
+        return names.index(input_name) if input_name in names else -1
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
         """What the function, ``"main"``, gives."""
-        if func_name != "main":
-            raise InputError(f"invoke: there is no function {func_name!r}, there is 'main'")
+        _require_main("invoke", func_name)
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        self._results = results(self._lib(*self._inputs))
+        names = self._exe.get_function_params(func_name)
+        missing = [name for name in names if name not in self._inputs]
+        if missing:
+            raise InputError(f"invoke: inputs {', '.join(missing)} have not been set")
+        self._results = results(self._exe.lib(*(self._inputs[name] for name in names)))
         return self._results
+
+    def invoke_stateful(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Run the function; ``get_outputs`` has what it gives."""
+        self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self) -> list[Any]:
         """The outputs of the last run."""

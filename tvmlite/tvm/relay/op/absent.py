@@ -13,6 +13,12 @@ _TRAINING = "tvmlite runs models and does not train them: there is no gradient"
 _BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
 _LAYOUT = "layouts are chosen when a model is compiled, which transforms data and weights: use {}"
 
+OTHERWISE = {
+    f"nn.contrib_conv2d_winograd_{name}": _LAYOUT.format("nn.conv2d")
+    for name in ("weight_transform", "without_weight_transform")
+}
+"""Operators of the table whose weights and layouts are others than those of TVM's of the same name."""
+
 ABSENT: dict[str, str] = {
     # the shape is an argument
     "dyn.reshape": _TENSOR.format("reshape"),

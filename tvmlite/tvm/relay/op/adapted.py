@@ -119,10 +119,21 @@ def _listed(given: Any) -> Any:
 
 
 def stft(
-    data: Any, n_fft: int, hop_length: int, win_length: int, window: Any, normalized: bool, onesided: bool
+    data: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    normalized: bool = False,
+    onesided: bool = True,
 ) -> Any:
     """The Fourier transforms of windows of ``n_fft`` elements, every ``hop_length`` elements of each row of
-    ``data``: real and imaginary parts on the last axis, after frequencies and windows."""
+    ``data``, by default a quarter of a window: real and imaginary parts on the last axis, after frequencies
+    and windows."""
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    if window is None:
+        window = const(np.ones(n_fft, _argument_type(data).dtype))
     if win_length != n_fft:
         raise TvmliteError(
             f"stft: win_length is {win_length}, n_fft is {n_fft}, expected one number", Span.of_caller()

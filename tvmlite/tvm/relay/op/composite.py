@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import op as table
+from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
-from tvmlite.relay.ir.nodes import LetDims
+from tvmlite.relay.ir.nodes import Expr, LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
 from tvmlite.tvm.relay.op.builders import function
 
 _counts = itertools.count(1)
+
+_CPU = 1
+"""The ``device_type`` of CPUs."""
 
 
 def mean_variance(
@@ -72,10 +78,11 @@ def logsumexp(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argwhere(condition: Any) -> Any:
-    """The positions of the elements that are not 0, of which there are as many as the data say."""
+    """The positions of the elements that are not 0, int32, of which there are as many as the data say."""
     count = dim(f"count_{next(_counts)}")
     counted = function("count_nonzero")(condition)
-    return adopt(LetDims((count,), counted, function("argwhere")(condition, count=count)))
+    found = function("cast")(function("argwhere")(condition, count=count), "int32")
+    return adopt(LetDims((count,), counted, found))
 
 
 def batch_flatten(data: Any) -> Any:
@@ -89,20 +96,35 @@ def threefry_key(seed: int) -> Any:
     return const(np.concatenate((words, np.array([0, 0, 0, 0, 1 << 63, 0], np.uint64))).astype(np.uint64))
 
 
-def uniform(key: Any, shape: Any, dtype: str = "float32", low: float = 0.0, high: float = 1.0) -> Any:
-    """A next key, and numbers from ``low`` to ``high``."""
-    ends = {"low": const(low, dtype), "high": const(high, dtype)}
+def uniform(key: Any, shape: Any, dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Any:
+    """A next key, and numbers from ``low`` to ``high``, which are numbers or scalars of ``dtype``."""
+    ends = {"low": _scalar(low, dtype), "high": _scalar(high, dtype)}
     return function("random.uniform")(key, **ends, out_shape=shape, out_dtype=dtype)
 
 
-def normal(key: Any, shape: Any, dtype: str = "float32", mean: float = 0.0, scale: float = 1.0) -> Any:
+def normal(key: Any, shape: Any, dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Any:
     """A next key, and numbers of the normal distribution of ``mean`` and standard deviation ``scale``."""
-    moments = {"mean": const(mean, dtype), "scale": const(scale, dtype)}
+    moments = {"mean": _scalar(mean, dtype), "scale": _scalar(scale, dtype)}
     return function("random.normal")(key, **moments, out_shape=shape, out_dtype=dtype)
+
+
+def _scalar(value: Any, dtype: str) -> Any:
+    return value if isinstance(value, Expr) else const(value, dtype)
+
+
+def device_copy(data: Any, src_device: Any, dst_device: Any) -> Any:
+    """``data``: both devices are the CPU."""
+    for what, device in (("src_device", src_device), ("dst_device", dst_device)):
+        if device != "cpu" and getattr(device, "device_type", None) != _CPU:
+            raise UnsupportedError(
+                f"device_copy: {what} is {show(device)}, expected the CPU", Span.of_caller()
+            )
+    return function("copy")(data)
 
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
     "argwhere": argwhere,
+    "device_copy": device_copy,
     "logsumexp": logsumexp,
     "mean_std": mean_std,
     "mean_variance": mean_variance,
@@ -115,5 +137,5 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 }
 """By TVM's name."""
 
-FIRST = ("argwhere", "random.normal", "random.uniform", "variance")
+FIRST = ("argwhere", "device_copy", "random.normal", "random.uniform", "variance")
 """Those that stand before the operator of the same name."""

@@ -7,7 +7,7 @@ from typing import Any
 from tvmlite.relay.ir import op as table
 from tvmlite.tvm.absent import lookup, missing
 from tvmlite.tvm.relay.expr import Constant, const
-from tvmlite.tvm.relay.op.absent import ABSENT
+from tvmlite.tvm.relay.op.absent import ABSENT, OTHERWISE
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
@@ -31,7 +31,6 @@ _EXPRESSIONS = {"nn.Constant": Constant, "nn.const": const}
 _ABSENT = {
     "annotation.on_device": "there is one device, the CPU",
     "annotation.stop_fusion": "which operators become one kernel is decided by a pass: tuning finds others",
-    "device_copy": "there is one device, the CPU",
     "nn.dropout_raw": "relay.nn.dropout",
     "memory.alloc_storage": "memory is planned when a model is compiled",
     "contrib.ctc_greedy_decoder": None,
@@ -68,12 +67,13 @@ def find(name: str) -> Any:
         return ADAPTED[name]
     if name in FIRST:
         return COMPOSITE[name]
-    if table.is_known(name):
+    if table.is_known(name) and name not in OTHERWISE:
         return function(name)
     if name in COMPOSITE:
         return COMPOSITE[name]
-    if name in _ABSENT or name in ABSENT:
-        return missing(f"relay.{name}", _ABSENT.get(name) or ABSENT.get(name))
+    for reasons in (_ABSENT, ABSENT, OTHERWISE):
+        if name in reasons:
+            return missing(f"relay.{name}", reasons[name])
     if any(one.startswith(f"{name}.") for one in ABSENT):
         return _Package(name)
     return lookup("tvmlite.tvm.relay", name, table.names())

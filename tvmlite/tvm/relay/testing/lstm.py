@@ -5,33 +5,70 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.tvm.relay.analysis import free_vars
-from tvmlite.tvm.relay.expr import Function, var
+from tvmlite.tvm.relay.expr import Call, Function, Tuple, TupleGetItem, Var
 from tvmlite.tvm.relay.op.functions import find
+from tvmlite.tvm.relay.scope_builder import ScopeBuilder
 from tvmlite.tvm.relay.testing import layers
 from tvmlite.tvm.relay.testing.init import create_workload
+from tvmlite.tvm.relay.ty import TensorType, TupleType
+
+_WEIGHTS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
+
+
+def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
+    """One step: of inputs, a pair of states and four weights, the output and the next pair of states."""
+    plane, state, weights = _types(num_hidden, batch_size, dtype)
+    inputs, states = Var("inputs", plane), Var("states", state)
+    params = [Var(one, weights[one]) for one in _WEIGHTS]
+    units, scope = 4 * num_hidden, ScopeBuilder()
+    i2h = scope.let("i2h", layers.dense_add_bias(inputs, *params[:2], units, name=f"{name}i2h"))
+    hidden = TupleGetItem(states, 0)
+    h2h = scope.let("h2h", layers.dense_add_bias(hidden, *params[2:], units, name=f"{name}h2h"))
+    gates = scope.let("gates", find("add")(i2h, h2h))
+    parts = scope.let("slice_gates", find("split")(gates, indices_or_sections=4, axis=1).astuple())
+    entry, forget, change, out = (
+        scope.let(title, find(kind)(TupleGetItem(parts, index)))
+        for index, (title, kind) in enumerate(
+            [
+                ("in_gate", "sigmoid"),
+                ("forget_gate", "sigmoid"),
+                ("in_transform", "tanh"),
+                ("out_gate", "sigmoid"),
+            ]
+        )
+    )
+    kept = find("multiply")(forget, TupleGetItem(states, 1))
+    cell = scope.let("next_c", find("add")(kept, find("multiply")(entry, change)))
+    shown = scope.let("next_h", find("multiply")(out, find("tanh")(cell)))
+    scope.ret(Tuple([shown, Tuple([shown, cell])]))
+    return Function([inputs, states, *params], scope.get(), TupleType([plane, state]))
 
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
-    """So many steps from states of zeros, all of the same ``data``; the weights are shared by the steps."""
-    shape = (batch_size, num_hidden)
-    data = var("data", shape=shape, dtype=dtype)
-    names = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
-    weights = {name: var(name) for name in names}
-    hidden = cell = find("zeros")(shape, dtype)
-    for _ in range(iterations):
-        gates = find("add")(
-            layers.dense_add_bias(
-                data, weights["i2h_weight"], weights["i2h_bias"], 4 * num_hidden, name="i2h"
-            ),
-            layers.dense_add_bias(
-                hidden, weights["h2h_weight"], weights["h2h_bias"], 4 * num_hidden, name="h2h"
-            ),
-        )
-        entry, forget, change, out = find("split")(gates, indices_or_sections=4, axis=1)
-        kept = find("multiply")(find("sigmoid")(forget), cell)
-        cell = find("add")(kept, find("multiply")(find("sigmoid")(entry), find("tanh")(change)))
-        hidden = find("multiply")(find("sigmoid")(out), find("tanh")(cell))
-    return Function(free_vars(hidden), hidden)
+    """So many steps from states of zeros. Each has a ``data`` and weights of its own: ``i2h_0_weight``,
+    ``i2h_0_bias``, ``h2h_0_weight``, ``h2h_0_bias``, then those of step 1."""
+    plane, _, weights = _types(num_hidden, batch_size, dtype)
+    scope = ScopeBuilder()
+    out: Any = scope.let("zeros", find("zeros")((batch_size, num_hidden), dtype))
+    states = scope.let("init_states", Tuple([out, out]))
+    for step in range(iterations):
+        params = [Var(one.replace("_", f"_{step}_"), weights[one]) for one in _WEIGHTS]
+        cell = lstm_cell(num_hidden, batch_size, dtype, f"lstm_{step}")
+        called = scope.let(f"call_{step}", Call(cell, [Var("data", plane), states, *params]))
+        out = scope.let(f"out_{step}", TupleGetItem(called, 0))
+        states = scope.let(f"states_{step}", TupleGetItem(called, 1))
+    scope.ret(out)
+    body = scope.get()
+    return Function(free_vars(body), body, plane)
+
+
+def _types(num_hidden: int, batch_size: int, dtype: str) -> tuple[Any, Any, dict[str, Any]]:
+    """Of an input or output, of the pair of states, and of each weight."""
+    plane = TensorType((batch_size, num_hidden), dtype)
+    weight = TensorType((4 * num_hidden, num_hidden), dtype)
+    bias = TensorType((4 * num_hidden,), dtype)
+    named = {name: weight if name.endswith("weight") else bias for name in _WEIGHTS}
+    return plane, TupleType([plane, plane]), named
 
 
 def get_workload(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Any:

@@ -1,0 +1,103 @@
+"""Operators in details in which TVM's are others than numpy's, ONNX's or the table's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import relay
+
+
+def value(body: Any, *given: Any) -> Any:
+    """``body``, a function of the variables that are free in it, run."""
+    function = relay.Function(relay.analysis.free_vars(body), body)
+    return relay.create_executor("graph").evaluate(function)(*given).numpy()
+
+
+def test_means_of_whole_planes_of_integers_are_cut_towards_0() -> None:
+    x = relay.var("x", shape=(1, 1, 2, 3), dtype="int32")
+    given = np.array([-1, -2, -2, -2, -2, -2], np.int32).reshape(1, 1, 2, 3)
+
+    assert value(relay.nn.global_avg_pool2d(x), given).reshape(-1).tolist() == [-1]
+    assert value(relay.nn.adaptive_avg_pool2d(x, (1, 3)), given).reshape(-1).tolist() == [-1, -2, -2]
+
+
+def test_upsampling_rounds_extents_half_to_even() -> None:
+    x = relay.var("x", shape=(1, 1, 5, 3))
+
+    made = relay.nn.upsampling(x, scale_h=2.5, scale_w=1.5)
+
+    assert made.checked_type == relay.TensorType((1, 1, 12, 4))
+
+
+def test_positions_are_int32() -> None:
+    x = relay.var("x", shape=(2, 2), dtype="bool")
+    found = relay.create_executor("vm").evaluate(relay.Function([x], relay.argwhere(x)))
+    given = np.array([[False, True], [True, False]])
+
+    result = found(given).numpy()
+
+    assert result.dtype == np.int32
+    np.testing.assert_array_equal(result, np.argwhere(given))
+
+
+def test_a_fourier_transform_of_windows_has_defaults() -> None:
+    x = relay.var("x", shape=(1, 16))
+    given = np.random.default_rng(0).normal(size=(1, 16)).astype("float32")
+
+    found = value(relay.stft(x, 8), given)
+
+    frames = np.stack([given[:, at : at + 8] for at in range(0, 9, 2)], axis=1)
+    expected = np.fft.rfft(frames).transpose(0, 2, 1)
+    np.testing.assert_allclose(found, np.stack([expected.real, expected.imag], axis=-1), atol=1e-4)
+
+
+def test_bounds_of_random_numbers_may_be_constants() -> None:
+    key = relay.random.threefry_key(1)
+
+    one = relay.random.uniform(key, (8,), "float64", relay.const(2.0, "float64"), relay.const(3.0, "float64"))
+    other = relay.random.uniform(key, (8,), "float64", 2.0, 3.0)
+
+    found, expected = value(one[1]), value(other[1])
+    np.testing.assert_array_equal(found, expected)
+    assert ((found >= 2) & (found < 3)).all()
+
+
+def test_copies_between_devices_are_copies_on_the_cpu() -> None:
+    x = relay.var("x", shape=(2,))
+    given = np.array([1, 2], np.float32)
+
+    np.testing.assert_array_equal(value(relay.device_copy(x, tvm.cpu(0), tvm.cpu(1)), given), given)
+    with pytest.raises(UnsupportedError, match=r"device_copy: dst_device is 'cuda', expected the CPU"):
+        relay.device_copy(x, "cpu", "cuda")
+
+
+def test_a_transform_of_weights_with_other_points_than_tvms_is_named() -> None:
+    weight = relay.var("w", shape=(4, 8, 3, 3))
+
+    with pytest.raises(UnsupportedError, match=r"(?s)winograd_weight_transform is not in.*nn\.conv2d"):
+        relay.nn.contrib_conv2d_winograd_weight_transform(weight, 4)
+
+
+def test_outer_variables_come_before_those_of_lets() -> None:
+    x, a = relay.var("x", shape=(3,)), relay.var("a")
+    function = relay.Function([x], relay.Let(a, relay.exp(x), relay.add(a, a)))
+
+    assert relay.analysis.bound_vars(function) == [x, a]
+
+
+def test_a_scope_takes_a_name_and_a_type() -> None:
+    scope = relay.ScopeBuilder()
+    type_ = relay.TensorType((2,), "int32")
+
+    name = scope.let(("a", type_), relay.const(np.array([1, 2], np.int32)))
+    scope.ret(relay.add(name, name))
+
+    assert name.type_annotation == type_
+    assert value(scope.get()).tolist() == [2, 4]
+    with pytest.raises(ValueError, match="let: var has 3 parts, expected a name and a type"):
+        scope.let(("a", type_, 1), relay.const(1))
