@@ -3,12 +3,16 @@
     python benchmarks/decoder.py --threads 1
     python benchmarks/decoder.py --model qwen2.5-0.5b --threads 2 --against onnxruntime openvino
     python benchmarks/decoder.py --tokens 128 --rounds 3
+    python benchmarks/decoder.py --against onnxruntime-int8 llama.cpp
 
 The sizes are public, the weights random: 4 bits in groups of 32 with scales that float16 holds. All runtimes
 get one ONNX file (``MatMulNBits``, ``GroupQueryAttention``), those whose names end in ``-int8`` with
 ``accuracy_level=4``: their data are rounded to 8 bits. Runs are interleaved, and between them a buffer
 far larger than the caches is read: the share of that bandwidth says how near one token is to the limit. Of
 the embedding, one row is read, and the rest not counted. Results differ from those of exact data.
+
+llama.cpp gets a GGUF file of the same sizes in its format Q4_0, with random weights of its own; it rounds data
+to 8 bits. It needs the packages ``llama-cpp-python``, built here, and ``gguf``.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from networks import gguf_decoder
 
 
 def tutorial() -> Any:
@@ -128,6 +133,9 @@ PEERS: dict[str, Callable[[Path, int], Step]] = {
 }
 
 
+LLAMA = "llama.cpp"
+
+
 def bandwidth(buffer: np.ndarray, threads: int) -> float:
     """Bytes a second at which ``threads`` read ``buffer``, each its part; numpy reads it in whole vectors."""
     parts = np.array_split(buffer, threads)
@@ -147,7 +155,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--past", type=int, default=32, help="tokens before this one")
     parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--against", nargs="*", choices=PEERS, default=["onnxruntime", "onnxruntime-int8"])
+    parser.add_argument("--against", nargs="*", choices=[*PEERS, LLAMA], default=["onnxruntime", "onnxruntime-int8"])
     parser.add_argument("--tokens", type=int, default=1, help="given at once: more than one are a prompt")
     parser.add_argument("--gigabytes", type=float, default=1.0, help="of the buffer that is read")
     args = parser.parse_args()
@@ -167,7 +175,11 @@ def main() -> None:
         start = time.perf_counter()
         steps = {"tvmlite": ours(path, args.threads), "tvmlite-int8": ours_int8(path, args.threads)}
         print(f"compiled in {time.perf_counter() - start:.1f} s")
-        steps |= {name: PEERS[name](path, args.threads) for name in args.against}
+        steps |= {name: PEERS[name](path, args.threads) for name in args.against if name != LLAMA}
+        if LLAMA in args.against:
+            file = path.with_suffix(".gguf")
+            gguf_decoder.write(config, file)
+            steps[LLAMA] = gguf_decoder.step(file, args.past, args.tokens, args.threads)
         scores = {name: np.array(step(given)) for name, step in steps.items()}
         seconds: dict[str, list[float]] = {name: [] for name in steps}
         rates, buffer = [], np.ones(int(args.gigabytes * 2**28), np.float32)
@@ -186,13 +198,14 @@ def main() -> None:
     for name, times in seconds.items():
         middle = statistics.median(times)
         off = np.linalg.norm(scores[name] - scores["tvmlite"]) / np.linalg.norm(scores["tvmlite"])
+        differs = "other weights" if name == LLAMA else f"differs by {off:.1e}"
         took = f"{middle * 1e3:8.2f} ms, least {min(times) * 1e3:8.2f}; "
         took += f"{args.tokens / middle:6.1f} tokens a second"
         share = f"{read / middle / rate:6.1%} of the median bandwidth, "
         share += f"{read / min(times) / max(rates):6.1%} of the highest at its least time"
         if args.tokens > 1:
             share = f"{2e-9 * weights * args.tokens / middle:6.1f} G operations a second"
-        print(f"{name:18} {took}; {share}; {middle / base:5.2f} of tvmlite; differs by {off:.1e}")
+        print(f"{name:18} {took}; {share}; {middle / base:5.2f} of tvmlite; {differs}")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ def write(config: Any, path: Path) -> None:
         blocks = random.integers(0, 256, (columns, terms // GROUP, BLOCK_BYTES), np.uint8)
         scales = (random.random((columns, terms // GROUP)) + 0.5) * terms**-0.5 / 8
         blocks[..., :2] = scales.astype(np.float16)[..., None].view(np.uint8)
-        file.add_tensor(f"{name}.weight", blocks.reshape(columns, -1), raw_dtype=gguf.GGMLQuantizationType.Q4_0)
+        packed = blocks.reshape(columns, -1)
+        file.add_tensor(f"{name}.weight", packed, raw_dtype=gguf.GGMLQuantizationType.Q4_0)
 
     weight("token_embd", config.vocabulary, config.hidden)
     weight("output", config.vocabulary, config.hidden)
@@ -60,18 +61,18 @@ def write(config: Any, path: Path) -> None:
     file.close()
 
 
-def step(path: Path, past: int, threads: int) -> Callable[[], np.ndarray]:
-    """One token after ``past`` others, again and again; the result is its scores."""
+def step(path: Path, past: int, tokens: int, threads: int) -> Callable[[Any], np.ndarray]:
+    """``tokens`` after ``past`` others, again and again, whatever it is given: the scores of the last."""
     import llama_cpp
 
     model = llama_cpp.Llama(
-        str(path), n_ctx=past + 16, n_threads=threads, n_threads_batch=threads, verbose=False, logits_all=True
+        str(path), n_ctx=past + tokens + 16, n_threads=threads, n_threads_batch=threads, verbose=False
     )
     model.eval([3] * past)
 
-    def run() -> np.ndarray:
+    def run(given: Any) -> np.ndarray:
         model.n_tokens = past  # what comes after them is forgotten
-        model.eval([5])
-        return model.scores[past]
+        model.eval([5] * tokens)
+        return model.scores[-1]
 
     return run
