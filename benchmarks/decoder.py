@@ -11,8 +11,8 @@ get one ONNX file (``MatMulNBits``, ``GroupQueryAttention``), those whose names 
 far larger than the caches is read: the share of that bandwidth says how near one token is to the limit. Of
 the embedding, one row is read, and the rest not counted. Results differ from those of exact data.
 
-llama.cpp gets a GGUF file of the same sizes in its format Q4_0, with random weights of its own; it rounds data
-to 8 bits. It needs the packages ``llama-cpp-python``, built here, and ``gguf``.
+llama.cpp gets a GGUF file of the same sizes in its format Q4_0, with random weights of its own; it rounds
+data to 8 bits. It needs the packages ``llama-cpp-python``, built here, and ``gguf``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--past", type=int, default=32, help="tokens before this one")
     parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--against", nargs="*", choices=[*PEERS, LLAMA], default=["onnxruntime", "onnxruntime-int8"])
+    usual = ["onnxruntime", "onnxruntime-int8"]
+    parser.add_argument("--against", nargs="*", choices=[*PEERS, LLAMA], default=usual)
     parser.add_argument("--tokens", type=int, default=1, help="given at once: more than one are a prompt")
     parser.add_argument("--gigabytes", type=float, default=1.0, help="of the buffer that is read")
     args = parser.parse_args()

@@ -325,11 +325,23 @@ def test_instruments_are_told_of_every_pass() -> None:
 def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
     @tvm.transform.module_pass(opt_level=1)
     def broken(mod: tvm.IRModule, context: object) -> tvm.IRModule:
-        raise KeyError("lost")
+        raise NotImplementedError("not yet")
 
-    with pytest.raises(TvmliteError, match="broken: KeyError: 'lost'") as caught:
+    with pytest.raises(TvmliteError, match="broken: NotImplementedError: not yet") as caught:
         broken(tvm.IRModule.from_expr(relay.const(1)))
-    assert isinstance(caught.value.__cause__, KeyError)
+    assert isinstance(caught.value.__cause__, NotImplementedError)
+
+
+def test_an_error_of_an_instrument_is_caught_as_it_was_raised_and_ends_the_instruments() -> None:
+    @pass_instrument
+    class Refusing:
+        def enter_pass_ctx(self) -> None:
+            raise ValueError("not today")
+
+    context = tvm.transform.PassContext(instruments=[Refusing()])
+    with pytest.raises(ValueError, match="not today"), context:
+        pass
+    assert context.instruments is None
 
 
 @pytest.mark.parametrize(

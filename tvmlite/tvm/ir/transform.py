@@ -96,7 +96,7 @@ class PassContext:
         for one in self.instruments or ():
             try:
                 ask(one, event)
-            except TvmliteError:
+            except Exception:
                 self.instruments = None
                 raise
 
@@ -109,11 +109,15 @@ class PassError(TvmliteError, RuntimeError):
     """A function of the program's own, a pass or a method of an instrument, raised what is its cause."""
 
 
+KEPT = (ValueError, TypeError, AttributeError, KeyError, IndexError)
+"""Errors of Python that programs catch as they are, as TVM gives them back."""
+
+
 def called(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function of the program's own gives; what it raises is the cause of a PassError."""
+    """What a function of the program's own gives; what it raises beyond ``KEPT`` is the cause of a PassError."""
     try:
         return function(*args)
-    except TvmliteError:
+    except (TvmliteError, *KEPT):
         raise
     except Exception as error:
         name = getattr(function, "__qualname__", "a pass")
