@@ -114,7 +114,7 @@ KEPT = (ValueError, TypeError, AttributeError, KeyError, IndexError)
 
 
 def called(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function of the program's own gives; what it raises beyond ``KEPT`` is the cause of a PassError."""
+    """What a function of the program's own gives; what it raises beyond ``KEPT`` causes a PassError."""
     try:
         return function(*args)
     except (TvmliteError, *KEPT):
