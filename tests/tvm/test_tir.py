@@ -307,3 +307,10 @@ def test_a_reduction_is_made_of_a_reducer() -> None:
     assert (isinstance(alone, tir.Reduce), alone.combiner, alone.value_index) == (True, None, 0)
     with pytest.raises(UnsupportedError, match="Reduce without a combiner cannot be compiled"):
         te.compute((1,), lambda i: alone)
+
+
+def test_functions_of_expressions_are_in_their_module_too() -> None:
+    assert tvm.tir.op.exp is tvm.tir.exp
+    assert tvm.tir.op.if_then_else is tvm.tir.if_then_else
+    with pytest.raises(AttributeError, match=r"tvm\.tir\.op has no 'expp'"):
+        _ = tvm.tir.op.expp

@@ -1,7 +1,11 @@
-"""``tvm.tir.op``: intrinsics, and rules that say what one's own become."""
+"""``tvm.tir.op``: functions of expressions, which ``tvm.tir`` has too, and rules that say what intrinsics of
+one's own become."""
+
+import importlib
+from typing import Any
 
 from tvmlite.te import call_llvm_intrin, call_llvm_pure_intrin
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
 from tvmlite.tvm.tir.calls import call_extern, call_packed, call_pure_extern
 from tvmlite.tvm.tir.functions import call_intrin
@@ -18,4 +22,6 @@ __all__ = [
 ]
 
 
-__getattr__ = refusing(__name__)
+def __getattr__(name: str) -> Any:
+    tir = importlib.import_module("tvmlite.tvm.tir")
+    return getattr(tir, name) if name.islower() and name in tir.__all__ else lookup(__name__, name)
