@@ -96,7 +96,7 @@ def _type(var: e.Var) -> str:
 
 
 def _dtype(node: e.Expr) -> str:
-    return str(VectorDtype(node.dtype, node.lanes)) if node.lanes > 1 else str(node.dtype)
+    return VectorDtype(node.dtype, node.lanes).shown if node.lanes > 1 else str(node.dtype)
 
 
 def _parts(node: Any) -> list[Any]:
