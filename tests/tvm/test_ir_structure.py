@@ -30,7 +30,8 @@ def test_free_variables_are_mapped_if_asked() -> None:
     assert not equal(X + X, Y + X, True)
     assert equal(tir.Let(X, 1, X - Z), tir.Let(Y, 1, Y - Z))
     loops = [tir.While(v > 0, tir.Evaluate(v)) for v in (X, Y)]
-    assert (equal(*loops), equal(*loops, True)) == (False, True)
+    first, second = loops
+    assert (equal(first, second), equal(first, second, True)) == (False, True)
 
 
 def test_the_first_difference_has_a_path() -> None:

@@ -130,7 +130,8 @@ def _parts(node: Any) -> list[Any]:
         case t.Reduce():
             return [extension("printer").show(node)]
         case e.Call() | e.Foreign() | WrittenCall():
-            return [f"@{node.op.name}(", *_list(node.args), f", dtype={_dtype(node)})"]
+            called: Any = node.op  # type: ignore[union-attr,attr-defined]
+            return [f"@{called.name}(", *_list(node.args), f", dtype={_dtype(node)})"]
         case _:
             return [str(node)]
 
