@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
@@ -168,3 +169,54 @@ def test_what_arith_does_not_have_is_named() -> None:
         arith.Analyzer().enter_scope()
     with pytest.raises(tvm.TVMError, match=r"Analyzer.update: info: 3 given, expected a ConstIntBound"):
         arith.Analyzer().update(X, 3)
+
+
+def test_quotients_and_remainders_lose_common_factors() -> None:
+    known, z = arith.Analyzer(), te.var("z")
+    known.update(X, arith.ConstIntBound(-3, 3))
+
+    for made, text in (
+        (te.truncdiv(X, 4), "0"),
+        (te.truncmod(X, 4), "x: int32"),
+        (te.truncdiv(te.truncdiv(z, 3), 2), "(z: int32 / 6)"),
+        (te.floordiv(te.floordiv(z, 2) * 2, 4), "floordiv(z: int32, 4)"),
+        (te.floormod(z * Y * 3, z * 2), "(z: int32*floormod(y: int32, 2))"),
+        (te.floordiv(z * 2 * Y * 3, 3 * Y), "(z: int32*2)"),
+        (z * -8 + 3 < 16, "(-2 < z: int32)"),
+    ):
+        assert str(known.simplify(made)) == text
+
+
+def test_shorter_forms_have_the_same_values() -> None:
+    known, z, w = arith.Analyzer(), te.var("z"), te.var("w")
+    made = [
+        te.floormod(z * w * 6, w * 4),
+        te.truncmod(te.truncdiv(te.truncmod(z, 20), 2) * 2, 4),
+        te.floordiv(te.floormod(te.floordiv(z, 2), 8), 3),
+        (z * -6 + w < 16).astype("int32"),
+    ]
+    computes = [
+        te.compute((19, 12), lambda i, j, one=one: tir.stmt_functor.substitute(one, {z: i - 9, w: j + 1}))
+        for one in (*made, *(known.simplify(one) for one in made))
+    ]
+    found = [tvm.build(te.create_schedule(one.op), [one])() for one in computes]
+
+    for one, other in zip(found[: len(made)], found[len(made) :], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_bounds_of_vectors_and_of_unknown_divisors() -> None:
+    known = arith.Analyzer()
+    known.update(X, arith.ConstIntBound(0, 6))
+    known.update(Y, arith.ConstIntBound(-5, 7))
+
+    for made, ends in (
+        (te.floormod(X, Y), (-4, 6)),
+        (tir.Broadcast(X, 4), (0, 6)),
+        (tir.Ramp(X, 2, 4) + 2, (2, 14)),
+    ):
+        found = known.const_int_bound(made)
+        assert (found.min_value, found.max_value) == ends
+    z = te.var("z")
+    assert known.modular_set((z * 16 + Y * 4) & 31) == arith.ModularSet(4, 0)
+    assert known.modular_set(te.truncmod(z * 4, 4)) == arith.ModularSet(4, 0)

@@ -6,6 +6,7 @@ keep their own, whether or not this package is imported.
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -17,7 +18,8 @@ Value = TypeVar("Value")
 
 
 class VectorDtype(str):
-    """The dtype of a vector's elements, which is shown as, and equals, the vector's own: ``int8x2``."""
+    """The dtype of a vector's elements, which for a program of TVM's is shown as, and equals, the vector's
+    own: ``int8x2``."""
 
     lanes: int
 
@@ -27,19 +29,25 @@ class VectorDtype(str):
         made.lanes = lanes
         return made
 
-    def __str__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """The vector's dtype as TVM writes it."""
         element = str.__str__(self)
         return f"{'uint1' if element == 'bool' else element}x{self.lanes}"
 
-    __repr__ = __str__
+    def __str__(self) -> str:
+        return str.__str__(self) if is_own(sys._getframe(1)) else self.shown
+
+    def __repr__(self) -> str:
+        return repr(self.shown)
 
     def __format__(self, spec: str) -> str:
-        return format(str.__str__(self), spec)
+        return format(str.__str__(self) if is_own(sys._getframe(1)) else self.shown, spec)
 
     def __eq__(self, other: object) -> bool:
-        return str.__eq__(self, other) is True or str(self) == (
-            str(other) if isinstance(other, str) else other
-        )
+        if isinstance(other, VectorDtype):
+            return self.shown == other.shown
+        return isinstance(other, str) and (str.__eq__(self, other) or self.shown == other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -34,7 +34,7 @@ class Analyzer:
         self._remainders = Remainders(lambda expr: self._bounds.of(expr)[0] >= 0)
         self._values: dict[Any, Any] = {}
 
-    def simplify(self, expr: Any, steps: int = 2) -> e.Expr:
+    def simplify(self, expr: Any, steps: int = 2) -> Any:
         """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
         node = self._bound(expr)
         for one in postorder(node):

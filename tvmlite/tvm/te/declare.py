@@ -179,7 +179,7 @@ def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
     return variable(te.var, name, dtype)
 
 
-def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.SizeVar:
+def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.Var:
     """A variable that is at least 0."""
     return variable(te.size_var, name, dtype)
 

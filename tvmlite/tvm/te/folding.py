@@ -31,7 +31,7 @@ _OF_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
-_FOLDED_FLOATS = ("float16", "float32", "float64")
+_FOLDED_FLOATS = ("float32", "float64")
 _WHOLE: dict[str, Callable[[Any], Any]] = {
     "ceil": np.ceil,
     "floor": np.floor,
@@ -70,6 +70,8 @@ def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
     def make(a: Any, b: Any) -> e.Expr:
         made: Any = ours(a, b)
+        if made.dtype == "float16" and isinstance(made, e.Binary):
+            return _neutral(symbol, made)
         if made.dtype not in _FOLDED_FLOATS or not isinstance(made, e.Binary):
             return _kept(made, a, b)
         x, y = made.children()
@@ -83,6 +85,20 @@ def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
         return mark(e.const(found, made.dtype, made.lanes))
 
     return make
+
+
+def _neutral(symbol: str, made: Any) -> e.Expr:
+    """``made``, of two float16 constants; where one of them changes nothing, or is the result, as that."""
+    x, y = made.children()
+    if not (
+        isinstance(x, e.Const) and isinstance(y, e.Const) and (is_marked_itself(x) or is_marked_itself(y))
+    ):
+        return made
+    if (symbol in "+-" and y.value == 0) or (symbol in "*/" and (y.value == 1 or x.value == 0 != y.value)):
+        return x
+    if (symbol == "+" and x.value == 0) or (symbol == "*" and (x.value == 1 or y.value == 0)):
+        return y
+    return made
 
 
 def _kept(made: e.Expr, *operands: Any) -> e.Expr:

@@ -15,12 +15,13 @@ from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.attributes import StringImm
 from tvmlite.tvm.runtime.convert import const
-from tvmlite.tvm.tir import calls, functions, nodes, op_calls, text
+from tvmlite.tvm.tir import calls, functions, nodes, text
 from tvmlite.tvm.tir.axis import IterVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
 from tvmlite.tvm.tir.by_hand import ret
 from tvmlite.tvm.tir.function import PrimFunc
 from tvmlite.tvm.tir.nodes import ForKind, Reduce
+from tvmlite.tvm.tir.uncompiled import op_calls
 
 PrimExpr = Expr
 attributes.enter()

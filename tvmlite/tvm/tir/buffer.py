@@ -19,6 +19,7 @@ from tvmlite.te.loop.ir import Buffer as Buffer
 from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.tir.calls import access_ptr
 from tvmlite.tvm.tir.nodes import BufferLoad
 from tvmlite.tvm.tir.types import PointerVar
@@ -112,7 +113,7 @@ def decl_buffer(
         )
     made = te.decl_buffer(
         shape,
-        "float32" if dtype is None else dtype,
+        "float32" if dtype is None else long_dtype(dtype),
         name,
         strides or None,
         offset,

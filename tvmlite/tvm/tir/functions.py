@@ -21,7 +21,7 @@ from tvmlite.tvm.te.folding import floor as floor
 from tvmlite.tvm.te.folding import nearbyint as nearbyint
 from tvmlite.tvm.te.folding import round as round
 from tvmlite.tvm.te.folding import trunc as trunc
-from tvmlite.tvm.tir.op_calls import FUNCTIONS, call_of
+from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 from tvmlite.tvm.written import plain
 
 

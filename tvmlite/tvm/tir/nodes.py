@@ -22,8 +22,8 @@ from tvmlite.tvm.attributes import Extent, is_packed_call
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import calls, uncompiled
-from tvmlite.tvm.tir.op_calls import FUNCTIONS, call_of
 from tvmlite.tvm.tir.uncompiled import OpCall
+from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 
 
 class ForKind:
@@ -234,9 +234,7 @@ Store = BufferStore
 AssertStmt = _named("AssertStmt", (ir.Assert, written.AssertStmt), _assert)
 
 
-def _reduce(
-    combiner: Any, src: Any, rdom: Any, condition: Any, value_index: int, init: Any = None
-) -> t.Reduce:
+def _reduce(combiner: Any, src: Any, rdom: Any, condition: Any, value_index: int, init: Any = None) -> Any:
     if combiner is not None:
         what = "a reducer, as te.comm_reducer makes"
         arguments.instance("tir.Reduce: combiner", combiner, t.CommReducer, what)

@@ -96,7 +96,7 @@ def _type(var: e.Var) -> str:
 
 
 def _dtype(node: e.Expr) -> str:
-    return str(VectorDtype(node.dtype, node.lanes)) if node.lanes > 1 else str(node.dtype)
+    return VectorDtype(node.dtype, node.lanes).shown if node.lanes > 1 else str(node.dtype)
 
 
 def _parts(node: Any) -> list[Any]:
@@ -130,7 +130,8 @@ def _parts(node: Any) -> list[Any]:
         case t.Reduce():
             return [extension("printer").show(node)]
         case e.Call() | e.Foreign() | WrittenCall():
-            return [f"@{node.op.name}(", *_list(node.args), f", dtype={_dtype(node)})"]
+            called: Any = node.op  # type: ignore[union-attr,attr-defined]
+            return [f"@{called.name}(", *_list(node.args), f", dtype={_dtype(node)})"]
         case _:
             return [str(node)]
 

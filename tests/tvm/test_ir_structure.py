@@ -1,0 +1,106 @@
+"""Equality, hashes and JSON of loops; containers, attributes and configurations of ``tvm.ir``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import te, tir
+from tvmlite.tvm.runtime import ObjectPath
+
+X, Y, Z = te.var("x"), te.var("y"), te.var("z")
+
+
+def equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+    """Both ways, and as the hashes say."""
+    found = tvm.ir.structural_equal(a, b, map_free_vars)
+    hashes = [tvm.ir.structural_hash(one, map_free_vars) for one in (a, b)]
+    assert found == tvm.ir.structural_equal(b, a, map_free_vars) == (hashes[0] == hashes[1])
+    return found
+
+
+def test_free_variables_are_mapped_if_asked() -> None:
+    assert not equal(X + 1, Y + 1)
+    assert equal(X + 1, Y + 1, True)
+    assert equal(X + Y + Z, Y + Z + X, True)
+    assert not equal(X + X, Y + X, True)
+    assert equal(tir.Let(X, 1, X - Z), tir.Let(Y, 1, Y - Z))
+    loops = [tir.While(v > 0, tir.Evaluate(v)) for v in (X, Y)]
+    first, second = loops
+    assert (equal(first, second), equal(first, second, True)) == (False, True)
+
+
+def test_the_first_difference_has_a_path() -> None:
+    root, differ = ObjectPath.root(), tvm.ir.base.get_first_structural_mismatch
+    shorter, longer = tir.PrimFunc([X, Y], tir.Evaluate(X)), tir.PrimFunc([X, Y, Z], tir.Evaluate(X))
+    stores = [tir.SeqStmt([tir.Evaluate(X), tir.Evaluate(X + n)]) for n in (1, 99)]
+    place = root.attr("seq").array_index(1).attr("value").attr("b").attr("value")
+
+    assert differ(shorter, longer) == (
+        root.attr("params").missing_array_element(2),
+        root.attr("params").array_index(2),
+    )
+    assert differ(*stores) == (place, place)
+    assert differ(stores[0], stores[0]) is None
+    assert str(place) == "<root>.seq[1].value.b.value"
+    with pytest.raises(ValueError, match=r"lhs at <root>\.seq\[1\]\.value\.b\.value"):
+        tvm.ir.assert_structural_equal(*stores)
+    maps = [{X: tir.decl_buffer((10, n))} for n in (10, 20)]
+    functions = [tir.PrimFunc([X], tir.Evaluate(X), buffer_map=one) for one in maps]
+    assert str(differ(*functions)[0]) == "<root>.buffer_map[x].shape[1].value"
+    with pytest.raises(UnsupportedError, match="get_first_structural_mismatch: a object given"):
+        differ(object(), X)
+
+
+def test_loops_functions_and_arrays_are_saved_and_loaded() -> None:
+    buffer = tir.decl_buffer((8,), "float32", name="out")
+    function = tir.PrimFunc([X, buffer], tir.AttrStmt(X, "k", 1, tir.BufferStore(buffer, X > 2, [0])))
+    array = tvm.nd.array(np.arange(3.0))
+    found = tvm.runtime.convert({"z": X + 1, "n": [1, "two"]})
+
+    for value in (function, array, found, [X > Y]):
+        assert equal(tvm.ir.load_json(tvm.ir.save_json(value)), value, True)
+    assert str(tvm.ir.load_json(tvm.ir.save_json(X + 1))) == "(x: int32 + 1)"
+
+
+def test_what_convert_makes_tells_its_kind() -> None:
+    listed, mapped = tvm.runtime.convert([1, 2]), tvm.runtime.convert({X: 2})
+
+    assert (listed.type_key, listed[-1].value, mapped.type_key, set(mapped.values())) == (
+        "Array",
+        2,
+        "Map",
+        {2},
+    )
+    assert mapped.items()[0][1].value == 2
+    assert not hasattr(listed, "test_key")
+
+
+def test_nodes_are_made_by_name() -> None:
+    made = tvm.ir.make_node("DictAttrs", x=1, name="n", padding=(0, 3))
+
+    assert (made.x.value, made["padding"][1].value, "name" in made, len(made)) == (1, 3, True, 3)
+    assert isinstance(made, tvm.ir.DictAttrs)
+    assert tvm.ir.make_node("IntImm", dtype="int32", value=10, span=None).value == 10
+    with pytest.raises(UnsupportedError, match="make_node: 'Node' is not supported"):
+        tvm.ir.make_node("Node")
+
+
+def test_a_registered_function_is_found_by_name() -> None:
+    tvm.register_func("structure.next", lambda x: x + 1, override=True)
+    (found,) = tvm.ir.load_json(tvm.ir.save_json([tvm.ir.EnvFunc.get("structure.next")]))
+
+    assert (found.name, found(1), found.func(2)) == ("structure.next", 2, 3)
+
+
+def test_options_of_passes_are_complete_and_checked() -> None:
+    config = tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 10}}).config
+
+    assert (config["tir.UnrollLoop"].auto_max_step, config["tir.UnrollLoop"].explicit_unroll) == (10, 1)
+    for wrong in ({"tir.UnrollLoop": {"invalid": 1}}, {"invalid-opt": True}, {"tir.UnrollLoop": 1}):
+        with pytest.raises(AttributeError, match="PassContext"):
+            tvm.transform.PassContext(config=wrong)
