@@ -28,7 +28,7 @@ def _of_graph() -> Report:
 
 def _of_vm() -> Report:
     mod, params = mlp.get_workload(1)
-    assert profiler_vm.enabled()
+    assert tvm.runtime.profiler_vm.enabled()
     vm = profiler_vm.VirtualMachineProfiler(relay.vm.compile(mod, "llvm", params=params), tvm.cpu())
     return vm.profile(X, func_name="main")
 

@@ -279,6 +279,14 @@ def test_extents_of_the_callers_own_are_kept() -> None:
     )
 
 
+def test_the_absolute_value_of_floats_is_tvms_function() -> None:
+    x = some(5)
+
+    np.testing.assert_array_equal(run(topi.abs, x), abs(x))
+    for dtype, name in (("float32", "tir.fabs"), ("int32", "tir.abs")):
+        assert topi.abs(te.placeholder((3,), dtype)).op.body[0].op.name == name
+
+
 def test_results_are_kept_by_arguments() -> None:
     seen = []
 

@@ -14,6 +14,9 @@ _KERNEL = "tvmlite.lower(s, args) and tvmlite.build(s, args) do all of it"
 _LINKED = "contrib.cc.create_shared, or lib.export_library"
 _LLVM = "tvmlite doctor shows what LLVM and this machine have"
 _RELAY = "relay has it where an operator of the name is there, and relay.build compiles it"
+_SCHEDULES = (
+    "topi.x86.schedule_... and topi.generic.schedule_... schedule any operator for the current target"
+)
 _STRUCTS = "arguments of compiled functions are checked by the call that takes them"
 _TASK = "SearchTask(func=f, args=args, target=target).tune(options)"
 _TESTS = "it serves TVM's own tests"
@@ -301,7 +304,8 @@ _NAMES: dict[str, dict[str, str]] = {
             dense_alter_layout depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc
             local_response_norm lstm pool_grad qnn simulated_dequantize simulated_quantize sparse_conv2d
             sparse_dense_alter_layout winograd_transform winograd_transform_matrices
-        """
+        """,
+        _SCHEDULES: "_get_workload _get_depthwise_conv2d_workload",
     },
     "topi.nn.utils": {"s.stages have what a schedule was made of": "infer_pad3d infer_stride"},
     "topi.x86": {
@@ -309,7 +313,8 @@ _NAMES: dict[str, dict[str, str]] = {
             acc_32x32_int32_sapphirerapids dot_16x1x16_uint8_int8_int16 dot_16x1x16_uint8_int8_int32
             dot_16x1x16_uint8_int8_int32_cascadelake dot_16x1x16_uint8_int8_int32_skylake
             dot_32x128x32_u8s8s32_sapphirerapids
-        """
+        """,
+        _SCHEDULES: "_fallback_schedule",
     },
     "topi.testing": {
         _TESTS + ": numpy and onnx.reference compute what is expected": """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from tvmlite.core.errors import TvmliteError as TVMError
 from tvmlite.runtime.ndarray import Device, NDArray
 from tvmlite.runtime.pool.threads import num_threads, set_num_threads
@@ -57,4 +60,10 @@ __all__ = [
     "vulkan",
 ]
 
-__getattr__ = refusing(__name__)
+_others = refusing(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "profiler_vm":  # it needs relay, which needs this package
+        return importlib.import_module(f"{__name__}.{name}")
+    return _others(name)

@@ -156,6 +156,17 @@ functions |= {name: _reduction(name) for name in ("sum", "max", "min", "prod", "
 functions |= {name: _index_of(name) for name in ("argmax", "argmin")}
 
 
+def _abs(x: t.Tensor) -> t.Tensor:
+    """The absolute value of each element."""
+    if "float" not in getattr(x, "dtype", ""):
+        return operate("abs", relay.abs, x)
+    return te.compute(x.shape, lambda *i: e.Call("fabs", (x(*i),), x.dtype), name="T_abs", tag="elemwise")
+
+
+_abs.__name__ = "abs"
+functions["abs"] = _abs
+
+
 def log10(x: t.Tensor) -> t.Tensor:
     """The logarithm of each element to the base 10."""
     return te.compute(x.shape, lambda *i: te.log10(x(*i)), name="T_log10", tag="elemwise")
