@@ -31,8 +31,8 @@ NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
 
 
 ALLOWED, STATED_ERROR = 16, 2.0**-14
-"""The bits that floats are rounded to within an error bound, and what error that has: relative to the largest
-result, as all are."""
+"""The bits that floats are rounded to within an error bound, and the least bound that allows it: terms are
+off by 2^-16 of the largest of their group, results by some 2^-15 of the largest one."""
 
 
 def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Module], Module]:
