@@ -101,3 +101,59 @@ def test_a_scope_takes_a_name_and_a_type() -> None:
     assert value(scope.get()).tolist() == [2, 4]
     with pytest.raises(ValueError, match="let: var has 3 parts, expected a name and a type"):
         scope.let(("a", type_, 1), relay.const(1))
+
+
+def test_constants_of_numpy_have_32_bits_unless_a_dtype_is_given() -> None:
+    given = [np.array([1.5]), np.array([2]), np.float64(1), np.float16(1), np.array([1.5], np.float32)]
+
+    assert [str(relay.const(one).data.dtype) for one in given] == [
+        "float32",
+        "int32",
+        "float32",
+        "float16",
+        "float32",
+    ]
+    assert str(relay.const(np.array([1.5]), "float64").data.dtype) == "float64"
+    assert str(relay.const(tvm.nd.array(np.array([1.5]))).data.dtype) == "float64"
+
+
+def test_what_is_computed_at_build_time_keeps_its_64_bits() -> None:
+    x = relay.var("x", shape=(2,), dtype="float64")
+    big = np.array([2.0**40 + 1, 1.0])
+
+    found = relay.build_module.bind_params_by_name(relay.Function([x], x + x), {"x": big})
+
+    assert relay.create_executor("graph").evaluate(found)().numpy().tolist() == (2 * big).tolist()
+
+
+def test_a_variable_outside_of_its_let_makes_an_expression_ill_formed() -> None:
+    x, y = relay.var("x", shape=()), relay.var("y", shape=())
+    let = relay.Let(x, y, relay.exp(x))
+
+    assert relay.analysis.well_formed(relay.Function([], let))
+    assert not relay.analysis.well_formed(relay.add(let, x))
+    assert not relay.analysis.well_formed(relay.Let(x, relay.exp(x), x))
+
+
+def test_the_value_of_a_let_is_visited_before_its_variable() -> None:
+    x, a = relay.var("x", shape=()), relay.var("a", shape=())
+    seen: list[str] = []
+
+    relay.analysis.post_order_visit(relay.Let(a, relay.exp(x), a), lambda node: seen.append(str(node)))
+
+    assert seen.index(str(x)) < seen.index(str(a))
+
+
+def test_transposed_convolutions_count_windows_of_the_result() -> None:
+    x, w = relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    y = relay.nn.conv2d_transpose(x, w, channels=3, kernel_size=(3, 3), strides=(2, 2))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], y)))
+
+    assert relay.analysis.get_total_mac_number(mod["main"]) == 3 * 17 * 17 * 4 * 9
+
+
+def test_unknown_options_of_executors_are_named() -> None:
+    with pytest.raises(UnsupportedError, match='Attribute "woof" is not available on this Executor'):
+        relay.backend.Executor("graph", {"woof": "bark"})
+    with pytest.raises(UnsupportedError, match='Attribute "woof" is not available on this Runtime'):
+        relay.backend.Runtime("cpp", {"woof": "bark"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,26 @@ def test_a_module_with_types_is_printed_as_tvm_prints_it() -> None:
     )
     assert str(mod) == mod.astext().removeprefix(VERSION)
     assert tvm.ir.structural_equal(tvm.parser.parse(mod.astext()), mod)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (lambda x: relay.nn.dense(x, x), "nn.dense(%x, %x, units=None)"),
+        (lambda x: relay.clip(x, -1.0, 6.0), "clip(%x, a_min=-1f, a_max=6f)"),
+        (lambda x: relay.take(x, relay.const(1), 0), "take(%x, 1, axis=0)"),
+        (lambda x: relay.ones((2,), "float32"), 'ones(shape=[2], dtype="float32")'),
+        (
+            lambda x: relay.nn.conv2d_transpose(x, x, channels=2, strides=(2, 2)),
+            "nn.conv2d_transpose(%x, %x, channels=2, strides=[2, 2], padding=[0, 0, 0, 0])",
+        ),
+    ],
+)
+def test_attributes_stand_in_tvms_order_with_those_that_have_no_default(written: Any, text: str) -> None:
+    made = written(relay.var("x"))
+
+    assert made.astext().splitlines()[-1] == text
+    assert same(made.astext(), made)
 
 
 def test_types_are_not_printed_before_they_are_inferred() -> None:

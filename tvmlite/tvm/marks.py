@@ -18,8 +18,7 @@ Value = TypeVar("Value")
 
 
 class VectorDtype(str):
-    """The dtype of a vector's elements, which for a program of TVM's is shown as, and equals, the vector's
-    own: ``int8x2``."""
+    """The dtype of a vector's elements, which equals the vector's own, ``int8x2``, as well."""
 
     lanes: int
 
@@ -35,14 +34,8 @@ class VectorDtype(str):
         element = str.__str__(self)
         return f"{'uint1' if element == 'bool' else element}x{self.lanes}"
 
-    def __str__(self) -> str:
-        return str.__str__(self) if is_own(sys._getframe(1)) else self.shown
-
     def __repr__(self) -> str:
         return repr(self.shown)
-
-    def __format__(self, spec: str) -> str:
-        return format(str.__str__(self) if is_own(sys._getframe(1)) else self.shown, spec)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, VectorDtype):

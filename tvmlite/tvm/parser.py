@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tvmlite.core.errors import ParseError
 from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
@@ -26,7 +29,8 @@ def parse(
     """The module that ``source`` writes, with types; ``init_meta_table`` has the constants that it refers to
     (``{"relay.Constant": [...]}``), and ``init_module`` functions that are there already."""
     constants = (init_meta_table or {}).get("relay.Constant", ())
-    table = {f"given {position}": const(getattr(one, "data", one)) for position, one in enumerate(constants)}
+    arrays = [one.data if isinstance(one, nodes.Constant) else np.asarray(one) for one in constants]
+    table = {f"given {position}": const(one, one.dtype) for position, one in enumerate(arrays)}
     functions = TvmParser(_text(source), source_name, table).functions()
     made = IRModule() if init_module is None else init_module.copy()
     made.update(functions)

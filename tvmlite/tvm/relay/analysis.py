@@ -22,7 +22,7 @@ from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
 def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
     """Call ``fvisit`` with every node, what it is made of first; operators too."""
     seen: set[Any] = set()
-    for node in in_order(expr):
+    for node in in_order(expr, _value_first):
         if node not in seen:
             seen.add(node)
             fvisit(node)
@@ -58,14 +58,27 @@ def all_vars(expr: Any) -> list[Any]:
     ]
 
 
+def _value_first(node: Any) -> list[Any]:
+    return [node.value, node.var, node.body] if isinstance(node, nodes.Let) else parts_of(node)
+
+
 def well_formed(expr: Any) -> bool:
-    """Whether no variable is bound twice, nor used outside of what binds it."""
+    """Whether no variable is bound twice, nor used outside of what binds it. What nothing binds is free."""
     if isinstance(expr, IRModule):
         return all(map(well_formed, expr.functions.values()))
-    bound = Counter(var for node in in_order(expr) for var in _bound_by(node))
-    if any(count > 1 for count in bound.values()):
-        return False
-    return not isinstance(expr, nodes.Function) or not free_vars(expr)
+    free: dict[Any, set[Any]] = {}
+    bound: Counter[Any] = Counter()
+    for node in in_order(expr):
+        own = _bound_by(node)
+        bound.update(own)
+        if not isinstance(node, nodes.Expr) or isinstance(node, nodes.Var):
+            free[node] = {node}
+            continue
+        free[node] = set().union(*(free[part] for part in parts_of(node))).difference(own)
+        if isinstance(node, nodes.Let) and not isinstance(node.value, nodes.Function):
+            free[node] |= free[node.value]
+    outside = free.get(expr, set())
+    return all(count == 1 for count in bound.values()) and bound.keys().isdisjoint(outside)
 
 
 def check_constant(expr: Any) -> bool:

@@ -173,7 +173,11 @@ def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
         name: value if isinstance(value, (int, float)) else np.asarray(value)
         for name, value in params.items()
     }
-    values = {by_name[name]: const(value) for name, value in plain.items() if name in by_name}
+    values = {
+        by_name[name]: const(value, getattr(value, "dtype", None))
+        for name, value in plain.items()
+        if name in by_name
+    }
     kept = [param for param in main.params if param not in values]
     return Function(kept, adopt(substitute(main.body, values)), attrs=main.attrs)
 
@@ -273,7 +277,9 @@ class Executor:
             expr = bind(
                 expr,
                 {
-                    one: const(np.asarray(value)) if not isinstance(value, nodes.Expr) else value
+                    one: const(np.asarray(value), np.asarray(value).dtype)
+                    if not isinstance(value, nodes.Expr)
+                    else value
                     for one, value in dict(binds).items()
                 },
             )

@@ -339,9 +339,15 @@ def var(
 
 
 def const(value: Any, dtype: Any = None, span: Any = None) -> Constant:
-    """A constant of a number, a list or an array; Python's floats are float32, its ints int32."""
+    """A constant of a number, a list or an array. Without a ``dtype``, float64 is float32 and int64 is int32,
+    of arrays of numpy, too, as in TVM; a ``tvm.nd.NDArray`` keeps its own."""
     given = value.numpy() if isinstance(value, NDArray) else value
+    if dtype is None and given is value and isinstance(value, (np.ndarray, np.generic)):
+        dtype = _NARROWED.get(value.dtype.name)
     return adopt(_core_const(given, getattr(dtype, "dtype", dtype)))
+
+
+_NARROWED = {"float64": "float32", "int64": "int32"}
 
 
 def bind(expr: Any, binds: Any) -> Any:

@@ -120,9 +120,9 @@ class VirtualMachine:
         """One argument of the next ``run``: its place or name, then its value, or ``name=value``."""
         if len(args) + 2 * len(kwargs) != 2:
             raise InputError("set_one_input: expected a name or place and a value, or one name=value")
-        ((tag, value),) = kwargs.items() if kwargs else [args]
+        tag, value = args or next(iter(kwargs.items()))
         names = self._exe.get_function_params(func_name)
-        name = names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag
+        name = names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else str(tag)
         kept = self._inputs
         self.set_input(func_name, **{name: value})
         self._inputs = {**kept, **self._inputs}

@@ -1,4 +1,4 @@
-"""How many multiply-adds a call of a convolution or a matrix product makes."""
+"""How many multiply-adds a call of a convolution or a matrix product makes, as TVM counts them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ def multiply_adds(call: nodes.Call) -> int:
     data: Any = type_of(call.args[0])
     weight: Any = type_of(call.args[1])
     if name.startswith("nn.conv"):
+        # of a transposed convolution TVM counts a window for each element of the result, too
         outputs = weight.shape[call["kernel_layout"].index("O")]
-        if name.endswith("_transpose"):
-            return math.prod(data.shape) * math.prod(weight.shape) // weight.shape[0]
         return math.prod(result.shape) * math.prod(weight.shape) // outputs
     terms = data.shape[-2 if dict(call.attrs).get("transpose_a") else -1]
     return math.prod(result.shape) * terms

@@ -10,8 +10,10 @@ from tvmlite.tvm.relay.expr import TupleWrapper, adopt
 from tvmlite.tvm.relay.op.op import Op
 
 
-def in_order(root: Any) -> list[Any]:
-    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body."""
+def in_order(root: Any, parts: Callable[[Any], list[Any]] | None = None) -> list[Any]:
+    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body.
+    ``parts`` gives what a node is made of in another order."""
+    parts = parts or parts_of
     found: dict[Any, None] = {}
     stack: list[tuple[Any, bool]] = [
         (adopt(root.tuple_value if isinstance(root, TupleWrapper) else root), False)
@@ -24,7 +26,7 @@ def in_order(root: Any) -> list[Any]:
             found[node] = None
             continue
         stack.append((node, True))
-        stack.extend((part, False) for part in reversed(parts_of(node)))
+        stack.extend((part, False) for part in reversed(parts(node)))
     return list(found)
 
 

@@ -133,7 +133,7 @@ def stft(
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if window is None:
-        window = const(np.ones(n_fft, _argument_type(data).dtype))
+        window = const(np.ones(n_fft), _argument_type(data).dtype)
     if win_length != n_fft:
         raise TvmliteError(
             f"stft: win_length is {win_length}, n_fft is {n_fft}, expected one number", Span.of_caller()
@@ -174,7 +174,7 @@ def _angles(count: int, frequencies: int) -> np.ndarray:
 
 
 def _by(data: Any, matrix: np.ndarray, dtype: str) -> Any:
-    return function("nn.dense")(data, const(matrix.astype(dtype)))
+    return function("nn.dense")(data, const(matrix, dtype))
 
 
 def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:

@@ -21,9 +21,9 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
     inputs, states = Var("inputs", plane), Var("states", state)
     params = [Var(one, weights[one]) for one in _WEIGHTS]
     units, scope = 4 * num_hidden, ScopeBuilder()
-    i2h = scope.let("i2h", layers.dense_add_bias(inputs, *params[:2], units, name=f"{name}i2h"))
+    i2h = scope.let("i2h", layers.dense_add_bias(inputs, params[0], params[1], units, name=f"{name}i2h"))
     hidden = TupleGetItem(states, 0)
-    h2h = scope.let("h2h", layers.dense_add_bias(hidden, *params[2:], units, name=f"{name}h2h"))
+    h2h = scope.let("h2h", layers.dense_add_bias(hidden, params[2], params[3], units, name=f"{name}h2h"))
     gates = scope.let("gates", find("add")(i2h, h2h))
     parts = scope.let("slice_gates", find("split")(gates, indices_or_sections=4, axis=1).astuple())
     entry, forget, change, out = (

@@ -9,6 +9,7 @@ from typing import Any
 
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.infer import known_type
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.printer import Layout, Printer, not_default
@@ -60,13 +61,40 @@ class _TvmLayout(Layout):
 
 
 _WITHOUT_DEFAULT = {
-    "transpose": ("axes",),
-    "nn.lrn": ("alpha",),
+    **dict.fromkeys(("nn.dense", "nn.matmul", "nn.contrib_dense_pack", "qnn.dense"), ("units",)),
     **dict.fromkeys(
-        [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)], ("pool_size",)
+        [f"nn.conv{rank}d{kind}" for rank in (2, 3) for kind in ("", "_transpose")], ("padding",)
     ),
+    **dict.fromkeys(("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc"), ("padding",)),
+    **dict.fromkeys(
+        [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)], ("pool_size", "padding")
+    ),
+    **dict.fromkeys(("zeros", "ones"), ("dtype",)),
+    "nn.l2_normalize": ("eps", "axis"),
+    "nn.lrn": ("alpha",),
+    "nn.nll_loss": ("ignore_index",),
+    "nn.upsampling": ("scale_h", "scale_w"),
+    "nn.upsampling3d": ("scale_d", "scale_h", "scale_w"),
+    "slice_like": ("axes",),
+    "strided_slice": ("axes",),
+    "topk": ("k",),
+    "transpose": ("axes",),
 }
 """Attributes that TVM's text has whatever they are."""
+
+_FIRST = {
+    **dict.fromkeys(
+        [f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)],
+        ("channels", "kernel_size", "strides", "output_padding"),
+    ),
+    "nn.contrib_dense_pack": ("units", "out_dtype"),
+    "nn.mirror_pad": ("mode",),
+    "qnn.quantize": ("out_dtype",),
+    "qnn.dequantize": ("out_dtype",),
+    "strided_slice": ("begin", "end", "strides", "slice_mode"),
+    "take": ("batch_dims",),
+}
+"""Attributes that come first in TVM's text, where its order is not that of the table."""
 
 
 _ARGUMENTS = {"vision.get_valid_counts": ("score_threshold",)}
@@ -74,11 +102,13 @@ _ARGUMENTS = {"vision.get_valid_counts": ("score_threshold",)}
 
 
 def _written(call: Any) -> list[tuple[str, Any]]:
-    """The attributes of ``call`` that its text has."""
-    always = _WITHOUT_DEFAULT.get(str(call.op), ())
-    differing = dict(not_default(call))
-    own = [(key, value) for key, value in call.attrs if key in differing or key in always]
-    return [*own, *((key, None) for key in _ARGUMENTS.get(str(call.op), ()))]
+    """The attributes of ``call`` that its text has, in TVM's order."""
+    name = str(call.op)
+    shown = {*dict(not_default(call)), *_WITHOUT_DEFAULT.get(name, ())}
+    order = [*_FIRST.get(name, ()), *(table.get(name).attrs if table.is_known(name) else ())]
+    own = [(key, value) for key, value in call.attrs if key in shown]
+    own.sort(key=lambda one: order.index(one[0]) if one[0] in order else len(order))
+    return [*own, *((key, None) for key in _ARGUMENTS.get(name, ()))]
 
 
 class _TvmPrinter(Printer):
