@@ -6,7 +6,6 @@ keep their own, whether or not this package is imported.
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import Any, TypeVar
 
