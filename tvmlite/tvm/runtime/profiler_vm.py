@@ -26,7 +26,7 @@ class VirtualMachineProfiler(VirtualMachine):
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
         self.invoke(func_name)  # once before, as TVM does, so that what is done once is not timed
-        return report(self._lib.profile(*self._inputs), "VM")
+        return report(self._exe.lib.profile(**self._inputs), "VM")
 
 
 __getattr__ = refusing(__name__)
