@@ -103,7 +103,9 @@ def test_the_text_recogniser_at_two_widths() -> None:
     _check(models.ocr_models()["rec"], sizes)
 
 
-@pytest.mark.parametrize("target", ["native", pytest.param("c", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "target", ["native", pytest.param("c", marks=[pytest.mark.slow, pytest.mark.exhaustive])]
+)
 def test_the_text_classifier_at_two_sizes(target: str) -> None:
     sizes = [_batch_and_image(1, 48, 192), _batch_and_image(3, 48, 160)]
     _check(models.ocr_models()["cls"], sizes, target)

@@ -31,7 +31,14 @@ SMALL = {
     "17_decoder.py": ["--hidden", "256", "--layers", "1", "--tokens", "4", "--cache", "int8"],
     "18_web_page.py": ["--no-serve"],
 }
-SLOW = {"09_template.py", "10_tune_model.py", "11_quantize.py", "16_coming_from_tvm.py", "18_web_page.py"}
+SLOW = {
+    "09_template.py",
+    "10_tune_model.py",
+    "11_quantize.py",
+    "16_coming_from_tvm.py",
+    "17_decoder.py",
+    "18_web_page.py",
+}
 
 COUNTED = """
 import runpy, sys

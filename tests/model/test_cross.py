@@ -74,10 +74,7 @@ def network() -> Module:
 @pytest.mark.parametrize("ending", [".a", pytest.param(".o", marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(
     ("target", "emulator", "environment"),
-    [
-        pytest.param(*one, marks=[] if re.search("x86_64|aarch64", one[0]) else [pytest.mark.exhaustive])
-        for one in MACHINES
-    ],
+    [pytest.param(*one, marks=[] if "aarch64" in one[0] else [pytest.mark.exhaustive]) for one in MACHINES],
 )
 def test_a_program_with_the_model_runs_there(
     target: str, emulator: str, environment: dict[str, str], ending: str, tmp_path: Path

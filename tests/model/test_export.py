@@ -229,7 +229,9 @@ def _behind_three_gigabytes() -> relay.IRModule:
     return relay.IRModule.from_expr(relay.Function((x,), body))
 
 
-@pytest.mark.parametrize("target", ["native", "c"])
+@pytest.mark.parametrize(
+    "target", ["native", pytest.param("c", marks=[pytest.mark.slow, pytest.mark.exhaustive])]
+)
 def test_weights_behind_more_than_32_bits_of_others_are_found(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

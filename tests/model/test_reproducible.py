@@ -71,6 +71,7 @@ def test_another_kind_of_machine_gives_the_same_bytes_for_a_named_target(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_target_without_cores_takes_those_of_the_process(tmp_path: Path) -> None:
     target = NAMED.replace(" -num-cores=8", "")
     one, many = (exported(tmp_path / cores, target, cores=cores) for cores in ("1", "8"))

@@ -92,13 +92,15 @@ def whole(folder: Path) -> dict[str, Any]:
             id="when another task's turn has come",
             marks=pytest.mark.exhaustive,
         ),
-        pytest.param("write", -3, "search", id="when a batch is measured and not written"),
+        pytest.param(
+            "write", -3, "search", id="when a batch is measured and not written", marks=pytest.mark.exhaustive
+        ),
         pytest.param("cut", -3, "search", id="in the lines of a batch", marks=pytest.mark.exhaustive),
         pytest.param("tuned run", 60, "judge", id="in the final comparison"),
         pytest.param(
             "cut", -1, "judge", id="in the lines of the final comparison", marks=pytest.mark.exhaustive
         ),
-        pytest.param("tuned run", -20, "end", id="when all is decided"),
+        pytest.param("tuned run", -20, "end", id="when all is decided", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_run_that_was_killed_ends_as_if_it_had_not_been(

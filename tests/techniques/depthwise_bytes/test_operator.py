@@ -107,7 +107,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=pytest.mark.slow) if c[3] > (3, 3) else c for c in CASES], ids=str
+)
 def test_sums_are_those_of_numpy(case: Any, target: str) -> None:
     if not can_run(target):
         pytest.skip("this machine has not the instructions")

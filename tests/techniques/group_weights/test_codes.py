@@ -365,7 +365,7 @@ int main(void) {
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="no ziglang, which links for ARM")
 @pytest.mark.parametrize("instructions", ["+dotprod", "+i8mm"])
 @pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize("data_bits", [8, 16])
+@pytest.mark.parametrize("data_bits", [8, pytest.param(16, marks=pytest.mark.exhaustive)])
 def test_instructions_of_arm_give_numpys_results(
     bits: int, data_bits: int, instructions: str, tmp_path: Path
 ) -> None:

@@ -81,8 +81,15 @@ def by_onnxruntime(proto: ModelProto, given: list[list[np.ndarray]]) -> list[np.
     return [*results, *(buffer.numpy().copy() for buffer in buffers)]
 
 
-@pytest.mark.parametrize("target", ["native", pytest.param("c", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("extent", ["most", MOST])
+@pytest.mark.parametrize(
+    ("extent", "target"),
+    [
+        ("most", "native"),
+        (MOST, "native"),
+        pytest.param("most", "c", marks=[pytest.mark.slow, pytest.mark.exhaustive]),
+        pytest.param(MOST, "c", marks=pytest.mark.slow),
+    ],
+)
 def test_steps_write_into_one_buffer(extent: int | str, target: str) -> None:
     proto, given = model(extent, extent), steps((5, 1, 1, 1))
     lib = tvmlite.compile(update_in_place(from_onnx(proto), IN_PLACE), target)
