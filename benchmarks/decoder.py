@@ -148,6 +148,10 @@ def bandwidth(buffer: np.ndarray, threads: int) -> float:
     return buffer.nbytes / (time.perf_counter() - start)
 
 
+def _gap(found: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+
+
 def main() -> None:
     """Compare, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -198,8 +202,9 @@ def main() -> None:
     base = statistics.median(seconds["tvmlite"])
     for name, times in seconds.items():
         middle = statistics.median(times)
-        off = np.linalg.norm(scores[name] - scores["tvmlite"]) / np.linalg.norm(scores["tvmlite"])
-        differs = "other weights" if name == LLAMA else f"differs by {off:.1e}"
+        differs = (
+            "other weights" if name == LLAMA else f"differs by {_gap(scores[name], scores['tvmlite']):.1e}"
+        )
         took = f"{middle * 1e3:8.2f} ms, least {min(times) * 1e3:8.2f}; "
         took += f"{args.tokens / middle:6.1f} tokens a second"
         share = f"{read / middle / rate:6.1%} of the median bandwidth, "
