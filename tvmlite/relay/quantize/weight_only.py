@@ -53,9 +53,15 @@ def weight_only(
         mod = Module({"main": mod})
     if not isinstance(mod, Module):
         raise InputError(f"weight_only: a {type(mod).__name__} given, expected a relay module or function")
-    rule, main = rounding(bits, group, symmetric=symmetric, least=least, data_bits=data_bits), mod.main
-    body = rewrite(main.body, rule)
-    return mod if body is main.body else mod.with_main(dataclasses.replace(main, body=body))
+    return rounded_by(mod, rounding(bits, group, symmetric=symmetric, least=least, data_bits=data_bits))
+
+
+def rounded_by(module: Module, rule: Callable[[Expr], Expr]) -> Module:
+    """``module`` with each expression of its body as ``rule`` has it; the same object if it changes none."""
+    body = rewrite(module.main.body, rule)
+    if body is module.main.body:
+        return module
+    return module.with_main(dataclasses.replace(module.main, body=body))
 
 
 def rounding(

@@ -39,13 +39,13 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     """The metadata of the archive ``path``; a LibraryError unless each of its files is as it was written."""
-    return _fields(path, _read(path, (METADATA,))[METADATA])
+    return _fields(path, read_files(path, (METADATA,))[METADATA])
 
 
 def read_code(path: Path) -> tuple[str, dict[str, bytes]]:
     """The text of the metadata, and the files of the model's code by their names, without folders; errors as
     of ``read``. They are in memory, and no larger together than the archive."""
-    kept = _read(path, (METADATA, LIBRARIES, SOURCES, HEADERS))
+    kept = read_files(path, (METADATA, LIBRARIES, SOURCES, HEADERS))
     text = kept.pop(METADATA).decode()
     _fields(path, text)
     return text, {name.rpartition("/")[2]: content for name, content in kept.items()}
@@ -61,8 +61,8 @@ def _fields(path: Path, text: str | bytes) -> dict[str, Any]:
     return fields
 
 
-def _read(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    """The files of the archive whose names begin so, once all are checked."""
+def read_files(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """The files of the archive whose names begin so, once all are checked; errors as of ``read``."""
     try:
         with tarfile.open(path, "r:") as archive:
             return _checked(path, archive, wanted)

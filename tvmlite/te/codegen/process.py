@@ -66,8 +66,11 @@ def reason_not_to_run(target: Target) -> str:
     """Why code for ``target`` cannot run in this process; empty if it can."""
     if target.kind != "llvm":
         return ""
-    if not Triple.parse(target.triple).is_native:  # systems differ in how functions are called
-        return f"it is for {target.triple}, this process runs on {processor.host()[0]}"
+    native = processor.host()[0]  # of the process, which may be narrower than the machine
+    ours, theirs = Triple.parse(native), Triple.parse(target.triple)
+    same = (ours.architecture, ours.system) == (theirs.architecture, theirs.system)
+    if not same:  # systems differ in how functions are called
+        return f"it is for {target.triple}, this process runs on {native}"
     missing = missing_features(sorted(target.instructions))
     return f"this processor lacks {', '.join(missing)}" if missing else ""
 

@@ -13,7 +13,7 @@ from tvmlite.relay.quantize.modes.result import QuantizedModule
 from tvmlite.relay.quantize.noise import Noise, noise_of, output_noise
 from tvmlite.relay.quantize.report.report import LayerRow, QuantizationReport, constant_bytes
 from tvmlite.relay.quantize.run import Compile, Progress
-from tvmlite.relay.quantize.weight_only import rounding, weight_only
+from tvmlite.relay.quantize.weight_only import rounded_by, rounding
 
 
 def weights_alone(
@@ -27,13 +27,13 @@ def weights_alone(
 ) -> QuantizedModule:
     """``weight_only`` with a report: which layers have weights in few bits, what bytes that spares, and where
     there are ``runs``, what noise it makes in them."""
-    made = weight_only(module, bits, group, data_bits=data_bits)
+    rule = rounding(bits, group, data_bits=data_bits)  # rounds a weight once, for both uses
+    made = rounded_by(module, rule)
     if made is module:
         raise InputError(
             "quantize: the module has no layer that can be quantized",
             hint="with mode='weight_only', dense layers of float32 with constant weights can",
         )
-    rule = rounding(bits, group, data_bits=data_bits)
     rounded = {
         name: (call, changed)
         for call, name in names_of(module.main.body).items()

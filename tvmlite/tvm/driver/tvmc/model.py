@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tvmlite.commands.parsing import files
-from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.errors import InputError, LibraryError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.text.parser import parse
 from tvmlite.relay.text.printer import astext
+from tvmlite.runtime.library import model_library
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.load import load
 from tvmlite.tvm.absent import missing
@@ -69,11 +69,7 @@ class TVMCModel:
         """Write the module, as text, and its parameters to the archive ``model_path``, of which
         ``TVMCModel(model_path=...)`` is this model again."""
         parts = {MODULE: astext(bound(self.mod, {})).encode(), PARAMS: bytes(save_param_dict(self.params))}
-        with tarfile.open(model_path, "w") as archive:
-            for name, content in parts.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(content)
-                archive.addfile(member, io.BytesIO(content))
+        model_library.write(Path(model_path), {model_library.METADATA: b"{}", **parts})
 
     def summary(self) -> None:
         """Print the module as text."""
@@ -87,13 +83,14 @@ def _loaded(path: Any) -> tuple[Any, Mapping[str, Any]]:
 
 def _saved(path: Any) -> tuple[Any, Mapping[str, Any]]:
     """The module and the parameters that ``save`` wrote; an InputError for another archive."""
+    what = f"TVMCModel: {path} is no model that TVMCModel.save wrote"
     try:
-        with tarfile.open(path) as archive:
-            found = [archive.extractfile(name) for name in (MODULE, PARAMS)]
-            text, params = (b"" if one is None else one.read() for one in found)
-    except (KeyError, tarfile.TarError):
-        raise InputError(f"TVMCModel: {path} is no model that TVMCModel.save wrote") from None
-    return parse(text.decode()), load_param_dict(params)
+        found = model_library.read_files(Path(path), (MODULE, PARAMS))
+    except LibraryError as error:
+        raise InputError(f"{what}: {error}") from error
+    if not {MODULE, PARAMS} <= found.keys():
+        raise InputError(what)
+    return parse(found[MODULE].decode()), load_param_dict(found[PARAMS])
 
 
 @dataclass(frozen=True)
