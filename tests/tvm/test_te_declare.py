@@ -267,9 +267,10 @@ def test_a_read_outside_is_an_error_of_lowering() -> None:
     outer, inner = schedule[b].split(b.op.axis[0], factor=10)
 
     assert tuple(schedule[b].leaf_iter_vars) == (outer, inner)
-    with pytest.raises(TensorExpressionError, match="compute 'B' reads tensor 'A' at 1 to n on axis 0"):
+    message = "compute 'B' reads tensor 'A' at 1 to n: int32 on axis 0, whose extent is n: int32"
+    with pytest.raises(TensorExpressionError, match=message):
         tvm.lower(schedule, [a, b])
-    with pytest.raises(TensorExpressionError, match="compute 'B' reads tensor 'A' at 1 to n on axis 0"):
+    with pytest.raises(TensorExpressionError, match=message):
         tvmlite.te.compute((n,), lambda i: a[i + 1], name="B")
 
 

@@ -6,7 +6,6 @@ keep their own, whether or not this package is imported.
 
 from __future__ import annotations
 
-from types import FrameType
 from typing import Any, TypeVar
 
 from tvmlite.core.node import Node, postorder
@@ -76,11 +75,6 @@ def is_marked(value: Any) -> bool:
     leaves = [node for node in postorder(value) if isinstance(node, (e.Var, e.Const))]
     variables = [node for node in leaves if isinstance(node, e.Var)]
     return any(_MARK in node.__dict__ for node in variables or leaves)
-
-
-def is_own(frame: FrameType) -> bool:
-    """Whether ``frame`` runs code of tvmlite, which sees values as ``tvmlite.te`` has them."""
-    return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
 def is_marked_itself(value: Any) -> bool:

@@ -65,7 +65,9 @@ class ObjectPath:
             "attr": lambda value: f".{value}",
             "index": lambda value: f"[{value}]",
             "missing index": lambda value: f"[<missing element #{value}>]",
-            "value": lambda value: f'["{value}"]' if isinstance(value, str) else f"[{value}]",
+            "value": lambda value: (
+                f'["{value}"]' if isinstance(value, str) else f"[{getattr(value, 'name', value)}]"
+            ),
             "missing entry": lambda _: "[<missing entry>]",
         }
         return "<root>" + "".join(texts[kind](value) for kind, value in self.steps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
@@ -15,7 +16,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm.marks import is_marked, is_marked_itself, is_own
+from tvmlite.tvm.marks import is_marked, is_marked_itself
 from tvmlite.tvm.te import folding
 from tvmlite.tvm.te.reads import is_declaring
 from tvmlite.tvm.written import GE, GT
@@ -66,10 +67,15 @@ def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
 
     def apply(value: Any, other: Any) -> Any:
         made: Any = CONSTRUCTORS[symbol](other, value)
-        written = isinstance(made, kind.ours) and not is_own(sys._getframe(1)) and is_marked(made)
+        written = isinstance(made, kind.ours) and not _is_own(sys._getframe(1)) and is_marked(made)
         return kind(made.b, made.a) if written else made
 
     return apply
+
+
+def _is_own(frame: FrameType) -> bool:
+    """Whether ``frame`` runs code of tvmlite, whose passes know one form of a comparison."""
+    return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
 def _compared(name: str) -> Callable[[Any, Any], Any]:
@@ -77,7 +83,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
     ours = getattr(e.Operators, name)
 
     def apply(value: Any, other: Any) -> Any:
-        if other is None and is_marked_itself(value) and not is_own(sys._getframe(1)):
+        if other is None and is_marked_itself(value):
             raise TensorExpressionError(
                 f"{value} is compared with None", Span.of_caller(), hint="x is None asks whether it is there"
             )

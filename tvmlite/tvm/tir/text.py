@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
@@ -13,7 +12,7 @@ from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.attributes import tvm_name
-from tvmlite.tvm.marks import VectorDtype, is_marked, is_own
+from tvmlite.tvm.marks import VectorDtype, is_marked
 from tvmlite.tvm.tir.types import PointerVar
 from tvmlite.tvm.written import Let, Uncompiled, Written, WrittenCall, _Reversed, plain
 
@@ -37,9 +36,8 @@ _CALLED: dict[type, str] = {e.FloorDiv: "floordiv", e.FloorMod: "floormod", e.Mi
 
 
 def as_text(expr: e.Expr) -> str:
-    """For a program of TVM's, TVM's text of what it wrote; messages of ours, and other expressions, are
-    written as ``tvmlite.te`` does."""
-    if not _asked_by_us() and (isinstance(expr, _ONLY_HERE) or is_marked(expr)):
+    """TVM's text of what a program of TVM's wrote; other expressions are written as ``tvmlite.te`` does."""
+    if isinstance(expr, _ONLY_HERE) or is_marked(expr):
         return show(expr)
     found = _plain(expr)
     return show(expr) if found is None else extension("printer").show(found)
@@ -62,14 +60,6 @@ def _plain(expr: e.Expr) -> e.Expr | None:
         return None
     made = plain(expr)
     return made if isinstance(made, e.Expr) else None
-
-
-def _asked_by_us() -> bool:
-    """Whether a text is made for one of ours: the nearest code that makes no texts itself is tvmlite's."""
-    frame = sys._getframe(2)
-    while frame.f_back and frame.f_globals.get("__name__") in ("tvmlite.core.node", __name__):
-        frame = frame.f_back
-    return is_own(frame)
 
 
 def show(root: Any) -> str:
