@@ -91,6 +91,25 @@ def test_a_script_with_its_import_changed_is_read_as_well(tmp_path: Path, text: 
     assert "tvm.nd.array" in [one.name for one in uses(written(tmp_path / "s.py", text))]
 
 
+def test_the_line_that_makes_tvmlite_importable_as_tvm_is_there(tmp_path: Path) -> None:
+    text = (
+        'import sys\nimport tvmlite.tvm\nsys.modules["tvm"] = tvmlite.tvm\nimport tvm.te\ntvm.te.var("n")\n'
+    )
+    found = uses(written(tmp_path / "s.py", text))
+
+    assert [(one.name, one.lines, one.missing) for one in found] == [
+        ("tvm", (2, 3), ""),
+        ("tvm.te", (4,), ""),
+        ("tvm.te.var", (5,), ""),
+    ]
+
+
+def test_other_names_of_tvmlite_are_not_names_of_tvm(tmp_path: Path) -> None:
+    text = "import tvmlite.te\nfrom tvmlite import te\ntvmlite.te.var('n')\nte.no_such_name()\n"
+
+    assert uses(written(tmp_path / "s.py", text)) == []
+
+
 def test_names_of_what_a_call_gives_are_not_followed(tmp_path: Path) -> None:
     found = uses(written(tmp_path / "s.py", "import tvm\ntvm.nd.array([1]).no_such_method()\n"))
 

@@ -73,20 +73,27 @@ def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """The dotted names of TVM's in ``tree`` with their lines: of imports, and of what hangs on them."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
+        imported: list[str] = []
         if isinstance(node, ast.Import):
             for one in node.names:
-                whole = _of_tvm(one.name)
-                if whole:
-                    known[one.asname or one.name.split(".")[0]] = whole if one.asname else whole.split(".")[0]
-                    yield whole, node.lineno
-        elif isinstance(node, ast.ImportFrom) and not node.level and (base := _of_tvm(node.module or "")):
+                root = one.name.split(".")[0]
+                known[one.asname or root] = one.name if one.asname else root
+                imported.append(one.name)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             for one in node.names:
-                whole = base if one.name == "*" else f"{base}.{one.name}"
+                whole = node.module if one.name == "*" else f"{node.module}.{one.name}"
                 known[one.asname or one.name] = whole
-                yield whole, node.lineno
+                imported.append(whole)
+        for name in imported:
+            if _of_tvm(name):
+                yield _of_tvm(name), node.lineno
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and id(node) not in inner and (name := _dotted(node, known)):
+        if (
+            isinstance(node, ast.Attribute)
+            and id(node) not in inner
+            and (name := _of_tvm(_dotted(node, known)))
+        ):
             yield name, node.lineno
 
 
