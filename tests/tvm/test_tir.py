@@ -133,7 +133,7 @@ def test_functions_of_the_c_library() -> None:
     ):
         c = te.compute((9,), ours, name="c")
         np.testing.assert_allclose(tvm.build(te.create_schedule(c.op), [a, b, c])(x, y), reference, rtol=2e-6)
-    with pytest.raises(TensorExpressionError, match="hypot takes 2 numbers, given 1"):
+    with pytest.raises(TensorExpressionError, match=r"hypot: missing a required argument: .x2."):
         tir.hypot(1.0)
     with pytest.raises(TensorExpressionError, match="log1p takes floats, given int32"):
         tir.log1p(te.var("n"))

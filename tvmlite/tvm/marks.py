@@ -62,11 +62,13 @@ def as_vector(value: Value) -> Value:
     return value
 
 
-def mark_constants(root: Node) -> None:
-    """Mark the constants in ``root``, so that comparing them with numbers gives a truth value, as in TVM."""
-    for node in postorder(root):
+def with_marked_constants(value: Value) -> Value:
+    """``value``, the constants in which are marked, if it is a node: comparing them with numbers gives a
+    truth value then, as in TVM."""
+    for node in postorder(value) if isinstance(value, Node) else ():
         if isinstance(node, e.Const):
             mark(node)
+    return value
 
 
 def is_marked(value: Any) -> bool:

@@ -14,8 +14,10 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import IRBuilder
 from tvmlite.te.loop import ir
+from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.ir.transform import PassContext
+from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
@@ -23,6 +25,7 @@ from tvmlite.tvm.te.caching import AS_TVM
 from tvmlite.tvm.te.op_attributes import with_attributes
 from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
+from tvmlite.tvm.tir.parameters import reducer
 from tvmlite.tvm.tir.types import variable
 from tvmlite.tvm.written import WrittenCall, plain
 
@@ -145,13 +148,16 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
     """An axis to reduce over; ``thread_tag`` is for graphics processors and is an error."""
     if thread_tag:
         raise arguments.refused("reduce_axis: thread_tag", thread_tag, "none: there are CPUs only")
-    return te.reduce_axis(plain(dom), name)
+    made = te.reduce_axis(plain(dom), name)
+    with_marked_constants(made.dom)
+    return made
 
 
 def create_schedule(ops: Any) -> Any:
-    """The schedule of ``ops``, operations or tensors. In a ``PassContext`` with ``"te.keep_schedule_record"``
-    it keeps what it was after each primitive, as ``schedule_record``."""
-    made = te.create_schedule(ops)
+    """The schedule of ``ops``, operations or tensors, which may be none. In a ``PassContext`` with
+    ``"te.keep_schedule_record"`` it keeps what it was after each primitive, as ``schedule_record``."""
+    nothing = isinstance(ops, (list, tuple)) and not ops
+    made = Schedule([], []) if nothing else te.create_schedule(ops)
     vars(made)[AS_TVM] = True
     if PassContext.current().config.get("te.keep_schedule_record"):
         vars(made)["keeps_record"] = made.state
@@ -160,18 +166,7 @@ def create_schedule(ops: Any) -> Any:
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
     """As ``tvmlite.te.comm_reducer``; the reducer called with values alone combines those."""
-    ours = te.comm_reducer(fcombine, fidentity, name)
-
-    def reducer(expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None) -> Any:
-        axes = axis if isinstance(axis, (list, tuple)) else [axis]
-        if all(isinstance(one, t.IterVar) for one in axes):
-            return ours(expr, axis, *args, where=where, init=init)
-        for one in (axis, *args):
-            expr = fcombine(expr, one)
-        return expr
-
-    reducer.__name__, reducer.__doc__ = name, ours.__doc__
-    return reducer
+    return reducer(te.comm_reducer(fcombine, fidentity, name), fcombine, name)
 
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:

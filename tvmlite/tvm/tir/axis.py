@@ -9,7 +9,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.attributes import ITER_TYPES
-from tvmlite.tvm.marks import mark
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.te.threads import ThreadAxis, range_of
 from tvmlite.tvm.tir.nodes import Named
 from tvmlite.tvm.tir.types import variable
@@ -41,7 +41,7 @@ class _Ranges(Named):
 
     def from_min_extent(cls, min_value: Any, extent: Any, span: Any = None) -> t.Range:
         """``extent`` numbers from ``min_value`` on."""
-        return t.Range(e.convert(min_value), e.convert(extent))
+        return with_marked_constants(t.Range(e.convert(min_value), e.convert(extent)))
 
     make_by_min_extent = from_min_extent
 

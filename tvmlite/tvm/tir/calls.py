@@ -8,6 +8,7 @@ from tvmlite import te
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.tvm.attributes import StringImm
+from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
 from tvmlite.tvm.written import WrittenCall, plain
 
@@ -68,4 +69,4 @@ def _shown(value: Any) -> Any:
     """An argument as a call has it: a string as one, a number as a constant, others as they are."""
     if isinstance(value, str):
         return StringImm(value)
-    return e.convert(value) if isinstance(value, (bool, int, float)) else value
+    return const(value) if isinstance(value, (bool, int, float)) else value

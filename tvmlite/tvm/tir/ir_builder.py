@@ -14,7 +14,7 @@ from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.tir.uncompiled import Uncompiled
 from tvmlite.tvm.written import plain
 
@@ -61,7 +61,7 @@ class IRBuilder(ir_builder.IRBuilder):
     def get(self) -> ir.Stmt:
         """All that was written."""
         body = super().get()
-        mark_constants(body)
+        with_marked_constants(body)
         uncompiled = any(isinstance(node, Uncompiled) for node in postorder(body))
         return body if uncompiled else plain(body)
 
