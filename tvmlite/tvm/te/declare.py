@@ -17,7 +17,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.ir.transform import PassContext
-from tvmlite.tvm.marks import with_marked_constants
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
@@ -96,12 +96,15 @@ def extern(
 
 
 def _plain_loops(function: Any) -> Any:
-    """``function``, which gives statements or builders of them, giving statements of ours."""
+    """``function``, which gives statements or builders of them, giving statements of ours. The buffers that
+    it is given are marked: they are a program's of TVM's."""
     if not callable(function):
         return function
 
     @functools.wraps(function)
     def apply(*given: Any) -> Any:
+        for buffer in (one for several in given for one in several):
+            mark(buffer)
         made = function(*given)
         several = made if isinstance(made, (list, tuple)) else [made]
         found = [_as_statement(one) for one in several]
@@ -181,7 +184,9 @@ def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.Va
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> t.Tensor:
     """A tensor given from outside, of ``dtype`` float32 unless another is given."""
-    return te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
+    made = te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
+    mark(made.op)
+    return made
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:

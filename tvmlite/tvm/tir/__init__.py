@@ -18,7 +18,7 @@ from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import calls, functions, nodes, parameters, text
 from tvmlite.tvm.tir.axis import IterVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
-from tvmlite.tvm.tir.by_hand import ret
+from tvmlite.tvm.tir.by_hand import ret, stmt_list, stmt_seq
 from tvmlite.tvm.tir.function import PrimFunc
 from tvmlite.tvm.tir.nodes import ForKind, Reduce
 from tvmlite.tvm.tir.uncompiled import op_calls
@@ -53,11 +53,11 @@ _OF_FUNCTIONS = """
     truncmod
 """.split()
 _OF_PARAMETERS = """
-    abs add atan2 call_llvm_intrin call_llvm_pure_intrin copysign isfinite isinf max max_value min min_value
-    multiply pow power reinterpret subtract sum
+    abs add atan2 copysign isfinite isinf max max_value min min_value multiply pow power reinterpret subtract
+    sum
 """.split()
 """What ``te`` has with other parameters."""
-_OF_CALLS = ("call_extern", "call_packed", "call_pure_extern")
+_OF_CALLS = ("call_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed", "call_pure_extern")
 _OF_NODES = """
     Add Allocate AllocateConst And AssertStmt AttrStmt Block BlockRealize Broadcast BufferLoad BufferRealize
     BufferRegion BufferStore Call Cast DeclBuffer Div EQ Evaluate FloatImm FloorDiv FloorMod For GE GT
@@ -85,6 +85,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "comm_reducer",
     "decl_buffer",
     "ret",
+    "stmt_list",
+    "stmt_seq",
     *_OF_CALLS,
     *_OF_TE,
     *op_calls.FUNCTIONS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from tvmlite.tvm.te.folding import floor as floor
 from tvmlite.tvm.te.folding import nearbyint as nearbyint
 from tvmlite.tvm.te.folding import round as round
 from tvmlite.tvm.te.folding import trunc as trunc
+from tvmlite.tvm.te.numbers import all_beside
 from tvmlite.tvm.tir.parameters import named
 from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 from tvmlite.tvm.written import plain
@@ -71,6 +73,7 @@ def _division(name: str) -> Callable[..., e.Expr]:
     ours = getattr(te, name)
 
     def apply(a: Any, b: Any, span: Any = None) -> e.Expr:
+        a, b = all_beside((a, b), sys._getframe(1))
         made = ours(a, b)
         if e.is_const(b, 0) and not dtypes.is_float(made.dtype):
             raise TensorExpressionError(f"{name}: division by zero", Span.of_caller())
@@ -113,7 +116,8 @@ def any(*args: Any, span: Any = None) -> e.Expr:
 
 def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:
     """``t`` where ``cond``, a bool, holds, else ``f``; only one is evaluated."""
-    return with_marked_constants(te.if_then_else(_some("if_then_else", (cond,))[0], t, f))
+    condition, (a, b) = _some("if_then_else", (cond,))[0], all_beside((t, f), sys._getframe(1))
+    return with_marked_constants(te.if_then_else(condition, a, b))
 
 
 def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:

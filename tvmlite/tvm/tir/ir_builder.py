@@ -14,7 +14,7 @@ from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.marks import with_marked_constants
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.tir.uncompiled import Uncompiled
 from tvmlite.tvm.written import plain
 
@@ -42,7 +42,9 @@ class IRBuilder(ir_builder.IRBuilder):
             axis_separators, scope = None, axis_separators
         if axis_separators:
             raise UnsupportedError("allocate: axis_separators are not supported", Span.of_caller())
-        return super().allocate(dtype, shape, name, scope or "local")
+        made = super().allocate(dtype, shape, name, scope or "local")
+        mark(made.buffer)
+        return made
 
     def buffer_ptr(self, buffer: ir.Buffer, shape: Any = None) -> BufferVar:
         """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
@@ -51,7 +53,8 @@ class IRBuilder(ir_builder.IRBuilder):
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
         """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
         given for it."""
-        return super().buffer_ptr(te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name))
+        made = te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name)
+        return super().buffer_ptr(mark(made))
 
     def emit(self, stmt: Any) -> None:
         """Add a statement, or an expression evaluated for its effect; nodes of TVM's that the compiler does

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.marks import mark
+from tvmlite.tvm.te.numbers import all_beside
 
 
 def named(ours: Callable[..., Any], names: str, title: str = "") -> Callable[..., Any]:
@@ -29,7 +32,7 @@ def named(ours: Callable[..., Any], names: str, title: str = "") -> Callable[...
             bound = signature.bind(*args, **given).arguments
         except TypeError as error:
             raise TensorExpressionError(f"{title}: {error}", Span.of_caller()) from None
-        made = ours(*(bound[one] for one in listed))
+        made = ours(*all_beside(tuple(bound[one] for one in listed), sys._getframe(1)))
         return mark(made) if isinstance(made, e.Const) else made
 
     apply.__name__, apply.__doc__ = title, ours.__doc__
@@ -47,8 +50,8 @@ def reducer(ours: Callable[..., Any], combine: Callable[[Any, Any], Any], name: 
             if args:
                 raise TensorExpressionError(f"{name}: {len(args)} arguments too many", Span.of_caller())
             return ours(expr, axis=axis, where=where, init=init)
-        for one in (axis, where, init, *args):
-            expr = expr if one is None else combine(expr, one)
+        first, *others = all_beside((expr, axis, where, init, *args), sys._getframe(1))
+        expr = functools.reduce(combine, [one for one in others if one is not None], first)
         return mark(expr) if isinstance(expr, e.Const) else expr
 
     apply.__name__, apply.__doc__ = name, ours.__doc__
@@ -74,11 +77,3 @@ def abs(x: Any, span: Any = None) -> e.Expr:
     if dtypes.is_float(value.dtype):
         return e.Call("fabs", (value,), value.dtype)
     return te.abs(value)
-
-
-def call_llvm_intrin(dtype: str, name: str, *args: Any, span: Any = None) -> e.Expr:
-    """The LLVM intrinsic ``name`` of ``args``; see ``te.call_llvm_intrin``."""
-    return te.call_llvm_intrin(dtype, name, *args)
-
-
-call_llvm_pure_intrin = call_llvm_intrin

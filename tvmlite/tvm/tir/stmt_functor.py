@@ -20,6 +20,19 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
         fvisit(node)
 
 
+def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
+    """Call ``fvisit`` with each node of ``stmt``, each once, parents first; it says whether to go on to the
+    children."""
+    seen: set[Any] = set()
+    stack = [stmt]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            if fvisit(node):
+                stack.extend(node.children()[::-1])
+
+
 def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
     """``node`` with variables replaced by the values of ``vmap``."""
     if isinstance(node, (int, float)):
