@@ -354,3 +354,51 @@ def test_statements_are_put_together_and_walked() -> None:
     assert seen[:3] == [whole, first, v]
     assert second in seen
     assert second.value not in seen
+
+
+def test_builders_take_parameters_under_tvm_s_names() -> None:
+    a = te.placeholder((4,), name="a")
+
+    def loops(source: Any, target: Any) -> Any:
+        ib = tir.ir_builder.create()
+        read, write = ib.buffer_ptr(buf=source), ib.buffer_ptr(buf=target)
+        with ib.for_range(0, 4, name="i") as i:
+            value = ib.let(var_name="value", value=read[i] * 2)
+            with ib.if_scope(cond=ib.likely(expr=i > 1)):
+                write[i] = value
+            with ib.else_scope():
+                write[i] = -value
+        return ib.get()
+
+    c = te.extern((4,), [a], lambda ins, outs: loops(ins[0], outs[0]), name="c")
+    x = np.arange(1, 5, dtype="f4")
+
+    found = tvm.build(te.create_schedule(c.op), [a, c])(x)
+    np.testing.assert_array_equal(found, x * 2 * np.array([-1, -1, 1, 1]))
+
+
+def test_reducers_and_sizes_are_made_as_nodes() -> None:
+    n = tir.SizeVar("n", "int32")
+    x, y = te.var("x", "float32"), te.var("y", "float32")
+    product = tir.CommReducer([x], [y], [x * y], [tir.const(1.0)])
+    a, k = te.placeholder((3, 4), name="a"), te.reduce_axis((0, 4), "k")
+    c = te.compute((3,), lambda i: tir.Reduce(product, [a[i, k]], [k], None, 0), name="c")
+    values = np.random.default_rng(0).random((3, 4), "f4") + 1
+
+    found = tvm.build(te.create_schedule(c.op), [a, c])(values)
+    np.testing.assert_allclose(found, values.prod(1), rtol=1e-6)
+    assert (str(n + 1), isinstance(n, tir.SizeVar), isinstance(x, tir.SizeVar)) == (
+        "(n: int32 + 1)",
+        True,
+        False,
+    )
+    assert isinstance(product, tir.CommReducer)
+    with pytest.raises(TensorExpressionError, match=r"tir\.CommReducer: its lists differ in length"):
+        tir.CommReducer([x], [y], [], [])
+
+
+def test_a_vector_s_dtype_is_written_with_its_lanes() -> None:
+    vector = te.var("v", "int8x4")
+
+    assert (str(vector.dtype), f"{vector.dtype}", vector.dtype) == ("int8x4", "int8x4", "int8x4")
+    assert str(tir.isnan(vector).dtype) == "uint1x4"

@@ -6,6 +6,7 @@ keep their own, whether or not this package is imported.
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -35,6 +36,10 @@ class VectorDtype(str):
 
     def __repr__(self) -> str:
         return repr(self.shown)
+
+    def __str__(self) -> str:
+        """A program sees the vector's dtype, the compiler the elements'."""
+        return str.__str__(self) if is_own(sys._getframe(1)) else self.shown
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, VectorDtype):

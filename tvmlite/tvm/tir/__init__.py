@@ -8,19 +8,17 @@ from enum import Enum
 
 from tvmlite import te
 from tvmlite.te.expr import Expr
-from tvmlite.te.expr import SizeVar as SizeVar
 from tvmlite.te.loop.ir import Stmt as Stmt
-from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.attributes import StringImm
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir import calls, functions, nodes, parameters, text
-from tvmlite.tvm.tir.axis import IterVar, Var
+from tvmlite.tvm.tir.axis import IterVar, SizeVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
 from tvmlite.tvm.tir.by_hand import ret, stmt_list, stmt_seq
 from tvmlite.tvm.tir.function import PrimFunc
-from tvmlite.tvm.tir.nodes import ForKind, Reduce
+from tvmlite.tvm.tir.nodes import CommReducer, ForKind, Reduce
 from tvmlite.tvm.tir.uncompiled import op_calls
 
 PrimExpr = Expr

@@ -21,6 +21,10 @@ def _var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
     return variable(e.Var, name, dtype)
 
 
+def _size_var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
+    return variable(e.SizeVar, name, dtype)
+
+
 def _iter_var(dom: Any, var: Any, iter_type: int, thread_tag: str = "") -> t.IterVar:
     axis = mark(e.Var(var)) if isinstance(var, str) else var
     domain = None if dom is None else range_of(dom)
@@ -56,4 +60,5 @@ Range = _Ranges(
     {"ours": t.Range, "make": staticmethod(_range), "checks": False, "__doc__": "Numbers from begin to end."},
 )
 Var = _named("Var", e.Var, _var)
+SizeVar = _named("SizeVar", e.SizeVar, _size_var)
 IterVar = _named("IterVar", t.IterVar, _iter_var, **ITER_TYPES)

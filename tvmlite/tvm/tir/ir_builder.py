@@ -46,9 +46,21 @@ class IRBuilder(ir_builder.IRBuilder):
         mark(made.buffer)
         return made
 
-    def buffer_ptr(self, buffer: ir.Buffer, shape: Any = None) -> BufferVar:
+    def buffer_ptr(self, buf: ir.Buffer, shape: Any = None) -> BufferVar:  # type: ignore[override]
         """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
-        return super().buffer_ptr(buffer)
+        return super().buffer_ptr(buf)
+
+    def if_scope(self, cond: Any) -> Scope:  # type: ignore[override]
+        """What is written inside happens if ``cond`` holds."""
+        return super().if_scope(cond)
+
+    def let(self, var_name: str, value: Any) -> e.Var:  # type: ignore[override]
+        """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
+        return super().let(var_name, value)
+
+    def likely(self, expr: Any) -> e.Expr:  # type: ignore[override]
+        """``expr``, a condition, which mostly holds."""
+        return super().likely(expr)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
         """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
