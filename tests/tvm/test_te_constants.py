@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
+from tvmlite.core.errors import TensorExpressionError
 from tvmlite.tvm import te, tir
 from tvmlite.tvm.absent import MissingName
 
@@ -81,3 +82,67 @@ def test_a_buffer_tells_its_address_and_offsets() -> None:
         buffer.offset_of([1])
     with pytest.raises(tvm.TVMError, match=r'access_ptr: access_mask: .*, expected "r", "w" or "rw"'):
         buffer.access_ptr("x")
+
+
+def test_constants_that_objects_have_are_compared_with_numbers() -> None:
+    a, k = te.placeholder((4, 8), name="a"), te.reduce_axis((0, 8), "k")
+    c = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="c")
+    d = te.compute((4,), lambda i: c[i] + 1, name="d")
+    s = te.create_schedule(d.op)
+    outer, _ = s[d].split(d.op.axis[0], 2)
+    module = tvm.lower(s, [a, d])
+    x = te.var("x")
+
+    for found, number in (
+        (c.op.axis[0].dom.extent, 4),
+        (c.op.reduce_axis[0].dom.extent, 8),
+        (k.dom.min, 0),
+        (d.op.body[0].b, 1),
+        (tvm.ir.Range.from_min_extent(3, 10).extent, 10),
+        (te.thread_axis((0, 4), "threadIdx.x").dom.extent, 4),
+        (tvm.te.schedule.InferBound(s)[outer].extent, 2),
+        (next(iter(module["main"].buffer_map)).shape[1], 8),
+        (tir.call_extern("int32", "f", 3).args[1], 3),
+        (tir.if_then_else(x > 1, 3, 4).args[1], 3),
+        (tir.stmt_functor.substitute(x, {x: 2}), 2),
+        (-tir.const(3), -3),
+        (tir.const(7) % 4, 3),
+        (tir.const(7) // 2, 3),
+        (tir.const(3) << 2, 12),
+        (tir.const(-9) >> 1, -5),
+        (tir.const(3).astype("float32"), 3.0),
+        (te.floordiv(7, 2), 3),
+        (te.max(3, 4), 4),
+    ):
+        assert bool(found == number), found
+        assert not bool(found != number), found
+
+
+def test_functions_take_parameters_under_tvm_s_names() -> None:
+    x, f = te.var("x"), te.var("f", "float32")
+    k = te.reduce_axis((0, 4), "k")
+    a = te.placeholder((4,), name="a")
+
+    for one, text in (
+        (te.atan2(x1=f, x2=1.0), "@tir.atan2(f: float32, 1f32, dtype=float32)"),
+        (te.if_then_else(cond=x > 1, t=3, f=4), "@tir.if_then_else((x: int32 > 1), 3, 4, dtype=int32)"),
+        (te.add(lhs=x, rhs=2, span=None), "(x: int32 + 2)"),
+        (te.power(x=f, y=2.0), "@tir.pow(f: float32, 2f32, dtype=float32)"),
+        (tir.abs(f), "@tir.fabs(f: float32, dtype=float32)"),
+        (tir.reinterpret(dtype="int32", value=f), "@tir.reinterpret(f: float32, dtype=int32)"),
+        (te.max(x, 2, 3), "max(max(x: int32, 2), 3)"),
+    ):
+        assert (str(one), one.span) == (text, None)
+    for reducer in (te.sum, te.max, te.min):
+        made = reducer(expr=a[k], axis=k, where=k > 1)
+        assert isinstance(made, tir.Reduce)
+        assert isinstance(reducer(a[k], [k], None, a[0] if reducer is te.sum else None), tir.Reduce)
+    assert tir.max(*range(9)).value == 8
+    for wrong, text in (
+        (lambda: te.atan2(f), "atan2: missing a required argument: 'x2'"),
+        (lambda: te.power(f, y=1.0, z=2), "power: got an unexpected keyword argument 'z'"),
+        (lambda: te.sum(a, axis=0), "sum: .* expected a scalar expression|sum: axis: 0 given"),
+        (lambda: te.sum(a[k], k, None, None, 3), "sum: 1 arguments too many"),
+    ):
+        with pytest.raises(TensorExpressionError, match=text):
+            wrong()

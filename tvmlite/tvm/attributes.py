@@ -197,7 +197,9 @@ def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
         if low <= expr.value <= high and marked:
             return mark(e.const(int(expr.value), wanted))
     made = e.cast(wanted, expr)
-    return as_vector(made) if marked else made
+    if not marked:
+        return made
+    return mark(made) if isinstance(made, e.Const) else as_vector(made)
 
 
 def _truth(constant: e.Const) -> bool:
@@ -345,6 +347,7 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
         "reduce_update": lambda intrin: intrin.update,
     },
     e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
+    e.Expr: {"span": lambda node: None},
     e.Foreign: {"op": _called},
     ir.Allocate: {
         "buffer_var": lambda allocate: allocate.buffer,

@@ -6,6 +6,8 @@ keep their own, whether or not this package is imported.
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any, TypeVar
 
 from tvmlite.core.node import Node, postorder
@@ -35,6 +37,10 @@ class VectorDtype(str):
     def __repr__(self) -> str:
         return repr(self.shown)
 
+    def __str__(self) -> str:
+        """A program sees the vector's dtype, the compiler the elements'."""
+        return str.__str__(self) if is_own(sys._getframe(1)) else self.shown
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, VectorDtype):
             return self.shown == other.shown
@@ -61,11 +67,13 @@ def as_vector(value: Value) -> Value:
     return value
 
 
-def mark_constants(root: Node) -> None:
-    """Mark the constants in ``root``, so that comparing them with numbers gives a truth value, as in TVM."""
-    for node in postorder(root):
+def with_marked_constants(value: Value) -> Value:
+    """``value``, the constants in which are marked, if it is a node: comparing them with numbers gives a
+    truth value then, as in TVM."""
+    for node in postorder(value) if isinstance(value, Node) else ():
         if isinstance(node, e.Const):
             mark(node)
+    return value
 
 
 def is_marked(value: Any) -> bool:
@@ -75,6 +83,11 @@ def is_marked(value: Any) -> bool:
     leaves = [node for node in postorder(value) if isinstance(node, (e.Var, e.Const))]
     variables = [node for node in leaves if isinstance(node, e.Var)]
     return any(_MARK in node.__dict__ for node in variables or leaves)
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether ``frame`` runs code of tvmlite, which sees values as ``tvmlite.te`` has them."""
+    return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
 def is_marked_itself(value: Any) -> bool:

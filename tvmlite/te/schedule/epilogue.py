@@ -87,7 +87,7 @@ class EpiloguePrimitives(StageBase):
                 f"compute_with: {other!r} is no stage of this schedule", span, "pass s[tensor]"
             )
         position = other.require_leaf("compute_with", axis)
-        problem = _problem(self, other)
+        problem = why_apart(self, other)
         if problem:
             raise ScheduleError(f"compute_with: {problem}", span)
         for leaf in other.leaf_iter_vars[: position + 1]:
@@ -192,7 +192,7 @@ def _neighbours(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar
     return [*rest[: place + 1], inner, *rest[place + 1 :]]
 
 
-def _problem(stage: StageBase, other: StageBase) -> str:
+def why_apart(stage: StageBase, other: StageBase) -> str:
     """Why ``stage`` cannot be computed along with ``other``; empty if it can."""
     made, op = stage.op, other.op
     schedule = stage.schedule

@@ -224,7 +224,6 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "te.if_then_else, or te.select": "SpecializedCondition",
         "te.extern with a function of Python": "trace",
-        "operators of Python: x + y, x - y, x * y": "add multiply subtract",
         "te.truncdiv and te.floordiv": "ceildiv",
     },
     "target.target": {
@@ -273,10 +272,9 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "te.extern calls kernels": "call_tir",
         LOOPS: """
-            DataProducer stmt_list stmt_seq
+            DataProducer
         """,
         "lib.profile(x) times a model kernel by kernel": "end_profile_intrinsic start_profile_intrinsic",
-        "operators of Python: x + y, x - y, x * y": "add multiply subtract",
         "te.power(2, x)": "exp2",
         "tir.q_multiply_shift": "q_multiply_shift_per_axis",
     },
@@ -289,7 +287,7 @@ _NAMES: dict[str, dict[str, str]] = {
         """
     },
     "tir.ir_builder": {"tir.ir_builder.create": "WithScope"},
-    "tir.stmt_functor": {"tir.stmt_functor.post_order_visit": "pre_order_visit renew_defs"},
+    "tir.stmt_functor": {"tir.stmt_functor.substitute": "renew_defs"},
     "topi": {
         _RELAY: """
             argwhere ceil_log2 dynamic_strided_slice eye fixed_point_multiply_per_axis hamming_window

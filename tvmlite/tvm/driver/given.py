@@ -8,8 +8,9 @@ from typing import Any
 
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
+from tvmlite.te.schedule.epilogue import why_apart
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage_base import ROOT
+from tvmlite.te.schedule.stage_base import AT, ROOT, loops_around
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.declare import placeholder
 from tvmlite.te.tensor.inline import replace_reads
@@ -18,8 +19,9 @@ from tvmlite.te.tensor.tensor import Operation, Tensor
 
 def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, list[Any]]:
     """``schedule`` and its arguments: outputs that are not among ``args`` are computed for what reads them
-    alone, or follow ``args`` if nothing does. Tensors among them that are inlined, or computed in another's
-    loops, are computed whole apart, which leaves the loops as they were scheduled."""
+    alone, or follow ``args`` if nothing does. A tensor among them that is computed in the loops of another
+    one, which reads it element by element, is written there. Others that are inlined, or computed in loops of
+    another, are computed whole apart, which leaves the loops as they were scheduled."""
     args = _without_states(schedule, args)
     known = schedule.stage_map
     given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
@@ -37,6 +39,10 @@ def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, l
     for op in inner:
         made[op].change(is_output=False)
     outputs = [op for op in made.outputs if op not in inner]
+    for op in reversed(apart):
+        if _written_in_place(made, op, schedule.normalize()):
+            apart.remove(op)
+            outputs.append(op)
     copies: dict[Tensor, Tensor] = {}
     for op in apart:
         _copy(op, copies, made)
@@ -46,6 +52,22 @@ def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, l
     found = {schedule[op].op.output(k): copies[op.output(k)] for op in apart for k in range(op.num_outputs)}
     current = [schedule.current(x) if isinstance(x, Tensor) and x.op in known else x for x in params]
     return made, [found.get(now, x) for now, x in zip(current, params, strict=True)]
+
+
+def _written_in_place(made: Schedule, op: Operation, normal: Schedule) -> bool:
+    """Whether ``op`` is computed in loops of an output of ``made`` that reads it element by element: it is an
+    output then as well, written there."""
+    stage, found = made[op], normal.stage_map.get(made[op].op)
+    host = stage.attach_stage
+    if found is None or found.attach_type != AT or host is None or not host.is_output:
+        return False
+    around = list(loops_around(found))
+    stage.change(is_output=True)
+    if any(axis.kind != "data" for _, axis in around) or why_apart(stage, host):
+        stage.change(is_output=False)
+        return False
+    stage.change(alongside=True)
+    return True
 
 
 def _without_states(schedule: Schedule, args: Sequence[Any]) -> list[Any]:

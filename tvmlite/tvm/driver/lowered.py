@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.te.loop import ir
-from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.marks import with_marked_constants
 
 
 class LoweredModule(Mapping[str, ir.Function]):
@@ -16,7 +16,9 @@ class LoweredModule(Mapping[str, ir.Function]):
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self.functions = dict(functions)
         for function in self.functions.values():
-            mark_constants(function)
+            with_marked_constants(function)
+            for extent in (n for buffer in function.buffers for n in buffer.shape):
+                with_marked_constants(extent)
 
     def __getitem__(self, name: Any) -> ir.Function:
         name = getattr(name, "name_hint", name)

@@ -20,16 +20,21 @@ operators.enter()
 TensorIntrin.__call__ = intrinsic_call.call  # type: ignore[attr-defined]
 
 _OF_TE = """
-    abs acos acosh all any asin asinh atan atan2 atanh clz cos cosh
-    div erf exp floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-    log log10 log2 max max_value min min_value popcount power rsqrt sigmoid
-    sin sinh sqrt sum tan tanh truncdiv truncmod Schedule Stage Tensor TensorIntrin
+    acos acosh asin asinh atan atanh cos cosh erf exp fmod log log10 log2 popcount rsqrt sigmoid
+    sin sinh sqrt tan tanh Schedule Stage Tensor TensorIntrin
 """.split()
 """What ``tvmlite.te`` has under the same name."""
 
 _DECLARED = """
     comm_reducer compute const create_prim_func create_schedule decl_tensor_intrin extern extern_primfunc
     gradient placeholder reduce_axis scan size_var var
+""".split()
+
+_FUNCTIONS = """
+    all any clz div floordiv floormod if_then_else indexdiv indexmod isnan trace truncdiv truncmod
+""".split()
+_PARAMETERS = """
+    abs add atan2 isfinite isinf max max_value min min_value multiply power subtract sum
 """.split()
 
 _PLACES = {
@@ -41,7 +46,8 @@ _PLACES = {
     "TensorComputeOp": "tvmlite.te.tensor.tensor",
     **dict.fromkeys(("ceil", "floor", "nearbyint", "round", "trunc"), "tvmlite.tvm.te.folding"),
     "decl_buffer": "tvmlite.tvm.tir.buffer",
-    "isnan": "tvmlite.tvm.tir.functions",
+    **dict.fromkeys(_FUNCTIONS, "tvmlite.tvm.tir.functions"),
+    **dict.fromkeys(_PARAMETERS, "tvmlite.tvm.tir.parameters"),
     "tag_scope": "tvmlite.tvm.te.tag",
     "thread_axis": "tvmlite.tvm.te.threads",
 }

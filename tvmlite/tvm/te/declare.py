@@ -14,8 +14,10 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import IRBuilder
 from tvmlite.te.loop import ir
+from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.ir.transform import PassContext
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.te import intrinsic_call
@@ -23,6 +25,7 @@ from tvmlite.tvm.te.caching import AS_TVM
 from tvmlite.tvm.te.op_attributes import with_attributes
 from tvmlite.tvm.te.reads import computed
 from tvmlite.tvm.te.tag import tag_of
+from tvmlite.tvm.tir.parameters import reducer
 from tvmlite.tvm.tir.types import variable
 from tvmlite.tvm.written import WrittenCall, plain
 
@@ -93,12 +96,15 @@ def extern(
 
 
 def _plain_loops(function: Any) -> Any:
-    """``function``, which gives statements or builders of them, giving statements of ours."""
+    """``function``, which gives statements or builders of them, giving statements of ours. The buffers that
+    it is given are marked: they are a program's of TVM's."""
     if not callable(function):
         return function
 
     @functools.wraps(function)
     def apply(*given: Any) -> Any:
+        for buffer in (one for several in given for one in several):
+            mark(buffer)
         made = function(*given)
         several = made if isinstance(made, (list, tuple)) else [made]
         found = [_as_statement(one) for one in several]
@@ -145,13 +151,16 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
     """An axis to reduce over; ``thread_tag`` is for graphics processors and is an error."""
     if thread_tag:
         raise arguments.refused("reduce_axis: thread_tag", thread_tag, "none: there are CPUs only")
-    return te.reduce_axis(plain(dom), name)
+    made = te.reduce_axis(plain(dom), name)
+    with_marked_constants(made.dom)
+    return made
 
 
 def create_schedule(ops: Any) -> Any:
-    """The schedule of ``ops``, operations or tensors. In a ``PassContext`` with ``"te.keep_schedule_record"``
-    it keeps what it was after each primitive, as ``schedule_record``."""
-    made = te.create_schedule(ops)
+    """The schedule of ``ops``, operations or tensors, which may be none. In a ``PassContext`` with
+    ``"te.keep_schedule_record"`` it keeps what it was after each primitive, as ``schedule_record``."""
+    nothing = isinstance(ops, (list, tuple)) and not ops
+    made = Schedule([], []) if nothing else te.create_schedule(ops)
     vars(made)[AS_TVM] = True
     if PassContext.current().config.get("te.keep_schedule_record"):
         vars(made)["keeps_record"] = made.state
@@ -160,18 +169,7 @@ def create_schedule(ops: Any) -> Any:
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
     """As ``tvmlite.te.comm_reducer``; the reducer called with values alone combines those."""
-    ours = te.comm_reducer(fcombine, fidentity, name)
-
-    def reducer(expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None) -> Any:
-        axes = axis if isinstance(axis, (list, tuple)) else [axis]
-        if all(isinstance(one, t.IterVar) for one in axes):
-            return ours(expr, axis, *args, where=where, init=init)
-        for one in (axis, *args):
-            expr = fcombine(expr, one)
-        return expr
-
-    reducer.__name__, reducer.__doc__ = name, ours.__doc__
-    return reducer
+    return reducer(te.comm_reducer(fcombine, fidentity, name), fcombine, name)
 
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
@@ -186,7 +184,9 @@ def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.Va
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> t.Tensor:
     """A tensor given from outside, of ``dtype`` float32 unless another is given."""
-    return te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
+    made = te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
+    mark(made.op)
+    return made
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:

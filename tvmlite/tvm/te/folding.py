@@ -31,6 +31,7 @@ _OF_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
+_SHIFTS: dict[str, Callable[[Any, Any], Any]] = {"<<": operator.lshift, ">>": operator.rshift}
 _FOLDED_FLOATS = ("float32", "float64")
 _WHOLE: dict[str, Callable[[Any], Any]] = {
     "ceil": np.ceil,
@@ -49,7 +50,7 @@ def _folded(symbol: str) -> Callable[[Any, Any], e.Expr]:
         x, y = made.children()
         if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or made.lanes != 1:
             return _shown(made)
-        if not (is_marked_itself(x) or is_marked_itself(y)):
+        if not any(map(is_marked_itself, (x, y, a, b))):  # a cast of one is another constant
             return made
         whole = not dtypes.is_float(x.dtype)
         values = (int(x.value), int(y.value)) if whole else (x.value, y.value)
@@ -77,7 +78,7 @@ def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
         x, y = made.children()
         if not (isinstance(x, e.Const) and isinstance(y, e.Const)) or (symbol == "/" and y.value == 0):
             return _shown(made)
-        if not (is_marked_itself(x) or is_marked_itself(y)):
+        if not any(map(is_marked_itself, (x, y, a, b))):  # a cast of one is another constant
             return made
         number = np.dtype(made.dtype).type
         with np.errstate(all="ignore"):
@@ -108,6 +109,11 @@ def _kept(made: e.Expr, *operands: Any) -> e.Expr:
     return _shown(made)
 
 
+def _kept_of(symbol: str) -> Callable[..., e.Expr]:
+    ours = CONSTRUCTORS[symbol]
+    return lambda *operands: _kept(ours(*operands), *operands)
+
+
 def rounding(name: str) -> Callable[..., e.Expr]:
     """``te``'s rounding function ``name``, of a constant the constant; an int or a bool is itself."""
     ours = getattr(te, name)
@@ -128,18 +134,20 @@ ceil, floor, nearbyint, round, trunc = (rounding(name) for name in sorted(_WHOLE
 
 
 def _shift(symbol: str) -> Callable[[Any, Any], e.Expr]:
-    ours = CONSTRUCTORS[symbol]
+    ours, compute = CONSTRUCTORS[symbol], _SHIFTS[symbol]
 
     def make(a: Any, b: Any) -> e.Expr:
         made: Any = ours(a, b)
         if not is_marked(made):
             return made
         made = as_vector(made)
-        by, width = made.args[1], dtypes.width(made.dtype)
+        (value, by), width = made.args, dtypes.width(made.dtype)
         if isinstance(by, e.Const) and not 0 <= by.value < width:
             raise TensorExpressionError(
                 f"{made.name} of {made.dtype} by {by.value}: other must be 0 to {width - 1}", Span.of_caller()
             )
+        if isinstance(value, e.Const) and isinstance(by, e.Const):
+            return mark(e.const(compute(value.value, by.value), made.dtype, made.lanes))
         return made
 
     return make
@@ -166,7 +174,8 @@ def enter() -> None:
     CONSTRUCTORS["not"] = _inverted
     CONSTRUCTORS.update({symbol: _folded(symbol) for symbol in _OF_CONSTANTS})
     CONSTRUCTORS.update({symbol: _folded_float(symbol) for symbol in _OF_FLOATS})
-    CONSTRUCTORS.update({symbol: _shift(symbol) for symbol in ("<<", ">>")})
+    CONSTRUCTORS.update({symbol: _shift(symbol) for symbol in _SHIFTS})
+    CONSTRUCTORS.update({symbol: _kept_of(symbol) for symbol in ("//", "%", "negative", "cast")})
     names = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}
     for name, symbol in names.items():
         setattr(e.Operators, f"__r{name}__", _reflected(symbol))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.convert import convert
 
 
@@ -44,5 +45,5 @@ class OpAttributes(tuple[tuple[str, Any], ...]):
 def with_attributes(made: Any) -> Any:
     """``made``, a tensor or a list of those of one operation, whose ``attrs`` are looked up by name."""
     first = made if isinstance(made, Tensor) else made[0]
-    object.__setattr__(first.op, "attrs", OpAttributes(vars(first.op)["attrs"]))
+    object.__setattr__(mark(first.op), "attrs", OpAttributes(vars(first.op)["attrs"]))
     return made

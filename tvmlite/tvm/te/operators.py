@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
@@ -16,8 +15,9 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor.tensor import Tensor
-from tvmlite.tvm.marks import is_marked, is_marked_itself
+from tvmlite.tvm.marks import is_marked, is_marked_itself, is_own
 from tvmlite.tvm.te import folding
+from tvmlite.tvm.te.numbers import beside
 from tvmlite.tvm.te.reads import is_declaring
 from tvmlite.tvm.written import GE, GT
 
@@ -31,6 +31,7 @@ def _topi() -> Any:
 
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     def apply(tensor: Tensor, other: Any) -> Any:
+        other = beside(other, tensor, sys._getframe(1))
         scalar = isinstance(other, e.Operators) and not isinstance(other, e.Const)
         if tensor.ndim == 0 and scalar and is_declaring():
             pair = (other, tensor.as_expr()) if swapped else (tensor.as_expr(), other)
@@ -56,9 +57,15 @@ def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
 
     def apply(value: Any, other: Any) -> Any:
         whole = isinstance(other, Tensor) and (other.ndim or not is_declaring())
-        return NotImplemented if whole else ours(value, other)
+        return NotImplemented if whole else ours(value, beside(other, value, sys._getframe(1)))
 
     return apply
+
+
+def _of_numbers(name: str) -> Callable[[Any, Any], Any]:
+    """The operator of a number to the left of a scalar, or the comparison ``name``, as TVM reads numbers."""
+    ours = getattr(e.Operators, name)
+    return lambda value, other: ours(value, beside(other, value, sys._getframe(1)))
 
 
 def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
@@ -66,16 +73,12 @@ def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
     the compiler compares as ever."""
 
     def apply(value: Any, other: Any) -> Any:
-        made: Any = CONSTRUCTORS[symbol](other, value)
-        written = isinstance(made, kind.ours) and not _is_own(sys._getframe(1)) and is_marked(made)
+        frame = sys._getframe(1)
+        made: Any = CONSTRUCTORS[symbol](beside(other, value, frame), value)
+        written = isinstance(made, kind.ours) and not is_own(frame) and is_marked(made)
         return kind(made.b, made.a) if written else made
 
     return apply
-
-
-def _is_own(frame: FrameType) -> bool:
-    """Whether ``frame`` runs code of tvmlite, whose passes know one form of a comparison."""
-    return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
 def _compared(name: str) -> Callable[[Any, Any], Any]:
@@ -87,7 +90,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
             raise TensorExpressionError(
                 f"{value} is compared with None", Span.of_caller(), hint="x is None asks whether it is there"
             )
-        return ours(value, other)
+        return ours(value, beside(other, value, sys._getframe(1)))
 
     return apply
 
@@ -99,6 +102,8 @@ def enter() -> None:
     e.Operators.__ge__ = _reversed("<=", GE)  # type: ignore[method-assign]
     e.Operators.__eq__ = _compared("__eq__")  # type: ignore[method-assign]
     e.Operators.__ne__ = _compared("__ne__")  # type: ignore[method-assign]
+    for name in (*(f"__r{one}__" for one in _NAMES), "__lt__", "__le__"):
+        setattr(e.Operators, name, _of_numbers(name))
     for name in _NAMES:
         setattr(e.Operators, f"__{name}__", _of_scalars(name))
         setattr(Tensor, f"__{name}__", _operator(name, False))

@@ -14,6 +14,7 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
 from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.written import plain as plain_of
 
 _UNCHECKED = "reads_unchecked"
@@ -26,6 +27,8 @@ def computed(*args: Any) -> Any:
         made = te.compute(plain_of(extents), _of_plain(function), *others)
     op = (made if isinstance(made, t.Tensor) else made[0]).op
     object.__setattr__(op, _UNCHECKED, True)
+    for node in (*(axis.dom for axis in (*op.axis, *op.reduce_axis)), *op.body):
+        with_marked_constants(node)
     return made
 
 

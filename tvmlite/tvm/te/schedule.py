@@ -26,6 +26,7 @@ from tvmlite.te.schedule.tensor_intrin import TensorIntrin as TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar as IterVar
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.tag import is_broadcast, is_injective
@@ -77,7 +78,7 @@ def _as_given(value: Any, own: Mapping[e.Var, e.Var]) -> e.Expr:
             return node.value
         return node
 
-    return rewrite(e.convert(value), rule)
+    return with_marked_constants(rewrite(e.convert(value), rule))
 
 
 def CreateReadGraph(ops: Any) -> dict[t.Operation, list[t.Tensor]]:

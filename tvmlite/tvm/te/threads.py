@@ -17,6 +17,7 @@ from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import StageBase, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Range
+from tvmlite.tvm.marks import with_marked_constants
 
 BIND = "bind"
 """The pragma of a loop that is bound to a thread axis."""
@@ -46,7 +47,7 @@ def range_of(dom: Any) -> Range:
     if isinstance(dom, Range):
         return dom
     begin, end = dom if isinstance(dom, (tuple, list)) else (0, dom)
-    return Range(e.convert(begin), e.convert(end) - begin)
+    return with_marked_constants(Range(e.convert(begin), e.convert(end) - begin))
 
 
 class ThreadPrimitives(StageBase):

@@ -8,19 +8,17 @@ from enum import Enum
 
 from tvmlite import te
 from tvmlite.te.expr import Expr
-from tvmlite.te.expr import SizeVar as SizeVar
 from tvmlite.te.loop.ir import Stmt as Stmt
-from tvmlite.te.tensor.tensor import CommReducer as CommReducer
 from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.attributes import StringImm
 from tvmlite.tvm.runtime.convert import const
-from tvmlite.tvm.tir import calls, functions, nodes, text
-from tvmlite.tvm.tir.axis import IterVar, Var
+from tvmlite.tvm.tir import calls, functions, nodes, parameters, text
+from tvmlite.tvm.tir.axis import IterVar, SizeVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer
-from tvmlite.tvm.tir.by_hand import ret
+from tvmlite.tvm.tir.by_hand import ret, stmt_list, stmt_seq
 from tvmlite.tvm.tir.function import PrimFunc
-from tvmlite.tvm.tir.nodes import ForKind, Reduce
+from tvmlite.tvm.tir.nodes import CommReducer, ForKind, Reduce
 from tvmlite.tvm.tir.uncompiled import op_calls
 
 PrimExpr = Expr
@@ -41,13 +39,9 @@ class CallEffectKind(Enum):
     ControlJump = 6
 
 
-pow = te.power
-
 _OF_TE = """
-    abs acos acosh asin asinh atan atan2 atanh call_llvm_intrin
-    call_llvm_pure_intrin comm_reducer copysign cos cosh erf exp
-    fma fmod isfinite isinf log log2 log10 max max_value min min_value
-    popcount power reinterpret rsqrt select sigmoid sin sinh sqrt sum tan tanh
+    acos acosh asin asinh atan atanh cos cosh erf exp fma fmod log log2 log10 popcount rsqrt select sigmoid
+    sin sinh sqrt tan tanh
 """.split()
 """What ``te`` has under the same name."""
 
@@ -56,7 +50,12 @@ _OF_FUNCTIONS = """
     indexmod infinity isnan ldexp log1p nearbyint nextafter q_multiply_shift round trace trunc truncdiv
     truncmod
 """.split()
-_OF_CALLS = ("call_extern", "call_packed", "call_pure_extern")
+_OF_PARAMETERS = """
+    abs add atan2 copysign isfinite isinf max max_value min min_value multiply pow power reinterpret subtract
+    sum
+""".split()
+"""What ``te`` has with other parameters."""
+_OF_CALLS = ("call_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed", "call_pure_extern")
 _OF_NODES = """
     Add Allocate AllocateConst And AssertStmt AttrStmt Block BlockRealize Broadcast BufferLoad BufferRealize
     BufferRegion BufferStore Call Cast DeclBuffer Div EQ Evaluate FloatImm FloorDiv FloorMod For GE GT
@@ -81,15 +80,18 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "StringImm",
     "Var",
     "const",
+    "comm_reducer",
     "decl_buffer",
-    "pow",
     "ret",
+    "stmt_list",
+    "stmt_seq",
     *_OF_CALLS,
     *_OF_TE,
     *op_calls.FUNCTIONS,
     *_OF_FUNCTIONS,
     *_OF_LAYOUTS,
     *_OF_NODES,
+    *_OF_PARAMETERS,
     *_MODULES,
 ]
 
@@ -101,6 +103,10 @@ def __getattr__(name: str) -> typing.Any:
         return getattr(te, name)
     if name in _OF_FUNCTIONS:
         return getattr(functions, name)
+    if name in _OF_PARAMETERS:
+        return getattr(parameters, name)
+    if name == "comm_reducer":
+        return importlib.import_module("tvmlite.tvm.te.declare").comm_reducer
     if name in _OF_NODES:
         return getattr(nodes, name)
     if name in _OF_LAYOUTS:

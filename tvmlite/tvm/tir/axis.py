@@ -9,7 +9,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.attributes import ITER_TYPES
-from tvmlite.tvm.marks import mark
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.te.threads import ThreadAxis, range_of
 from tvmlite.tvm.tir.nodes import Named
 from tvmlite.tvm.tir.types import variable
@@ -19,6 +19,10 @@ _KINDS = {0: "data", 2: "reduce", 3: "ordered"}
 
 def _var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
     return variable(e.Var, name, dtype)
+
+
+def _size_var(name: str, dtype: Any = "int32", span: Any = None) -> e.Var:
+    return variable(e.SizeVar, name, dtype)
 
 
 def _iter_var(dom: Any, var: Any, iter_type: int, thread_tag: str = "") -> t.IterVar:
@@ -41,7 +45,7 @@ class _Ranges(Named):
 
     def from_min_extent(cls, min_value: Any, extent: Any, span: Any = None) -> t.Range:
         """``extent`` numbers from ``min_value`` on."""
-        return t.Range(e.convert(min_value), e.convert(extent))
+        return with_marked_constants(t.Range(e.convert(min_value), e.convert(extent)))
 
     make_by_min_extent = from_min_extent
 
@@ -56,4 +60,5 @@ Range = _Ranges(
     {"ours": t.Range, "make": staticmethod(_range), "checks": False, "__doc__": "Numbers from begin to end."},
 )
 Var = _named("Var", e.Var, _var)
+SizeVar = _named("SizeVar", e.SizeVar, _size_var)
 IterVar = _named("IterVar", t.IterVar, _iter_var, **ITER_TYPES)

@@ -18,7 +18,7 @@ from tvmlite.te.loop.buffer_access import MASKS, BufferAccess
 from tvmlite.te.loop.ir import Buffer as Buffer
 from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.runtime.convert import long_dtype
 from tvmlite.tvm.tir.calls import access_ptr
 from tvmlite.tvm.tir.nodes import BufferLoad
@@ -125,8 +125,8 @@ def decl_buffer(
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
     for one in given["shape"]:
-        mark_constants(one)
-    return TvmBuffer(**given, pointer=data, buffer_type=buffer_type, memory=scope or "global")
+        with_marked_constants(one)
+    return mark(TvmBuffer(**given, pointer=data, buffer_type=buffer_type, memory=scope or "global"))
 
 
 class BufferNames:

@@ -24,6 +24,19 @@ def ret(val: Any, span: Any = None) -> e.Expr:
     return e.Call(_RET, (value,), value.dtype)
 
 
+def stmt_seq(*args: Any) -> ir.Stmt:
+    """The statements one after another, expressions evaluated; one alone as it is."""
+    listed = [one if isinstance(one, ir.Stmt) else ir.Evaluate(e.scalar("stmt_seq", one)) for one in args]
+    return listed[0] if len(listed) == 1 else ir.Seq(tuple(listed))
+
+
+def stmt_list(stmt: ir.Stmt) -> list[ir.Stmt]:
+    """The statements that ``stmt`` has one after another, those of sequences in it too."""
+    if not isinstance(stmt, ir.Seq):
+        return [stmt]
+    return [found for one in stmt.body for found in stmt_list(one)]
+
+
 def with_output(body: ir.Stmt) -> tuple[ir.Stmt, ir.Buffer | None]:
     """``body`` storing what it returned, and where; None if it returns nothing. An UnsupportedError if
     anything might follow a return."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tvmlite import te
+from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.tvm.attributes import StringImm
+from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
 from tvmlite.tvm.written import WrittenCall, plain
 
@@ -36,6 +39,29 @@ def call_packed(*args: Any, span: Any = None) -> WrittenCall:
     meaning = te.call_packed(text, *plain(tuple(given)))
     shown = (StringImm(text), *(_shown(one) for one in given))
     return WrittenCall(e.Intrinsic("tir.tvm_call_packed"), shown, "int32", meaning)
+
+
+def call_llvm_intrin(dtype: str, name: str, *args: Any, span: Any = None) -> e.Expr:
+    """The LLVM intrinsic ``name`` of ``args``, the first of which, a uint32, counts those that choose one of
+    several intrinsics of that name by their types. Where it is not 0 and ``name`` has no type yet, that of
+    the first of them is added: ``"llvm.sqrt"`` of a float32 is ``llvm.sqrt.f32``. See
+    ``te.call_llvm_intrin``."""
+    given = [e.scalar("call_llvm_intrin: an argument", one) for one in plain(args)]
+    if given and isinstance(given[0], e.Const) and given[0].dtype == "uint32":
+        count, *given = given
+        if count.value and given and not re.search(r"\.(v\d+)?(i|f|bf)\d+$", name):  # type: ignore[attr-defined]
+            name = f"{name}.{_llvm_type(given[0])}"
+    return te.call_llvm_intrin(dtype, name, *given)
+
+
+call_llvm_pure_intrin = call_llvm_intrin
+
+
+def _llvm_type(value: e.Expr) -> str:
+    """The type of ``value`` as names of LLVM's intrinsics have it: ``i32``, ``v16f32``."""
+    letter = "bf" if value.dtype == "bfloat16" else "f" if dtypes.is_float(value.dtype) else "i"
+    width = 1 if value.dtype == "bool" else dtypes.width(value.dtype)
+    return f"{f'v{value.lanes}' if value.lanes > 1 else ''}{letter}{width}"
 
 
 def packed_call(called: e.Foreign) -> WrittenCall:
@@ -68,4 +94,4 @@ def _shown(value: Any) -> Any:
     """An argument as a call has it: a string as one, a number as a constant, others as they are."""
     if isinstance(value, str):
         return StringImm(value)
-    return e.convert(value) if isinstance(value, (bool, int, float)) else value
+    return const(value) if isinstance(value, (bool, int, float)) else value

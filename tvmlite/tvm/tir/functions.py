@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,26 +16,24 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor.intrinsics import TABLE
 from tvmlite.te.tensor.registry import lowering_rule, register_reference
 from tvmlite.tvm.absent import instead_of
-from tvmlite.tvm.marks import mark
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.te.folding import ceil as ceil
 from tvmlite.tvm.te.folding import floor as floor
 from tvmlite.tvm.te.folding import nearbyint as nearbyint
 from tvmlite.tvm.te.folding import round as round
 from tvmlite.tvm.te.folding import trunc as trunc
+from tvmlite.tvm.te.numbers import all_beside
+from tvmlite.tvm.tir.parameters import named
 from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 from tvmlite.tvm.written import plain
 
 
-def _of_c(name: str, reference: Callable[..., Any], count: int) -> Callable[..., e.Expr]:
-    """The function ``name`` of the C library, of ``count`` numbers of which the first is a float."""
+def _of_c(name: str, reference: Callable[..., Any]) -> Callable[..., e.Expr]:
+    """The function ``name`` of the C library, of numbers of which the first is a float."""
     for suffix in ("", "f"):
         register_reference(name + suffix, reference)
 
-    def apply(*values: Any, span: Any = None) -> e.Expr:
-        if len(values) != count:
-            raise TensorExpressionError(
-                f"{name} takes {count} numbers, given {len(values)}", Span.of_caller()
-            )
+    def apply(*values: Any) -> e.Expr:
         args = [e.scalar(name, one) for one in values]
         if not dtypes.is_float(args[0].dtype):
             raise TensorExpressionError(f"{name} takes floats, given {args[0].dtype}", Span.of_caller())
@@ -52,10 +51,10 @@ def _of_c(name: str, reference: Callable[..., Any], count: int) -> Callable[...,
     return apply
 
 
-log1p = _of_c("log1p", np.log1p, 1)
-hypot = _of_c("hypot", np.hypot, 2)
-nextafter = _of_c("nextafter", np.nextafter, 2)
-ldexp = _of_c("ldexp", np.ldexp, 2)
+log1p = named(_of_c("log1p", np.log1p), "x")
+hypot, nextafter, ldexp = (
+    named(_of_c(one.__name__, one), "x1 x2") for one in (np.hypot, np.nextafter, np.ldexp)
+)
 
 
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
@@ -74,10 +73,11 @@ def _division(name: str) -> Callable[..., e.Expr]:
     ours = getattr(te, name)
 
     def apply(a: Any, b: Any, span: Any = None) -> e.Expr:
+        a, b = all_beside((a, b), sys._getframe(1))
         made = ours(a, b)
         if e.is_const(b, 0) and not dtypes.is_float(made.dtype):
             raise TensorExpressionError(f"{name}: division by zero", Span.of_caller())
-        return made
+        return mark(made) if isinstance(made, e.Const) else made
 
     apply.__name__, apply.__doc__ = name, ours.__doc__
     return apply
@@ -116,7 +116,8 @@ def any(*args: Any, span: Any = None) -> e.Expr:
 
 def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:
     """``t`` where ``cond``, a bool, holds, else ``f``; only one is evaluated."""
-    return te.if_then_else(_some("if_then_else", (cond,))[0], t, f)
+    condition, (a, b) = _some("if_then_else", (cond,))[0], all_beside((t, f), sys._getframe(1))
+    return with_marked_constants(te.if_then_else(condition, a, b))
 
 
 def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.marks import mark_constants
+from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.tir.uncompiled import Uncompiled
 from tvmlite.tvm.written import plain
 
@@ -42,16 +42,31 @@ class IRBuilder(ir_builder.IRBuilder):
             axis_separators, scope = None, axis_separators
         if axis_separators:
             raise UnsupportedError("allocate: axis_separators are not supported", Span.of_caller())
-        return super().allocate(dtype, shape, name, scope or "local")
+        made = super().allocate(dtype, shape, name, scope or "local")
+        mark(made.buffer)
+        return made
 
-    def buffer_ptr(self, buffer: ir.Buffer, shape: Any = None) -> BufferVar:
+    def buffer_ptr(self, buf: ir.Buffer, shape: Any = None) -> BufferVar:  # type: ignore[override]
         """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
-        return super().buffer_ptr(buffer)
+        return super().buffer_ptr(buf)
+
+    def if_scope(self, cond: Any) -> Scope:  # type: ignore[override]
+        """What is written inside happens if ``cond`` holds."""
+        return super().if_scope(cond)
+
+    def let(self, var_name: str, value: Any) -> e.Var:  # type: ignore[override]
+        """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
+        return super().let(var_name, value)
+
+    def likely(self, expr: Any) -> e.Expr:  # type: ignore[override]
+        """``expr``, a condition, which mostly holds."""
+        return super().likely(expr)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
         """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
         given for it."""
-        return super().buffer_ptr(te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name))
+        made = te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name)
+        return super().buffer_ptr(mark(made))
 
     def emit(self, stmt: Any) -> None:
         """Add a statement, or an expression evaluated for its effect; nodes of TVM's that the compiler does
@@ -61,7 +76,7 @@ class IRBuilder(ir_builder.IRBuilder):
     def get(self) -> ir.Stmt:
         """All that was written."""
         body = super().get()
-        mark_constants(body)
+        with_marked_constants(body)
         uncompiled = any(isinstance(node, Uncompiled) for node in postorder(body))
         return body if uncompiled else plain(body)
 

@@ -250,6 +250,23 @@ def _reduce(combiner: Any, src: Any, rdom: Any, condition: Any, value_index: int
     return t.Reduce(combiner, *made, starts, combiner.free)
 
 
+def _comm_reducer(lhs: Any, rhs: Any, result: Any, identity_element: Any) -> t.CommReducer:
+    left, right, results, starts = (
+        tuple(arguments.listed(f"tir.CommReducer: {name}", one, "expressions"))
+        for name, one in (
+            ("lhs", lhs),
+            ("rhs", rhs),
+            ("result", result),
+            ("identity_element", identity_element),
+        )
+    )
+    if not len(left) == len(right) == len(results) == len(starts):
+        raise TensorExpressionError("tir.CommReducer: its lists differ in length", Span.of_caller())
+    arguments.all_instances("tir.CommReducer: lhs and rhs", (*left, *right), e.Var, "a te.var")
+    return t.CommReducer("reduce", left, right, tuple(map(_expr, results)), tuple(map(_expr, starts)))
+
+
+CommReducer = _named("CommReducer", t.CommReducer, _comm_reducer, checks=False)
 Reduce = _named("Reduce", (t.Reduce, uncompiled.NoReducer), _reduce, checks=False)
 
 

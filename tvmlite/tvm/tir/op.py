@@ -4,10 +4,15 @@ one's own become."""
 import importlib
 from typing import Any
 
-from tvmlite.te import call_llvm_intrin, call_llvm_pure_intrin
 from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.ir import register_intrin_lowering, register_op_attr
-from tvmlite.tvm.tir.calls import call_extern, call_packed, call_pure_extern
+from tvmlite.tvm.tir.calls import (
+    call_extern,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+)
 from tvmlite.tvm.tir.functions import call_intrin
 
 __all__ = [

@@ -10,6 +10,7 @@ from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.attributes import tvm_name
+from tvmlite.tvm.marks import with_marked_constants
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
@@ -19,12 +20,25 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
         fvisit(node)
 
 
+def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
+    """Call ``fvisit`` with each node of ``stmt``, each once, parents first; it says whether to go on to the
+    children."""
+    seen: set[Any] = set()
+    stack = [stmt]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            if fvisit(node):
+                stack.extend(node.children()[::-1])
+
+
 def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
     """``node`` with variables replaced by the values of ``vmap``."""
     if isinstance(node, (int, float)):
         return node
     made = replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
-    return rewrite(made, _cast_at_once)
+    return with_marked_constants(rewrite(made, _cast_at_once))
 
 
 def _cast_at_once(node: Any) -> Any:
