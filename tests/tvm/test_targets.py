@@ -111,6 +111,26 @@ def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
         tvm.target.Target("llvm -libs=cblas")
 
 
+def test_hosts_are_put_on_the_targets_of_a_map() -> None:
+    found, host = tvm.target.Target.canon_target_map_and_host({"cuda": 1, "llvm": 2}, "llvm")
+
+    assert [(key.kind.name, key.host.kind.name, value) for key, value in found.items()] == [
+        ("cuda", "llvm", 1),
+        ("llvm", "llvm", 2),
+    ]
+    assert host == tvm.target.Target("llvm")
+    assert tvm.target.Target.canon_target_map_and_host({})[1] is None
+
+
+def test_there_is_code_for_what_is_enabled() -> None:
+    assert [tvm.runtime.enabled(kind) for kind in ("llvm", "c", "stackvm", "cuda")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_a_target_is_copied_and_pickled() -> None:
     for text in ("llvm -mcpu=haswell -num-cores=4", "cuda -libs=cublas"):
         made = tvm.target.Target(text)

@@ -28,9 +28,18 @@ _NAMES: dict[str, dict[str, str]] = {
     "": {
         PYTHON: "Object register_object register_extension",
         CPUS: "cl mtl micro_dev",
+        MEMORY: """
+            ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools
+            WorkspacePoolInfo
+        """,
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
-    "_ffi": {PYTHON: "get_global_func register_error register_extension register_func register_object"},
+    "_ffi": {
+        PYTHON: """
+            get_global_func get_object_type_index register_error register_extension register_func
+            register_object
+        """
+    },
     "arith": {
         _FACTS: """
             IntConstraints IntConstraintsTransform IntGroupBounds
@@ -194,6 +203,12 @@ _NAMES: dict[str, dict[str, str]] = {
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
     "runtime.container": {PYTHON: "getitem_helper"},
+    "runtime.object_path": {
+        "tvm.runtime.ObjectPath, whose steps has what each step is": """
+            ArrayIndexPath AttributeAccessPath MapValuePath MissingArrayElementPath MissingMapEntryPath
+            RootPath UnknownAttributeAccessPath
+        """,
+    },
     "runtime.profiling": {
         "lib.profile(x) times a model kernel by kernel": """
             Count DeviceWrapper Duration MetricCollector Percent Ratio profile_function
@@ -250,7 +265,8 @@ _NAMES: dict[str, dict[str, str]] = {
             CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
             context_test device_test echo error_test generate_random_input_data get_dtype_range identity
             identity_after is_ampere_or_newer nop object_use_count run_check_signal
-            skip_if_wheel_test strtobool terminate_self test_wrap_callback
+            skip_if_wheel_test strtobool terminate_self test_check_eq_callback test_raise_error_callback
+            test_wrap_callback
         """,
         _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
     },

@@ -158,6 +158,16 @@ class Target(machine.Target):
             several = list(target) if isinstance(target, (list, tuple)) else [target]
         return [Target(one, target_host) for one in several]
 
+    @staticmethod
+    def canon_target_map_and_host(
+        target_map: Mapping[Any, Any], target_host: Any = None
+    ) -> tuple[dict[Target, Any], Target | None]:
+        """Values by target, with targets for whatever describes them, each with ``target_host`` as its host,
+        and that host."""
+        found = {Target(key, target_host): value for key, value in target_map.items()}
+        host = next((key.host for key in found), None) if target_host is None else Target(target_host)
+        return found, host
+
     def get_kind_attr(self, attr_name: str) -> None:
         """What a kind of target is known to have, such as passes of its own: none has any."""
         arguments.text("Target.get_kind_attr: attr_name", attr_name)
