@@ -122,6 +122,26 @@ def test_hosts_are_put_on_the_targets_of_a_map() -> None:
     assert tvm.target.Target.canon_target_map_and_host({})[1] is None
 
 
+def test_a_machines_name_stands_for_a_target() -> None:
+    board = tvm.target.Target("raspberry-pi/4b-aarch64")
+    card = tvm.target.Target("nvidia/geforce-rtx-2080-ti", "aws/cpu/c5.24xlarge")
+    own = tvm.target.register_tag("tests/mine", {"kind": "llvm", "mcpu": "znver4", "num-cores": 3})
+
+    assert (board.triple, board.cpu, board.num_cores, board.keys) == (
+        "aarch64-linux-gnu",
+        "cortex-a72",
+        4,
+        ["arm_cpu", "cpu"],
+    )
+    assert (card.kind.name, card.attrs["arch"], card.host.mcpu) == ("cuda", "sm_75", "cascadelake")
+    assert tvm.target.list_tags()["tests/mine"] == own == tvm.target.Target("llvm -mcpu=znver4 -num-cores=3")
+    with pytest.raises(TargetError, match="there is a tag 'tests/mine' already"):
+        tvm.target.register_tag("tests/mine", {"kind": "c"})
+    assert tvm.target.register_tag("tests/mine", {"kind": "c"}, override=True).kind.name == "c"
+    with pytest.raises(TargetError, match="'nvidia/no-such' is of unknown kind"):
+        tvm.target.Target("nvidia/no-such")
+
+
 def test_there_is_code_for_what_is_enabled() -> None:
     assert [tvm.runtime.enabled(kind) for kind in ("llvm", "c", "stackvm", "cuda")] == [
         True,

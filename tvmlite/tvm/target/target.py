@@ -12,9 +12,9 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 from tvmlite.machine import target as machine
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.runtime.devices import device
-from tvmlite.tvm.target import described
+from tvmlite.tvm.target import described, tags
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
 _NOTES = ("keys", "device", "model", "tag")
@@ -176,6 +176,13 @@ class Target(machine.Target):
         """TVM's number of the device that the target is for."""
         return device(str(self.kind)).device_type
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingName(
+            f"Target.{name} is not in tvmlite", Span.of_caller(), "Target.attrs has the options"
+        )
+
     check_and_update_host_consist = canon_target_and_host
 
     def __str__(self) -> str:
@@ -216,6 +223,19 @@ class Target(machine.Target):
 
     def __exit__(self, *_: object) -> None:
         self._scopes.pop()
+
+
+def list_tags() -> dict[str, Target]:
+    """The targets that names of machines stand for, by name."""
+    return {name: Target(name) for name in tags.names()}
+
+
+def register_tag(name: str, config: Mapping[str, Any], override: bool = False) -> Target:
+    """Let ``name`` stand for the target that ``config`` describes; the target. A name in use is an error
+    unless ``override``."""
+    made = Target(config)
+    tags.add(name, config, override)
+    return made
 
 
 def plain(target: Any, host: Any = None) -> machine.Target:
@@ -261,6 +281,8 @@ def _read(given: Any) -> tuple[str, dict[str, Any]]:
             given = json.loads(given)
         except ValueError:
             raise TargetError(f"target {given[:80]!r} is not JSON") from None
+    if isinstance(given, str) and tags.config_of(given) is not None:
+        given = tags.config_of(given)
     if isinstance(given, Mapping):
         return _of_dict(given)
     if isinstance(given, str):
