@@ -157,6 +157,9 @@ def test_conditions_clip_variables() -> None:
     lowest, highest, *other = arith.detect_clip_bound(tir.all(X >= 1, Y < 5), [X, Y])
     assert (lowest.value, highest, other[0], other[1].value) == (1, None, None, 4)
     assert arith.detect_clip_bound(X < Y, [X, Y]) == []
+    both = arith.detect_clip_bound(tir.all(te.min(X, Y) > 3, X < 10), [X, Y])
+    assert [getattr(one, "value", None) for one in both] == [4, 9, 4, None]
+    assert arith.detect_clip_bound(te.max(X, Y) > 3, [X]) == []
     exact = arith.deduce_bound(X, (X * 5).equal(-10), {}, {})
     assert (exact.min_value.value, exact.max_value.value) == (-2, -2)
     assert arith.deduce_bound(X, (X * 4).equal(Y), {}, {}).is_nothing()

@@ -149,3 +149,50 @@ def test_a_local_session_has_files_and_the_processor(tmp_path: Path) -> None:
         session.upload(b"abc")
     with pytest.raises(UnsupportedError, match=r"rpc\.connect is not in tvmlite"):
         rpc.connect("host", 9090)
+
+
+@pytest.mark.parametrize("ending", ["so", "tar"])
+def test_a_module_is_exported_with_those_it_imports(tmp_path: Path, ending: str) -> None:
+    outer, inner, innermost = plus(1), plus(2), doubled()
+    inner.import_module(innermost)
+    outer.import_module(inner)
+    given, found = tvm.nd.array(X), tvm.nd.empty((8,))
+    path = tmp_path / f"lib.{ending}"
+
+    outer.get_function("twice", query_imports=True)(given, found)
+    np.testing.assert_array_equal(found.numpy(), X * 2)
+    assert not outer.implements_function("twice")
+    assert outer.implements_function("plus2", query_imports=True)
+    outer.export_library(path)
+    loaded = tvm.runtime.load_module(path)
+    for name, expected in (("plus1", X + 1), ("plus2", X + 2), ("twice", X * 2)):
+        loaded[name](given, found)
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_what_cannot_be_imported_or_exported_together(tmp_path: Path) -> None:
+    module = plus(1)
+
+    with pytest.raises(InputError, match="import_module: both modules have functions plus1"):
+        module.import_module(plus(1))
+    with pytest.raises(InputError, match="import_module: module: 'x' given, expected a module"):
+        module.import_module("x")
+    module.import_module(plus(2))
+    with pytest.raises(UnsupportedError, match=r"2 functions of a module for 'llvm' do not go into both\.a"):
+        module.export_library(tmp_path / "both.a")
+    with pytest.raises(AttributeError, match=r"no function 'plus2'; there are: plus1"):
+        module.get_function("plus2")
+
+
+def test_a_loaded_model_has_no_weights_left_to_set(tmp_path: Path) -> None:
+    lib = model()
+    lib.export_library(tmp_path / "model.so")
+    loaded = tvm.runtime.load_module(tmp_path / "model.so")
+
+    executor = graph_executor.GraphModule(loaded["default"](tvm.cpu()))
+    executor.set_input("x", X, **loaded["get_graph_params"]())
+    executor.run()
+
+    again = graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    again.run(x=X)
+    np.testing.assert_array_equal(executor.get_output(0), again.get_output(0))

@@ -111,6 +111,46 @@ def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
         tvm.target.Target("llvm -libs=cblas")
 
 
+def test_hosts_are_put_on_the_targets_of_a_map() -> None:
+    found, host = tvm.target.Target.canon_target_map_and_host({"cuda": 1, "llvm": 2}, "llvm")
+
+    assert [(key.kind.name, key.host.kind.name, value) for key, value in found.items()] == [
+        ("cuda", "llvm", 1),
+        ("llvm", "llvm", 2),
+    ]
+    assert host == tvm.target.Target("llvm")
+    assert tvm.target.Target.canon_target_map_and_host({})[1] is None
+
+
+def test_a_machines_name_stands_for_a_target() -> None:
+    board = tvm.target.Target("raspberry-pi/4b-aarch64")
+    card = tvm.target.Target("nvidia/geforce-rtx-2080-ti", "aws/cpu/c5.24xlarge")
+    own = tvm.target.register_tag("tests/mine", {"kind": "llvm", "mcpu": "znver4", "num-cores": 3})
+
+    assert (board.triple, board.cpu, board.num_cores, board.keys) == (
+        "aarch64-linux-gnu",
+        "cortex-a72",
+        4,
+        ["arm_cpu", "cpu"],
+    )
+    assert (card.kind.name, card.attrs["arch"], card.host.mcpu) == ("cuda", "sm_75", "cascadelake")
+    assert tvm.target.list_tags()["tests/mine"] == own == tvm.target.Target("llvm -mcpu=znver4 -num-cores=3")
+    with pytest.raises(TargetError, match="there is a tag 'tests/mine' already"):
+        tvm.target.register_tag("tests/mine", {"kind": "c"})
+    assert tvm.target.register_tag("tests/mine", {"kind": "c"}, override=True).kind.name == "c"
+    with pytest.raises(TargetError, match="'nvidia/no-such' is of unknown kind"):
+        tvm.target.Target("nvidia/no-such")
+
+
+def test_there_is_code_for_what_is_enabled() -> None:
+    assert [tvm.runtime.enabled(kind) for kind in ("llvm", "c", "stackvm", "cuda")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_a_target_is_copied_and_pickled() -> None:
     for text in ("llvm -mcpu=haswell -num-cores=4", "cuda -libs=cublas"):
         made = tvm.target.Target(text)

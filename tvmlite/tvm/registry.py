@@ -9,6 +9,10 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor import registry
+from tvmlite.tvm.contrib import random, sorting
+
+FUNCTIONS = (random, sorting)
+"""The modules whose functions programs may call by name at once."""
 
 
 class NoFunction(UnsupportedError, ValueError):

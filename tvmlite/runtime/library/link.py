@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,8 @@ def _zig_triple(triple: str) -> str:
     """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
     machine = Triple.parse(triple)
     architecture = "arm" if machine.architecture.startswith(("arm", "thumb")) else machine.architecture
+    if re.fullmatch(r"i[3-6]86", architecture):
+        architecture = "x86"
     environment = [machine.environment] if machine.environment else []
     return "-".join([architecture, machine.system or "freestanding", *environment])
 

@@ -51,7 +51,7 @@ _ABSENT = {
     """,
     PYTHON: """
         _ffi.registry _ffi.runtime_ctypes _ffi.libinfo runtime.object runtime.object_generic
-        runtime.object_path runtime.packed_func runtime.script_printer
+        runtime.packed_func runtime.script_printer
     """,
     SCHEDULE: "tir.schedule tir.block_scope tir.block_dependence_info",
     _BUILD: "contrib.emcc contrib.ndk contrib.tvmjs contrib.stackvm",
@@ -102,7 +102,7 @@ _ABSENT = {
     "errors are exceptions that name the line of the program": "ir.diagnostics",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
-    "numpy.random, or relay.random": "contrib.random topi.random",
+    "numpy.random, or relay.random": "topi.random",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
@@ -127,7 +127,7 @@ _ABSENT = {
     "tvm.ir.register_intrin_lowering": "target.intrin",
     "tvm.save_json and tvm.load_json": "ir.json_compact",
     "tvm.topi has the functions of Python": "topi.cpp",
-    "tvm.target.Target('native'), or tvmlite doctor": "target.detect_target target.tag",
+    "tvm.target.Target('native'), or tvmlite doctor": "target.detect_target",
     "tvmlite bench, or tvmlite.runtime.timing.measure": "contrib.peak exec.measure_peak",
     "tvmlite show model.onnx --html graph.html draws a graph (docs/graph.md)": "contrib.relay_viz",
     "tvmlite tune model.onnx": "auto_scheduler.testing autotvm.testing",

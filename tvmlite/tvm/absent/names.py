@@ -28,9 +28,18 @@ _NAMES: dict[str, dict[str, str]] = {
     "": {
         PYTHON: "Object register_object register_extension",
         CPUS: "cl mtl micro_dev",
+        MEMORY: """
+            ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools
+            WorkspacePoolInfo
+        """,
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
-    "_ffi": {PYTHON: "get_global_func register_error register_extension register_func register_object"},
+    "_ffi": {
+        PYTHON: """
+            get_global_func get_object_type_index register_error register_extension register_func
+            register_object
+        """
+    },
     "arith": {
         _FACTS: """
             IntConstraints IntConstraintsTransform IntGroupBounds
@@ -39,7 +48,8 @@ _NAMES: dict[str, dict[str, str]] = {
             estimate_region_lower_bound estimate_region_strict_bound estimate_region_upper_bound
             inverse_affine_iter_map iter_map_simplify normalize_iter_map_to_expr normalize_to_iter_sum
             solve_linear_equations solve_linear_inequalities subspace_divide
-        """
+        """,
+        PYTHON: "_ffi_api",
     },
     "arith.int_set": {
         _FACTS: """
@@ -194,6 +204,12 @@ _NAMES: dict[str, dict[str, str]] = {
         "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
     "runtime.container": {PYTHON: "getitem_helper"},
+    "runtime.object_path": {
+        "tvm.runtime.ObjectPath, whose steps has what each step is": """
+            ArrayIndexPath AttributeAccessPath MapValuePath MissingArrayElementPath MissingMapEntryPath
+            RootPath UnknownAttributeAccessPath
+        """,
+    },
     "runtime.profiling": {
         "lib.profile(x) times a model kernel by kernel": """
             Count DeviceWrapper Duration MetricCollector Percent Ratio profile_function
@@ -205,7 +221,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "support": {"tvmlite doctor": "describe"},
     "target": {
-        "tvm.target.Target('llvm -mcpu=...')": "list_tags rasp riscv_cpu stm32 opengl",
+        "tvm.target.Target('llvm -mcpu=...')": "rasp riscv_cpu stm32 opengl",
         "tvm.target.Target(...).kind.name": "TargetKind",
         "tvm.target.Target(target, host=host)": "make_compilation_config",
         DEVICES: "VirtualDevice",
@@ -247,9 +263,10 @@ _NAMES: dict[str, dict[str, str]] = {
     "testing": {
         _TESTS: """
             CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
-            context_test device_test echo error_test generate_random_input_data get_dtype_range identity
-            identity_after is_ampere_or_newer nop object_use_count run_check_signal
-            skip_if_wheel_test strtobool terminate_self test_wrap_callback
+            ErrorTest context_test device_test echo error_test generate_random_input_data get_dtype_range identity
+            identity_after is_ampere_or_newer multi_gpu_exists nop object_use_count run_check_signal
+            skip_if_wheel_test strtobool terminate_self test_check_eq_callback test_raise_error_callback
+            test_wrap_callback
         """,
         _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
     },
@@ -279,12 +296,13 @@ _NAMES: dict[str, dict[str, str]] = {
         "tir.q_multiply_shift": "q_multiply_shift_per_axis",
     },
     "tir.analysis": {
+        "the compiler computes what occurs twice once": "detect_common_subexpr",
         "tvmlite.compile(verify=True) and build(verify=True) check kernels": """
             apply_prim_func_arg_and_result_memory_constraints calculate_constant_bytes
             calculate_workspace_bytes detect_buffer_access_lca estimate_tir_flops get_block_access_region
             get_block_read_write_region get_prim_func_arg_and_result_memory_constraints undefined_vars
             verify_gpu_code verify_memory verify_ssa verify_well_formed
-        """
+        """,
     },
     "tir.ir_builder": {"tir.ir_builder.create": "WithScope"},
     "tir.stmt_functor": {"tir.stmt_functor.substitute": "renew_defs"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Known
 from tvmlite.te.tensor.tensor import Range, Reduce
 from tvmlite.tvm.absent import MissingName
+from tvmlite.tvm.arith import choices, extremes
 from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
 from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
 from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
@@ -41,15 +42,58 @@ class Analyzer:
             for axis in one.axis if isinstance(one, Reduce) else ():
                 if isinstance(axis.dom, Range):
                     self._known.bind(axis.var, axis.dom.min, axis.dom.extent)
-        node = rewrite(node, _of_one)
-        found = [self._known.simplify(node)]
-        reduced = rewrite(node, lambda one: shorter(one, self._bounds.of))
-        for other in dict.fromkeys((reduced, rewrite(reduced, _by_quotients))):
-            if other is not node:
-                found.append(rewrite(self._known.simplify(other), lambda one: shorter(one, self._bounds.of)))
-        found = [_without_offset(one) for one in (*found, *self._divided(found[0]), node)]
-        best = min(found, key=lambda one: sum(1 for _ in postorder(one)))
+        truncates = _has(node, e.TruncDiv, e.TruncMod) and not _has(node, e.FloorDiv, e.FloorMod)
+        node = rewrite(rewrite(node, _of_one), self._in_branches)
+        forms = [_without_offset(one) for one in self._forms(node)]
+        if truncates:
+            forms = [rewrite(one, self._truncated) for one in forms]
+            forms.sort(key=lambda one: _has(one, e.FloorDiv, e.FloorMod))
+        best = _least(forms)
         return mark(best) if isinstance(best, e.Const) else best
+
+    def _truncated(self, node: Any) -> Any:
+        """A quotient of numbers that are not negative by truncation, as a program that has no other wrote."""
+        kind = {e.FloorDiv: e.TruncDiv, e.FloorMod: e.TruncMod}.get(type(node))
+        if kind is None or node.lanes != 1 or not all(map(self._is_positive, node.children())):
+            return node
+        return kind(node.a, node.b)
+
+    def _is_positive(self, node: Any) -> bool:
+        """Whether ``node``, an expression of ints, is known not to be negative."""
+        return self._bounds.of(node)[0] >= 0 or self._known.prove(node >= 0)
+
+    def _in_branches(self, node: Any) -> Any:
+        return choices.in_branches(node, lambda one: plain(self.simplify(one)), self._scope)
+
+    def _forms(self, node: e.Expr) -> Iterator[e.Expr]:
+        """``node`` in several forms, some of which may be shorter."""
+        first = self._known.simplify(node)
+        yield first
+        reduced = rewrite(node, lambda one: shorter(one, self._bounds.of))
+        paired = rewrite(node, extremes.paired)
+        others = (reduced, rewrite(reduced, _by_quotients), paired, *self._of_parts(node, first))
+        for other in dict.fromkeys(others):
+            if other is not node:
+                yield rewrite(self._known.simplify(other), lambda one: shorter(one, self._bounds.of))
+        yield from self._divided(first)
+        yield node
+
+    def _of_parts(self, node: e.Expr, first: e.Expr) -> Iterator[e.Expr]:
+        """Forms in which choices, minima, maxima and quotients have moved to the outside; ``first`` is
+        ``node`` simplified."""
+        yield rewrite(node, choices.merged)
+        conditions = rewrite(first, lambda one: extremes.compared(_without_offset(one)))
+        if conditions is not first:
+            yield rewrite(rewrite(conditions, self._known_condition), self._in_branches)
+        found = extremes.normal(node, self._known.simplify)
+        if found is not None:
+            yield extremes.made(found)
+            gap = extremes.difference(node, self._known.simplify)
+            if gap is not None:
+                yield gap
+
+    def _known_condition(self, node: Any) -> Any:
+        return self._known.simplify(node) if isinstance(node, e.Compare) else node
 
     rewrite_simplify = canonical_simplify = simplify
 
@@ -68,9 +112,12 @@ class Analyzer:
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Whether both are certainly equal."""
-        left, right = self.simplify(lhs), self.simplify(rhs)
+        left, right = plain(self.simplify(lhs)), plain(self.simplify(rhs))
         if alike(left, right) or "bool" in (left.dtype, right.dtype):
             return alike(left, right)
+        forms = [extremes.normal(one, self._known.simplify) for one in (left, right)]
+        if forms[0] is not None and forms[1] is not None and extremes.same(forms[0], forms[1]):
+            return True
         return e.is_const(self.simplify(left - right), 0)
 
     def const_int_bound(self, expr: Any) -> ConstIntBound:
@@ -122,11 +169,13 @@ class Analyzer:
     @contextmanager
     def _scope(self, constraint: e.Expr) -> Iterator[None]:
         kept = list(self._bounds.conditions), dict(self._remainders.variables)
-        with self._known.constraint(constraint):
-            self._bounds.assume(constraint)
-            self._remainders.assume(constraint)
-            yield
-        self._bounds.conditions, self._remainders.variables = kept
+        try:
+            with self._known.constraint(constraint):
+                self._bounds.assume(constraint)
+                self._remainders.assume(constraint)
+                yield
+        finally:
+            self._bounds.conditions, self._remainders.variables = kept
 
     def constraint_scope(self, constraint: e.Expr) -> Any:
         """For a ``with``, in which ``constraint``, a bool, holds."""
@@ -146,6 +195,11 @@ class Analyzer:
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
 
 
+def _least(forms: Iterable[e.Expr]) -> e.Expr:
+    """The form of the fewest nodes, of equal ones the first."""
+    return min(forms, key=lambda one: sum(1 for _ in postorder(one)))
+
+
 def _without_offset(node: e.Expr) -> e.Expr:
     """``0 < x + 2`` as ``-2 < x``, where the constants stay those of the dtype."""
     match node:
@@ -160,8 +214,15 @@ def _fits(value: int | float, dtype: str) -> bool:
     return dtypes.is_int(dtype) and dtypes.limits(dtype)[0] <= value <= dtypes.limits(dtype)[1]
 
 
+def _has(node: e.Expr, *kinds: type[e.Expr]) -> bool:
+    return any(isinstance(one, kinds) for one in postorder(node))
+
+
 def _of_one(node: Any) -> Any:
-    """A reduction over no axes as what it combines."""
+    """A reduction over no axes as what it combines; a comparison of equal lanes as that of one of them."""
+    match node:
+        case e.Compare(e.Broadcast(a), e.Broadcast(b)):
+            return e.Broadcast(type(node)(a, b), node.lanes)
     alone = isinstance(node, Reduce) and not node.axis and not node.init and e.is_const(node.condition, 1)
     return node.source[node.value_index] if alone else node
 
@@ -174,10 +235,11 @@ def _factors(expr: e.Expr) -> list[int]:
 
 
 def _by_quotients(node: Any) -> Any:
-    """A remainder of truncated division by its quotient, with which others may cancel."""
-    if isinstance(node, e.TruncMod) and node.lanes == 1:
-        return node.a - e.fold(e.TruncDiv, node.a, node.b) * node.b
-    return node
+    """A remainder by its quotient, with which others may cancel."""
+    kind = {e.TruncMod: e.TruncDiv, e.FloorMod: e.FloorDiv}.get(type(node))
+    if kind is None or node.lanes != 1:
+        return node
+    return node.a - e.fold(kind, node.a, node.b) * node.b
 
 
 _HINT = "simplify, can_prove, const_int_bound, modular_set and int_set give what is known"

@@ -9,6 +9,7 @@ from tvmlite.core import arguments
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as Known
 from tvmlite.te.arith import mentions
+from tvmlite.tvm.arith.extremes import compared
 from tvmlite.tvm.arith.int_set import NEG_INF, NOTHING, POS_INF, IntervalSet, evaluate, set_of
 from tvmlite.tvm.written import plain
 
@@ -115,6 +116,7 @@ def detect_clip_bound(expr: e.Expr, var_list: Sequence[Any]) -> list[Any]:
 
 
 def _conditions(expr: e.Expr) -> list[e.Expr]:
+    expr = compared(expr)  # min(a, b) > 3 is two conditions
     return [*_conditions(expr.a), *_conditions(expr.b)] if isinstance(expr, e.And) else [expr]
 
 

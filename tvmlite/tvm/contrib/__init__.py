@@ -4,6 +4,6 @@ from tvmlite.tvm.lazy import attributes
 
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
-    "cblas cc clang debugger dlpack graph_executor utils",
+    "cblas cc clang debugger dlpack graph_executor random sorting utils",
     {},
 )

@@ -115,7 +115,7 @@ def _same_normal_form(lhs: Any, rhs: Any) -> bool:
     if not (isinstance(lhs, numbers) and isinstance(rhs, numbers)) or isinstance(lhs, str):
         return False
     left, right = te.convert(lhs), te.convert(rhs)
-    if (left.dtype, left.lanes) != (right.dtype, right.lanes) or left.lanes != 1:
+    if (left.dtype, left.lanes) != (right.dtype, right.lanes):
         return False
     uncompiled = any(isinstance(node, Uncompiled) for one in (left, right) for node in postorder(one))
     return not uncompiled and Analyzer().can_prove_equal(left, right)

@@ -37,6 +37,11 @@ class Type(Node):
         """Whether ``other`` is this very type."""
         return self is other
 
+    @property
+    def span(self) -> None:
+        """Where a program wrote the type: nobody knows."""
+        return None
+
     def __str__(self) -> str:
         return _show(self)
 
@@ -127,6 +132,13 @@ class FuncType(Type, types.FuncType):
     def ret_type(self) -> Anything:
         """The type of the result."""
         return self.result
+
+    @property
+    def type_params(self) -> tuple[Anything, ...]:
+        """Variables for types: none."""
+        return ()
+
+    type_constraints = type_params
 
 
 class IncompleteType(Type):

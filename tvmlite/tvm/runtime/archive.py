@@ -1,9 +1,10 @@
-"""Archives of a compiled function: a ``.tar`` with its object."""
+"""Archives of compiled functions: a ``.tar`` with their objects."""
 
 from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tvmlite.core.errors import LibraryError
@@ -13,16 +14,26 @@ from tvmlite.runtime.library import link
 _MOST_OBJECTS = 1000
 
 
-def write_archive(function: CompiledKernelFunction, path: Path) -> None:
-    """The object of ``function`` in the archive ``path``; the same function gives the same bytes."""
-    with link.temporary_folder("tvmlite-archive-") as folder:
-        function.export(folder / "lib0.o")
-        content = (folder / "lib0.o").read_bytes()
-    member = tarfile.TarInfo("lib0.o")
-    member.size, member.mode = len(content), 0o644
+def write_objects(functions: Sequence[CompiledKernelFunction], folder: Path) -> list[Path]:
+    """The object of each of ``functions``, in ``folder``."""
+    paths = [folder / f"lib{number}.o" for number in range(len(functions))]
+    for function, path in zip(functions, paths, strict=True):
+        function.export(path)
+    return paths
+
+
+def write_archive(functions: Sequence[CompiledKernelFunction], path: Path) -> None:
+    """The objects of ``functions`` in the archive ``path``; the same functions give the same bytes."""
     made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        archive.addfile(member, io.BytesIO(content))
+    with (
+        link.temporary_folder("tvmlite-archive-") as folder,
+        tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for one in write_objects(functions, folder):
+            content = one.read_bytes()
+            member = tarfile.TarInfo(one.name)
+            member.size, member.mode = len(content), 0o644
+            archive.addfile(member, io.BytesIO(content))
     try:
         link.write_file(path, made.getvalue())
     except OSError as error:

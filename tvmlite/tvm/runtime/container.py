@@ -20,9 +20,17 @@ class ADT(list[Any]):
 
 
 class ShapeTuple(tuple[int, ...]):
-    """The extents of an array."""
+    """The extents of an array, equal to any sequence of the same ones."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, (list, tuple)) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
 
 class Array(tuple[Any, ...]):

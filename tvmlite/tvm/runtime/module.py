@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tvmlite.core import arguments
@@ -11,12 +12,14 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.library import link
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.contrib import cc
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
-from tvmlite.tvm.runtime.archive import write_archive
+from tvmlite.tvm.runtime.archive import write_archive, write_objects
 from tvmlite.tvm.runtime.devices import require_present
 
-_KINDS = ("llvm", "c", "cpu", "native", "stackvm")
+_KINDS = ("llvm", "c", "cpu", "native")
 
 
 class MissingFunction(InputError, AttributeError):
@@ -58,18 +61,27 @@ class Module:
         return self._functions[self.name]
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
-        """The function ``name``; an error that lists those there are if there is none."""
+        """The function ``name``, with ``query_imports`` also of modules it imports; an error that lists those
+        there are if there is none."""
         given = arguments.text("get_function: name", name, InputError)
         if given == self.entry_name or (given == "main" and len(self._functions) == 1):
             return self.entry_func
-        if name not in self._functions:
-            there = ", ".join(self._functions)
+        functions = self._with_imports() if query_imports else self._functions
+        if name not in functions:
+            there = ", ".join(functions)
             raise MissingFunction(f"the module has no function {name!r}; there are: {there}")
-        return self._functions[name]
+        return functions[name]
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function ``name``."""
-        return name in self._functions
+        """Whether there is a function ``name``, with ``query_imports`` also of modules it imports."""
+        return name in (self._with_imports() if query_imports else self._functions)
+
+    def _with_imports(self) -> dict[str, CompiledFunction]:
+        """The functions of this module and of those it imports."""
+        found = dict(self._functions)
+        for one in self.imported_modules:
+            found |= one._with_imports()
+        return found
 
     __getitem__ = get_function
 
@@ -127,23 +139,43 @@ class Module:
         self._only("save").export(file_name)
 
     def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
-        """Write a shared library, ``.so``, or an archive of the object, ``.tar``, which ``load_module``
-        links. ``fcompile``, TVM's choice of a compiler, is not needed and must be left
-        out, unless it packs a ``.tar``."""
+        """Write a shared library, ``.so``, or an archive of objects, ``.tar``, which ``load_module`` links,
+        of the functions here and of those in modules it imports. ``fcompile``, TVM's choice of a compiler, is
+        not needed and must be left out, unless it packs a ``.tar``."""
         if addons or kwargs:
             names = ", ".join(["addons"] * bool(addons) + sorted(kwargs))
             raise UnsupportedError(f"export_library: {names}: not supported", Span.of_caller())
         if fcompile is not None and not str(file_name).endswith(f".{getattr(fcompile, 'output_format', '')}"):
             raise UnsupportedError("export_library: fcompile is not supported", Span.of_caller())
-        one = self._only("export_library")
-        if str(file_name).endswith(".tar"):
-            write_archive(one, arguments.path("export_library: file_name", file_name, InputError))
+        path = Path(arguments.path("export_library: file_name", file_name, InputError))
+        functions = [_kernel("export_library", one) for one in self._with_imports().values()]
+        if path.suffix == ".tar":
+            write_archive(functions, path)
+        elif len(functions) == 1:
+            functions[0].export(path)
         else:
-            one.export(file_name)
+            self._link(functions, path)
 
-    def import_module(self, module: Any) -> NoReturn:
-        """An error: modules are of CPU code alone, which needs no other module."""
-        raise UnsupportedError("import_module: modules do not import others", Span.of_caller())
+    def _link(self, functions: Sequence[CompiledKernelFunction], path: Path) -> None:
+        """Write several functions into the library ``path``, each from an object of its own."""
+        if path.suffix != ".so" or self.type_key == "c":
+            raise UnsupportedError(
+                f"export_library: {len(functions)} functions of a module for {self.type_key!r} do not go "
+                f"into {path.name}",
+                Span.of_caller(),
+                "functions for llvm go into one .so or .tar; save() writes each to a file of its own",
+            )
+        with link.temporary_folder("tvmlite-export-") as folder:
+            cc.create_shared(str(path), [str(one) for one in write_objects(functions, folder)])
+
+    def import_module(self, module: Any) -> None:
+        """Have ``module``'s functions exported with those here; ``get_function`` finds them with
+        ``query_imports``. No two may have one name."""
+        arguments.instance("import_module: module", module, Module, "a module", InputError)
+        twice = self._with_imports().keys() & module._with_imports().keys()
+        if twice:
+            raise InputError(f"import_module: both modules have functions {', '.join(sorted(twice))}")
+        self.imported_modules.append(module)
 
     def _only(self, where: str) -> CompiledKernelFunction:
         if len(self._functions) != 1:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core import arguments
+from tvmlite.tvm.absent import refusing
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,6 @@ class ObjectPath:
         return "<root>" + "".join(texts[kind](value) for kind, value in self.steps)
 
     __repr__ = __str__
+
+
+__getattr__ = refusing(__name__)

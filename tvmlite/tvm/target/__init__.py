@@ -14,7 +14,9 @@ from tvmlite.tvm.target.generic_func import get_native_generic_func as get_nativ
 from tvmlite.tvm.target.generic_func import override_native_generic_func as override_native_generic_func
 from tvmlite.tvm.target.target import Kind as Kind
 from tvmlite.tvm.target.target import Target as Target
+from tvmlite.tvm.target.target import list_tags as list_tags
 from tvmlite.tvm.target.target import plain as plain
+from tvmlite.tvm.target.target import register_tag as register_tag
 
 
 def create(target: Any) -> Target:

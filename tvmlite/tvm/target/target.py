@@ -12,9 +12,9 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 from tvmlite.machine import target as machine
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.runtime.devices import device
-from tvmlite.tvm.target import described
+from tvmlite.tvm.target import described, tags
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
 _NOTES = ("keys", "device", "model", "tag")
@@ -158,6 +158,16 @@ class Target(machine.Target):
             several = list(target) if isinstance(target, (list, tuple)) else [target]
         return [Target(one, target_host) for one in several]
 
+    @staticmethod
+    def canon_target_map_and_host(
+        target_map: Mapping[Any, Any], target_host: Any = None
+    ) -> tuple[dict[Target, Any], Target | None]:
+        """Values by target, with targets for whatever describes them, each with ``target_host`` as its host,
+        and that host."""
+        found = {Target(key, target_host): value for key, value in target_map.items()}
+        host = next((key.host for key in found), None) if target_host is None else Target(target_host)
+        return found, host
+
     def get_kind_attr(self, attr_name: str) -> None:
         """What a kind of target is known to have, such as passes of its own: none has any."""
         arguments.text("Target.get_kind_attr: attr_name", attr_name)
@@ -165,6 +175,13 @@ class Target(machine.Target):
     def get_target_device_type(self) -> int:
         """TVM's number of the device that the target is for."""
         return device(str(self.kind)).device_type
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingName(
+            f"Target.{name} is not in tvmlite", Span.of_caller(), "Target.attrs has the options"
+        )
 
     check_and_update_host_consist = canon_target_and_host
 
@@ -206,6 +223,19 @@ class Target(machine.Target):
 
     def __exit__(self, *_: object) -> None:
         self._scopes.pop()
+
+
+def list_tags() -> dict[str, Target]:
+    """The targets that names of machines stand for, by name."""
+    return {name: Target(name) for name in tags.names()}
+
+
+def register_tag(name: str, config: Mapping[str, Any], override: bool = False) -> Target:
+    """Let ``name`` stand for the target that ``config`` describes; the target. A name in use is an error
+    unless ``override``."""
+    made = Target(config)
+    tags.add(name, config, override)
+    return made
 
 
 def plain(target: Any, host: Any = None) -> machine.Target:
@@ -251,6 +281,8 @@ def _read(given: Any) -> tuple[str, dict[str, Any]]:
             given = json.loads(given)
         except ValueError:
             raise TargetError(f"target {given[:80]!r} is not JSON") from None
+    if isinstance(given, str) and tags.config_of(given) is not None:
+        given = tags.config_of(given)
     if isinstance(given, Mapping):
         return _of_dict(given)
     if isinstance(given, str):

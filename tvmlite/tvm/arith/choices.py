@@ -1,0 +1,101 @@
+"""Choices and conditions: what holds in a branch, what two conditions say together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.loop.ir import Load
+from tvmlite.te.tensor.tensor import Reduce, TensorRead
+from tvmlite.tvm.written import Uncompiled
+
+Simplify = Callable[[e.Expr], e.Expr]
+Scope = Callable[[e.Expr], AbstractContextManager[None]]
+
+
+def negated(condition: e.Expr) -> e.Expr:
+    """What holds where ``condition``, a bool, does not."""
+    match condition:
+        case e.Less(a, b) if dtypes.is_int(a.dtype):  # of NaN neither holds
+            return e.LessEqual(b, a)
+        case e.LessEqual(a, b) if dtypes.is_int(a.dtype):
+            return e.Less(b, a)
+        case e.Equal(a, b):
+            return e.NotEqual(a, b)
+        case e.NotEqual(a, b):
+            return e.Equal(a, b)
+        case e.And(a, b):
+            return e.Or(negated(a), negated(b))
+        case e.Or(a, b):
+            return e.And(negated(a), negated(b))
+        case e.Not(a):
+            return a
+    return e.Not(condition)
+
+
+def in_branches(node: Any, simplify: Simplify, scope: Scope) -> Any:
+    """A choice whose branches are simplified by what holds in them, and ``a and b``, ``a or b`` whose ``b``
+    is simplified by what ``a`` leaves to it; else ``node``."""
+    if not isinstance(node, e.Expr) or node.lanes != 1:
+        return node
+    match node:
+        case e.Select(_, a, b) | e.And(a, b) | e.Or(a, b) if _may_fail(a) or _may_fail(b):
+            return node  # both are computed: what was safe by a minimum or a maximum shall stay so
+        case e.Select(condition, a, b) | e.Call("if_then_else", (condition, a, b)):
+            with scope(condition):
+                a = simplify(a)
+            with scope(negated(condition)):
+                b = simplify(b)
+            return a if alike(a, b) else _choice(node, condition, a, b)
+        case e.And(a, b):
+            if alike(a, negated(b)):
+                return e.const(False)
+            with scope(a):
+                return e.fold(e.And, a, simplify(b))
+        case e.Or(a, b):
+            if alike(a, negated(b)):
+                return e.const(True)
+            with scope(negated(a)):
+                return e.fold(e.Or, a, simplify(b))
+        case e.Not(a):
+            return negated(a)
+    return node
+
+
+def _may_fail(root: e.Expr) -> bool:
+    """Whether ``root`` reads memory, calls functions, or divides by what may be 0."""
+    divisions = (e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod)
+    return any(
+        not isinstance(one.b, e.Const) if isinstance(one, divisions) else isinstance(one, _UNSAFE)
+        for one in postorder(root)
+    )
+
+
+_UNSAFE = (e.Foreign, Load, Reduce, TensorRead, Uncompiled)
+
+
+def _choice(node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> e.Expr:
+    if isinstance(node, e.Select):
+        return e.Select(condition, a, b)
+    branches = iter((condition, a, b))
+    return node.map_children(lambda _: next(branches))
+
+
+def merged(node: Any) -> Any:
+    """An operation on choices by one condition as the choice of two operations; else ``node``."""
+    if not isinstance(node, (e.Add, e.Sub, e.Min, e.Max)) or node.lanes != 1:
+        return node
+    kind = type(node)
+    match node.a, node.b:
+        case e.Select(c, a, b), e.Select(d, x, y) if alike(c, d):
+            return e.Select(c, e.fold(kind, a, x), e.fold(kind, b, y))
+        case e.Select(c, a, b), other:
+            return e.Select(c, e.fold(kind, a, other), e.fold(kind, b, other))
+        case other, e.Select(c, a, b):
+            return e.Select(c, e.fold(kind, other, a), e.fold(kind, other, b))
+    return node
