@@ -232,3 +232,18 @@ def test_a_deep_graph_is_printed_and_read() -> None:
     function = relay.Function([x], value)
 
     assert tvm.ir.structural_equal(tvm.parser.fromtext(function.astext()), function)
+
+
+def test_a_module_is_known_behind_blank_lines_and_comments() -> None:
+    body = "/* of one */\ndef @main(%x: float32) {\n  %x\n}\n"
+
+    for text in (f"\n  {VERSION}{body}", f"\n{body}", f"// first\n{VERSION}{body}"):
+        assert isinstance(relay.fromtext(text), tvm.IRModule)
+    assert relay.fromtext('\n#[version = "0.0.5"] 1').data == 1
+
+
+@pytest.mark.parametrize("text", ["def @same[A](%x: A) -> A { %x }", "def @main() { fn [A](%x: A) { %x } }"])
+def test_type_parameters_are_named(text: str) -> None:
+    with pytest.raises(UnsupportedError, match="type parameters is not supported") as caught:
+        tvm.parser.parse(VERSION + text)
+    assert "write its types in full" in str(caught.value)

@@ -101,6 +101,15 @@ class TvmParser(Parser):
 
     # --- variables and functions ---
 
+    def _function(self, token: Token, finish: Any) -> None:
+        if self.lexer.at("["):
+            raise UnsupportedError(
+                "a function with type parameters is not supported",
+                self.lexer.span(self.lexer.token),
+                "write its types in full, or leave them out to be inferred",
+            )
+        super()._function(token, finish)
+
     def _variable(self, what: str) -> tuple[str, Any]:
         token = self.lexer.expect_kind("local", what)
         return token.text, self._var(token, self.type() if self.lexer.accept(":") else ty.INCOMPLETE)
