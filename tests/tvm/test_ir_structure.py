@@ -9,7 +9,7 @@ import pytest
 
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.tvm import te, tir
+from tvmlite.tvm import relay, te, tir
 from tvmlite.tvm.runtime import ObjectPath
 
 X, Y, Z = te.var("x"), te.var("y"), te.var("z")
@@ -104,3 +104,26 @@ def test_options_of_passes_are_complete_and_checked() -> None:
     for wrong in ({"tir.UnrollLoop": {"invalid": 1}}, {"invalid-opt": True}, {"tir.UnrollLoop": 1}):
         with pytest.raises(AttributeError, match="PassContext"):
             tvm.transform.PassContext(config=wrong)
+
+
+def test_a_written_result_is_part_of_a_function() -> None:
+    x = relay.var("x", shape=(2,))
+    written = relay.Function([x], x, relay.TensorType((2,)))
+
+    assert tvm.ir.structural_equal(written, relay.Function([x], x))
+    assert not tvm.ir.structural_equal(written, relay.Function([x], x, relay.TensorType((3,))))
+    untyped = relay.var("x")
+    assert not tvm.ir.structural_equal(
+        relay.Function([untyped], untyped, relay.TensorType((2,))), relay.Function([untyped], untyped)
+    )
+
+
+def test_free_variables_differ_in_the_hash_unless_they_are_mapped() -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    one, other = relay.exp(x), relay.exp(y)
+
+    assert tvm.ir.structural_hash(one) == tvm.ir.structural_hash(relay.exp(x))
+    assert tvm.ir.structural_hash(one) != tvm.ir.structural_hash(other)
+    assert tvm.ir.structural_hash(one, True) == tvm.ir.structural_hash(other, True)
+    closed = [tvm.ir.structural_hash(relay.Function([var], relay.exp(var))) for var in (x, y)]
+    assert closed[0] == closed[1]

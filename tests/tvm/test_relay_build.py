@@ -276,3 +276,59 @@ def test_what_byte_code_would_have_is_named() -> None:
         print(exe.bytecode)
     with pytest.raises(AttributeError, match="Executable has no attribute 'by_code'"):
         print(exe.by_code)
+
+
+def _of_pair() -> tvm.IRModule:
+    """``fn (p: (a, (b,)), c) { (exp(a) - b) * c }``"""
+    vector = relay.TensorType((3,))
+    pair, c = relay.var("p", relay.TupleType([vector, relay.TupleType([vector])])), relay.var("c", vector)
+    inner = relay.TupleGetItem(relay.TupleGetItem(pair, 1), 0)
+    return tvm.IRModule.from_expr(
+        relay.Function([pair, c], (relay.exp(relay.TupleGetItem(pair, 0)) - inner) * c)
+    )
+
+
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+def test_a_parameter_may_be_a_tuple_of_tuples(kind: str) -> None:
+    a, b, c = (np.linspace(start, start + 1, 3, dtype=np.float32) for start in range(3))
+    run = relay.create_executor(kind, _of_pair()).evaluate()
+
+    for found in (run((a, (b,)), c), run(c=c, p=(a, (b,)))):
+        np.testing.assert_allclose(found.numpy(), (np.exp(a) - b) * c, rtol=1e-6)
+
+
+def test_the_arrays_of_a_tuple_are_inputs_of_their_own() -> None:
+    a, b, c = (np.linspace(start, start + 1, 3, dtype=np.float32) for start in range(3))
+    machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(_of_pair(), "llvm"), tvm.cpu())
+
+    assert machine.get_input_index("p.1.0") == 1
+    for given in ({"p": (a, (b,)), "c": c}, {"p.0": a, "p.1.0": b, "c": c}):
+        np.testing.assert_allclose(machine.run(**given).numpy(), (np.exp(a) - b) * c, rtol=1e-6)
+
+
+def test_functions_that_a_function_gives_can_be_called() -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    both = relay.Tuple([relay.Function([x], relay.exp(x)), relay.Function([x], x + y)])
+    exponential, increased = relay.create_executor().evaluate(relay.Function([y], both))(
+        np.ones(2, "float32")
+    )
+
+    given = np.array([0, 2], "float32")
+    np.testing.assert_allclose(exponential(given).numpy(), np.exp(given), rtol=1e-6)
+    np.testing.assert_array_equal(increased(given).numpy(), given + 1)
+    with pytest.raises(InputError, match="1 arguments expected, 2 given"):
+        increased(given, given)
+
+
+@pytest.mark.parametrize("type_", [relay.TensorType((2, 3)), relay.TupleType([relay.TensorType((2, 3))])])
+def test_a_renamed_parameter_may_be_what_the_result_is_a_view_of(type_: relay.Type) -> None:
+    first, second = relay.var("x", type_), relay.var("x", type_)
+    tensor = second if isinstance(type_, relay.TensorType) else relay.TupleGetItem(second, 0)
+    lib = relay.vm.compile(
+        tvm.IRModule.from_expr(relay.Function([first, second], relay.reshape(tensor, (6,)))), "llvm"
+    )
+    arrays = [np.arange(start, start + 6, dtype=np.float32).reshape(2, 3) for start in (0, 6)]
+    given = arrays if tensor is second else [(one,) for one in arrays]
+
+    found = tvm.runtime.vm.VirtualMachine(lib, tvm.cpu()).run(*given)
+    np.testing.assert_array_equal(found.numpy(), arrays[1].ravel())

@@ -78,3 +78,17 @@ def test_what_is_not_said_is_named(twice: Any) -> None:
         op.register_stateful("twice", True)
     with pytest.raises(UnsupportedError, match="register_pattern of exp, an operator of the table"):
         op.register_pattern("exp", 1)
+
+
+def test_a_type_relation_has_attributes_by_name_and_its_error_is_told(twice: Any) -> None:
+    def relation(arg_types: Any, attrs: Any) -> Any:
+        assert isinstance(attrs, tvm.ir.DictAttrs)
+        if attrs.get_int("times") > 3:
+            raise RuntimeError("too often")
+        return arg_types[0]
+
+    twice.add_type_rel("Twice", relation)
+
+    assert call(2.0).checked_type == X.type
+    with pytest.raises(tvm.TVMError, match="RuntimeError: too often"):
+        _ = call(4.0).checked_type

@@ -282,3 +282,26 @@ def test_equality_is_up_to_the_names_of_bound_variables() -> None:
 def test_what_is_missing_or_wrong_is_named(use: object, message: str) -> None:
     with pytest.raises(TvmliteError, match=message):
         use()  # type: ignore[operator]
+
+
+def test_the_type_of_an_expression_is_inferred_with_those_of_its_variables() -> None:
+    x, double = relay.var("x", shape=(2, 3)), relay.var("double")
+    let = relay.Let(double, relay.add(x, x), relay.concatenate([double, x], axis=1))
+
+    assert let.checked_type == relay.TensorType((2, 6))
+    assert relay.Function([x], let).checked_type == relay.FuncType([x.type], relay.TensorType((2, 6)))
+
+
+def test_a_type_that_nothing_determines_is_named() -> None:
+    x = relay.var("unknown")
+
+    with pytest.raises(TypeInferError, match="the type of %unknown is not determined"):
+        _ = relay.add(x, x).checked_type
+
+
+def test_a_module_keeps_the_variable_that_names_a_function() -> None:
+    mod, name = tvm.IRModule(), relay.GlobalVar("f")
+    mod[name] = relay.Function([], relay.const(1.0))
+
+    assert mod.get_global_var("f") is name
+    assert list(mod.functions) == [name]

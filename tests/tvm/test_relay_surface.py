@@ -120,7 +120,7 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.op", "register_gradient"),
         ("relay.qnn.op", "register_qnn_legalize"),
         ("relay.transform", "PartitionGraph"),
-        ("relay.analysis", "extract_fused_functions"),
+        ("relay.analysis", "CallGraph"),
         ("relay", "TypeKind"),
     ],
 )

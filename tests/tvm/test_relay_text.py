@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import InputError, ParseError, UnsupportedError
+from tvmlite.core.errors import InputError, ParseError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay.text.comments import without_comments
 from tvmlite.tvm.runtime import container
@@ -232,3 +234,110 @@ def test_a_deep_graph_is_printed_and_read() -> None:
     function = relay.Function([x], value)
 
     assert tvm.ir.structural_equal(tvm.parser.fromtext(function.astext()), function)
+
+
+def test_a_module_is_known_behind_blank_lines_and_comments() -> None:
+    body = "/* of one */\ndef @main(%x: float32) {\n  %x\n}\n"
+
+    for text in (f"\n  {VERSION}{body}", f"\n{body}", f"// first\n{VERSION}{body}"):
+        assert isinstance(relay.fromtext(text), tvm.IRModule)
+    assert relay.fromtext('\n#[version = "0.0.5"] 1').data == 1
+
+
+@pytest.mark.parametrize("text", ["def @same[A](%x: A) -> A { %x }", "def @main() { fn [A](%x: A) { %x } }"])
+def test_type_parameters_are_named(text: str) -> None:
+    with pytest.raises(UnsupportedError, match="type parameters is not supported") as caught:
+        tvm.parser.parse(VERSION + text)
+    assert "write its types in full" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("9223372036854775808", "9223372036854775808 does not fit in an int64"),
+        ("(1, add)", r"add is an operator, which has to be called: add\(...\)"),
+        ("let %x = nn.relu; 1", "nn.relu is an operator"),
+    ],
+)
+def test_what_is_no_value_is_named(text: str, said: str) -> None:
+    with pytest.raises(ParseError, match=said):
+        tvm.parser.parse_expr(text)
+
+
+def _of_tvm(arrays: list[np.ndarray]) -> str:
+    """A section of constants as TVM writes it: objects by number, and arrays in base64."""
+    made = [tvm.runtime.save_param_dict({"": one}) for one in arrays]
+    texts = [base64.b64encode(bytes(one[40:])).decode() for one in made]  # behind the list of one empty name
+    constants = [{"type_key": "relay.Constant", "attrs": {"data": str(one)}} for one in range(len(arrays))]
+    root = {"type_key": "Map", "keys": ["relay.Constant"], "data": [2]}
+    array = {"type_key": "Array", "data": [*range(3, 3 + len(arrays))]}
+    nodes = [{"type_key": ""}, root, array, *constants]
+    return "\n#[metadata]\n" + json.dumps({"root": 1, "nodes": nodes, "b64ndarrays": texts})
+
+
+def test_constants_that_tvm_wrote_are_read() -> None:
+    arrays = [np.arange(6, dtype="float32").reshape(2, 3), np.array([[-3], [4]], "int64")]
+    text = (
+        VERSION
+        + 'add(meta[relay.Constant][0], cast(meta[relay.Constant][1], dtype="float32"))'
+        + _of_tvm(arrays)
+    )
+
+    made = tvm.parser.parse_expr(text)
+    np.testing.assert_array_equal(relay.create_executor().evaluate(made).numpy(), arrays[0] + arrays[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"root": 1', '"root": 9', "damaged: IndexError"),
+        ('"data": "0"', '"data": "x"', "damaged: ValueError"),
+        ("P6G0", "P6F0", r"damaged: relay.Constant\[0\]: read_array: the array .* its magic number"),
+        ("P6G0", "*", r"damaged: relay.Constant\[0\]"),
+    ],
+)
+def test_constants_of_tvm_that_are_damaged_are_an_error(old: str, new: str, said: str) -> None:
+    section = _of_tvm([np.ones(3, "float32")])
+    assert old in section
+
+    with pytest.raises(ParseError, match=said):
+        tvm.parser.parse_expr(f"{VERSION}exp(meta[relay.Constant][0]){section.replace(old, new, 1)}")
+
+
+def test_an_argument_that_tvm_repeats_as_an_attribute_is_read_once() -> None:
+    made = relay.fromtext(
+        f'{VERSION}arange(0, 5, 2, start=meta[relay.Constant][0], stop=None, step=None, dtype="int32")'
+        + _of_tvm([np.array(0, "int32")])
+    )
+
+    np.testing.assert_array_equal(relay.create_executor().evaluate(made).numpy(), [0, 2, 4])
+
+    bound = relay.fromtext(
+        f"{VERSION}let %n = 4; arange(%n, %n, %n, start=meta[relay.Constant][0], stop=meta[relay.Constant][1],"
+        ' step=meta[relay.Constant][0], dtype="int32")'
+        + _of_tvm([np.array(1, "int32"), np.array(4, "int32")])
+    )
+    np.testing.assert_array_equal(relay.create_executor().evaluate(bound).numpy(), [1, 2, 3])
+
+
+def test_a_let_whose_written_extent_is_not_known_has_the_type_of_its_value() -> None:
+    y, x = relay.var("y", shape=(relay.Any(), 3)), relay.var("x", shape=(2, 3))
+    joined = relay.var("joined", shape=(relay.Any(), 3))
+    body = relay.Let(joined, relay.concatenate([y, x], axis=0), relay.exp(joined))
+    mod = tvm.IRModule.from_expr(relay.Function([y, x], body))
+    rows = [np.ones((4, 3), "float32"), np.zeros((2, 3), "float32")]
+
+    for one in (mod, relay.fromtext(relay.transform.InferType()(mod).astext())):
+        found = relay.create_executor("vm", one).evaluate()(*rows)
+        np.testing.assert_allclose(found.numpy(), np.exp(np.concatenate(rows)), rtol=1e-6)
+    wrong = relay.Let(relay.var("w", shape=(relay.Any(), 4)), relay.concatenate([y, x], axis=0), x)
+    with pytest.raises(TypeInferError, match="let %w: declared"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([y, x], wrong)))
+
+
+def test_a_function_of_a_let_is_printed_with_its_type() -> None:
+    x = relay.var("x", shape=(2,))
+    double = relay.var("double")
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.Let(double, relay.Function([], x + x), double())))
+
+    assert "  } /* ty=fn () -> Tensor[(2), float32] */;\n" in relay.transform.InferType()(mod).astext()

@@ -14,6 +14,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import const
+from tvmlite.tvm.relay.text.comments import without_comments
 from tvmlite.tvm.relay.text.parser import TvmParser
 from tvmlite.tvm.relay.transform.infer_type import typed
 
@@ -39,7 +40,9 @@ def parse(
 
 def fromtext(data: str, source_name: str = "from_string") -> Any:
     """The module, or the expression, that ``data`` writes."""
-    body = _text(data).split("\n", 1)[-1] if data.startswith("#[version") else data
+    body = without_comments(_text(data)).lstrip()
+    if body.startswith("#["):
+        body = body.partition("]")[2]
     return parse(data, source_name) if _is_module(body) else parse_expr(data)
 
 

@@ -66,6 +66,15 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
     return made
 
 
+def read_array(name: str, data: bytes) -> NDArray:
+    """The array that ``data`` is in TVM's format; an InputError with its ``name`` if it is damaged."""
+    reader = _Reader(data, "read_array")
+    made = reader.array(name)
+    if reader.left:
+        raise InputError(f"read_array: {reader.left} bytes are left after the array {name!r}")
+    return made
+
+
 def save_param_dict_to_file(params: Mapping[str, Any], path: Any) -> None:
     """``save_param_dict`` into the file ``path``."""
     with open(path, "wb") as file:
@@ -94,9 +103,10 @@ def _array_bytes(name: str, value: np.ndarray) -> list[bytes]:
 class _Reader:
     """Reads from the front of some bytes, never beyond their end."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, of: str = "load_param_dict") -> None:
+        self._of = of
         if not isinstance(given, (bytes, bytearray, memoryview)):
-            raise InputError(f"load_param_dict: a {type(given).__name__} given, expected bytes")
+            raise InputError(f"{self._of}: a {type(given).__name__} given, expected bytes")
         self._bytes, self._place = memoryview(given).cast("B"), 0
 
     @property
@@ -108,7 +118,7 @@ class _Reader:
         """The next ``size`` bytes."""
         if not 0 <= size <= self.left:
             raise InputError(
-                f"load_param_dict: {what} takes {size} bytes at {self._place}, and {self.left} are left"
+                f"{self._of}: {what} takes {size} bytes at {self._place}, and {self.left} are left"
             )
         self._place += size
         return self._bytes[self._place - size : self._place]
@@ -125,7 +135,7 @@ class _Reader:
         """How many of something there are that takes ``each`` bytes at least."""
         count = self.number(f"the number of {what}")
         if count * each > self.left:
-            raise InputError(f"load_param_dict: {count} {what} cannot be in the {self.left} bytes left")
+            raise InputError(f"{self._of}: {count} {what} cannot be in the {self.left} bytes left")
         return count
 
     def text(self) -> str:
@@ -134,24 +144,24 @@ class _Reader:
         try:
             return found.decode()
         except UnicodeDecodeError:
-            raise InputError(f"load_param_dict: the name {found[:40]!r} is not UTF-8") from None
+            raise InputError(f"{self._of}: the name {found[:40]!r} is not UTF-8") from None
 
     def array(self, name: str) -> NDArray:
         """The next array."""
         what = f"the array {name!r}"
         if self.number(what) != ARRAY_MAGIC:
-            raise InputError(f"load_param_dict: {what} does not begin with its magic number")
+            raise InputError(f"{self._of}: {what} does not begin with its magic number")
         self.number(what)
         device, _, axes, code, bits, lanes = self.unpack("iiiBBH", what)
         if device != _CPU[0] or not 0 <= axes <= _MOST_AXES or lanes != 1 or (code, bits) not in _DTYPES:
             raise InputError(
-                f"load_param_dict: {what} is of device {device}, {axes} axes, dtype {code}:{bits}x{lanes}; "
+                f"{self._of}: {what} is of device {device}, {axes} axes, dtype {code}:{bits}x{lanes}; "
                 f"expected device {_CPU[0]}, at most {_MOST_AXES} axes, and a dtype of numpy"
             )
         shape = self.unpack(f"{axes}q", what)
         dtype = np.dtype(_DTYPES[code, bits]).newbyteorder("<")
         (size,) = self.unpack("q", what)
         if min(shape, default=0) < 0 or size != math.prod(shape) * dtype.itemsize:
-            raise InputError(f"load_param_dict: {what} of shape {shape} has {size} bytes of {dtype.name}")
+            raise InputError(f"{self._of}: {what} of shape {shape} has {size} bytes of {dtype.name}")
         found = np.frombuffer(self.take(size, what), dtype).reshape(shape)
         return array(found.astype(dtype.newbyteorder("="), copy=True))

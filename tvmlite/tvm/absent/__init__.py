@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.absent.modules import ABSENT, ANOTHER, LOOPS, SCRIPT
+from tvmlite.tvm.absent.modules import ABSENT, ANOTHER, FOREIGN, LOOPS, PYTHON, SCRIPT
 from tvmlite.tvm.absent.names import NAMES
 from tvmlite.tvm.absent.script import Script
 
@@ -40,7 +40,7 @@ class Missing:
         return UnsupportedError(f"{self._name} is not in tvmlite", Span.of_caller(), self._hint)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
         raise self._refused()
 
@@ -93,6 +93,8 @@ def known(module: str, name: str) -> Any:
         return []  # what Python asks for to import modules below
     if name.startswith("__"):  # Python asks for these
         return None
+    if name in FOREIGN:
+        return missing(f"tvm.{full}", PYTHON)
     if full in NAMES:
         return missing(f"tvm.{full}", NAMES[full])
     if is_absent(full) or full in ANOTHER:

@@ -65,7 +65,6 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "inputs of a task are random": "register_task_input_check_func",
         _TASK: "auto_schedule create_task",
-        PYTHON: "_ffi_api",
     },
     "auto_scheduler.loop_state": {"auto_scheduler.loop_state.State": "CACHE_READ StageKey StateObject"},
     "auto_scheduler.compute_dag": {LAYOUTS: "LayoutRewriteOption get_shape_from_rewritten_layout"},

@@ -39,16 +39,12 @@ RELAY: dict[str, dict[str, str]] = {
         "relay.analysis.post_order_visit": "extract_intermediate_expr",
         "relay.transform.SimplifyExpr and FoldConstant": "search_fc_transpose",
         "lib.profile(x) times a model kernel by kernel": "analyze_operations_distribution",
-        "tvmlite.quantize(mod, data)": "get_calibration_data get_calibration_outputs",
+        "relay.analysis.get_calibration_data": "get_calibration_module get_calibration_outputs",
         _POLYMORPHISM: "all_type_vars bound_type_vars free_type_vars",
         ADT: "unmatched_cases",
         ONE: "AnnotatedRegionSet",
         "a type's kind is its class: isinstance(t, relay.TensorType)": "check_kind",
         "mod.functions has the functions by name": "CallGraph",
-        "relay.analysis.list_op_freqs says what a graph calls": """
-            Feature detect_feature list_fake_quantized_op_freqs
-        """,
-        "relay.transform.FuseOps makes them: post_order_visit finds them": "extract_fused_functions",
     },
     "relay.build_module": {"relay.build": "AotExecutor BuildModule GraphExecutor get_executor_from_target"},
     "relay.expr": {

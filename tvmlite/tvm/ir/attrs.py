@@ -26,6 +26,18 @@ class DictAttrs(Map):
             return self[name]
         raise MissingName(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}")
 
+    def get_int(self, name: str) -> int:
+        """The value of ``name``, an int."""
+        return int(self[name])
+
+    def get_str(self, name: str) -> str:
+        """The value of ``name``, a string."""
+        return str(self[name])
+
+    def get_int_tuple(self, name: str) -> tuple[int, ...]:
+        """The value of ``name``, ints."""
+        return tuple(map(int, self[name]))
+
 
 @dataclass(frozen=True)
 class EnvFunc:

@@ -89,7 +89,8 @@ class IRModule(metaclass=_Modules):
         if not _is_other(function):
             function = as_function(function)
         key = next((one for one in self.functions if one.name == _name(var)), None)
-        self.functions[key or GlobalVar(_name(var))] = function
+        named = var if isinstance(var, GlobalVar) else GlobalVar(_name(var))
+        self.functions[key or named] = function
 
     def update(self, other: Any) -> None:
         """Take the functions of another module, or of a dict."""

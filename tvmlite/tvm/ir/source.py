@@ -25,13 +25,19 @@ class Written(span.Span):
     end_column: int = 0
 
     @property
-    def source_name(self) -> SourceName:
-        """The source."""
-        return SourceName(self.source)
+    def source_name(self) -> SourceName | None:
+        """The source, None if the program gave none."""
+        return SourceName(self.source) if self.source else None
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very place."""
+        return self is other
 
 
-def Span(source: str, line: int = 0, end_line: int = 0, column: int = 0, end_column: int = 0) -> Written:
+def Span(
+    source: str | None, line: int = 0, end_line: int = 0, column: int = 0, end_column: int = 0
+) -> Written:
     """A place in ``source``."""
     return Written(
-        str(source), int(line), end_line=int(end_line), column=int(column), end_column=int(end_column)
+        str(source or ""), int(line), end_line=int(end_line), column=int(column), end_column=int(end_column)
     )

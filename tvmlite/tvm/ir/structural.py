@@ -139,7 +139,8 @@ def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
         case nodes.Call():
             return [(a.op, b.op), (a.args, b.args), (tuple(a.attrs), tuple(b.attrs))]
         case nodes.Function():
-            return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs))]
+            declared = () if a.declared is None and b.declared is None else (a.ret_type, b.ret_type)
+            return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs)), *([declared] if declared else [])]
     names = [name for name in a.__dict__ if name not in ("span", "declared", *a.binders)]
     return [(getattr(a, name), getattr(b, name)) for name in names]
 
@@ -220,12 +221,14 @@ def _brief(value: Any) -> str:
 
 
 def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
-    """What a hash is made of: the nodes in order, variables by the place where they were first met."""
+    """What a hash is made of: the nodes in order, variables by the place where they were first met, free ones
+    by themselves unless ``map_free_vars``."""
     if isinstance(root, IRModule):
         return [part for name, one in sorted(_by_name(root)) for part in (name, *_tokens(one, map_free_vars))]
     if not isinstance(root, nodes.Expr):
         return [type(root).__name__, str(root)]
     places: dict[Any, int] = {}
+    bound: set[Any] = set()
     found: list[Any] = []
     stack: list[Any] = [adopt(root)]
     while stack:
@@ -236,10 +239,13 @@ def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
         elif isinstance(node, nodes.Expr) and not isinstance(node, GlobalVar):
             first = node not in places
             place = 0 if _is_plain(node) else places.setdefault(node, len(places))
-            found += (type(node).__name__, place)
+            is_free = isinstance(node, nodes.Var) and node not in bound and not map_free_vars
+            found += (type(node).__name__, id(node) if is_free else place)
             if first:
+                binders = [getattr(node, name) for name in node.binders]
+                bound.update(var for one in binders for var in (one if isinstance(one, tuple) else (one,)))
                 stack.extend(part for pair in reversed(_fields(node, node)) for part in pair[:1])
-                stack.extend(getattr(node, name) for name in node.binders)
+                stack.extend(binders)
         else:
             found.append(node.tobytes() if isinstance(node, np.ndarray) else str(node))
     return found

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.types import FuncType, TensorType, TupleType
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
-from tvmlite.tvm.relay.expr import Constant, GlobalVar, Var
+from tvmlite.tvm.lazy import later
+from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var
 from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.graph.visit import in_order, parts_of
+from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
+from tvmlite.tvm.relay.transform.infer_type import typed
+from tvmlite.tvm.relay.transform.inference import SimplifyInference
 from tvmlite.tvm.relay.transform.normal_forms import is_basic_block_normal
+
+_create_executor = later("relay.build_module", "create_executor")
 
 
 def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
@@ -133,9 +142,98 @@ def check_basic_block_normal_form(expr: Any) -> bool:
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
-    """The module whose result is the ``expr_id``-th node of ``main``, in post-order."""
-    order = in_order(mod["main"])
-    return IRModule.from_expr(order[expr_id])
+    """The module whose result is the ``expr_id``-th value that ``main`` computes: calls, tuples and their
+    fields count, in post-order."""
+    computed = [node for node in in_order(mod["main"]) if isinstance(node, _COMPUTED)]
+    if not 0 <= expr_id < len(computed):
+        raise InputError(
+            f"extract_intermdeiate_expr: expr_id is {expr_id}, main computes {len(computed)} values",
+            Span.of_caller(),
+        )
+    return IRModule.from_expr(computed[expr_id])
+
+
+_COMPUTED = (nodes.Call, nodes.Tuple, nodes.TupleGetItem)
+
+
+def extract_operators(mod: IRModule) -> list[str]:
+    """The names of the operators that ``main`` calls, each once, in order."""
+    calls = [node for node in in_order(mod["main"]) if isinstance(node, nodes.Call)]
+    return list(dict.fromkeys(call.op.name for call in calls if isinstance(call.op, Op)))
+
+
+def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Any]:
+    """The functions that operators are fused into, of those that are equal one, by names made of hashes."""
+    fused = mod
+    for one in (SimplifyInference(), FuseOps(3)):
+        fused = one(fused)
+    functions = [node for node in in_order(fused["main"]) if isinstance(node, nodes.Function)]
+    by_hash = {structural_hash(one): one for one in functions if dict(one.attrs).get("Primitive")}
+    return {GlobalVar(str(number)): one for number, one in by_hash.items()}
+
+
+def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
+    """How often each operator is called in float between ``qnn.dequantize`` and ``qnn.quantize``, of those
+    that FakeQuantizationToInteger looks at: calls, tuples and constants are all that stands between."""
+    found: dict[Any, None] = {}
+    for node in in_order(mod["main"]):
+        if isinstance(node, nodes.Call) and node.op == "qnn.quantize":
+            found |= dict.fromkeys(_between(node.args[0]))
+    return dict(Counter(str(call.op) for call in found))
+
+
+def _between(root: Any) -> list[nodes.Call]:
+    """The calls from ``root`` up to the nearest dequantizations; none if other nodes are among them."""
+    calls: list[nodes.Call] = []
+    seen: set[Any] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, nodes.Call) and node.op == "qnn.dequantize":
+            continue
+        if not isinstance(node, (*_COMPUTED, nodes.Constant)):
+            return []
+        parts = list(node.children())
+        if isinstance(node, nodes.Call):
+            if isinstance(node.op, nodes.Expr):
+                return []
+            if node.op == "qnn.quantize":
+                parts = parts[:1]
+            else:
+                calls.append(node)
+        stack += parts
+    return calls
+
+
+def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalVar, dict[str, list[Any]]]:
+    """What every function that ``main`` calls by name is given and gives, when ``main`` runs on ``data``:
+    ``{function: {"inputs": [...], "outputs": [...]}}``. A function is called once."""
+    module = typed(mod)
+    main = module["main"]
+    calls = [node for node in walk(main) if isinstance(node, nodes.Call) and isinstance(node.op, GlobalVar)]
+    watched: list[tuple[str, int, list[Any]]] = []
+    for call in calls:
+        if any(name == call.op.name for name, _, _ in watched):
+            raise UnsupportedError(
+                f"get_calibration_data: @{call.op.name} is called several times, expected once", call.span
+            )
+        type_ = type_of(call)
+        outputs = (
+            [TupleGetItem(call, index) for index in range(len(type_.fields))]
+            if isinstance(type_, TupleType)
+            else [call]
+        )
+        watched.append((call.op.name, len(call.args), [*call.args, *outputs]))
+    module["main"] = Function(main.params, Tuple([one for _, _, values in watched for one in values]))
+    results = iter(_create_executor("graph", mod=module).evaluate()(**data) if watched else ())
+    found: dict[GlobalVar, dict[str, list[Any]]] = {}
+    for name, count, values in watched:
+        arrays = [next(results) for _ in values]
+        found[mod.get_global_var(name)] = {"inputs": arrays[:count], "outputs": arrays[count:]}
+    return found
 
 
 def detect_feature(a: Any, b: Any = None) -> set[Feature]:

@@ -25,10 +25,11 @@ from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
 from tvmlite.tvm.relay import transform as passes
 from tvmlite.tvm.relay.backend.graph_json import graph_json
-from tvmlite.tvm.relay.backend.interpreter import Interpreter
+from tvmlite.tvm.relay.backend.interpreter import Closure, Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
-from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
+from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt, bind, const
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
+from tvmlite.tvm.relay.graph.inputs import arrays_of, with_flat_parameters
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
 from tvmlite.tvm.runtime.container import ADT
 
@@ -187,7 +188,7 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
-    main = with_flat_result(_with_own_names(inlined(core.main)))
+    main = with_flat_parameters(with_flat_result(_with_own_names(inlined(core.main))))
     return nodes.Module({"main": main}, core.output_names, core.attrs)
 
 
@@ -202,7 +203,7 @@ def _with_own_names(main: nodes.Function) -> nodes.Function:
             name = f"{param.name}{count}"
         taken.add(name)
         if name != param.name:
-            renamed[param] = nodes.Var(name, param.type, param.span)
+            renamed[param] = Var(name, param.type, param.span)
     if not renamed:
         return main
     params = tuple(renamed.get(param, param) for param in main.params)
@@ -351,15 +352,35 @@ class Executor:
     def _interpreted(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
         """The parameters of ``main``, and what interprets it."""
         known = passes.InferType()(bound(module, self._params))
-        main = known["main"]
-        return main.params, lambda args: Interpreter(known).run(main, args)
+        main, interpreter = known["main"], Interpreter(known)
+
+        def usable(value: Any) -> Any:
+            """``value`` with functions that take arrays in the place of closures."""
+            if isinstance(value, tuple):
+                return tuple(map(usable, value))
+            if not isinstance(value, Closure):
+                return value
+            types = [param.type for param in value.function.params]
+
+            def call(*args: Any) -> Any:
+                arrays = [_array(one, type_, False) for one, type_ in zip(args, types, strict=False)]
+                return results(usable(interpreter.apply(value, [*arrays, *args[len(arrays) :]])))
+
+            return call
+
+        return main.params, lambda args: usable(interpreter.run(main, args))
 
     def _compiled(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
         """The parameters of ``main``, and what runs it compiled."""
         model = prepared(module, self._params)
         lib = compile_model(model, target_of(self.target), opt_level=_level())
-        type_ = type_of(passes.InferType()(bound(module, self._params))["main"].body)
-        return model.main.params, lambda args: nested(lib(*args), type_)
+        main = passes.InferType()(bound(module, self._params))["main"]
+        type_ = type_of(main.body)
+
+        def run(args: Sequence[Any]) -> Any:
+            return nested(lib(*(array for one in args for _, array in arrays_of("", one))), type_)
+
+        return _with_own_names(main).params, run
 
 
 def create_executor(
@@ -397,10 +418,10 @@ def _shape(value: Any) -> Any:
 
 
 def results(value: Any) -> Any:
-    """Arrays as TVM gives them; those of a tuple in one list."""
+    """Arrays as TVM gives them; those of a tuple in one list. Functions are given as they are."""
     if isinstance(value, (tuple, list)):
         return ADT(0, map(results, value))
-    return np.asarray(value).view(NDArray)
+    return value if callable(value) else np.asarray(value).view(NDArray)
 
 
 def build_config(

@@ -17,7 +17,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay import const as _core_const
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.infer import dependencies, known_type, type_of
 from tvmlite.relay.ir.nodes import canonical
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.tvm.absent import missing, refusing
@@ -30,6 +30,7 @@ from tvmlite.tvm.relay.op.op import Op
 
 _astext = later("relay.text.printer", "astext")
 _pretty = later("relay.text.printer", "pretty")
+_inferred = later("relay.transform.infer_type", "InferTypeLocal")
 
 
 class RelayExpr(Operators, nodes.Expr):
@@ -37,7 +38,9 @@ class RelayExpr(Operators, nodes.Expr):
 
     @property
     def checked_type(self) -> Any:
-        """The type, which is inferred here if it was not before."""
+        """The type, which is inferred here if it was not before, with those of variables that have none."""
+        if any(isinstance(node, nodes.Var) and node.type is ty.INCOMPLETE for node in _unknown(self)):
+            return _inferred(self)
         return ty.adopted(type_of(self))
 
     @property
@@ -59,6 +62,18 @@ class RelayExpr(Operators, nodes.Expr):
     def as_text(self, show_meta_data: bool = False) -> str:  # type: ignore[override]
         """As ``str()``: without the large constants."""
         return _pretty(self, show_meta_data)
+
+
+def _unknown(root: Any) -> Iterator[Any]:
+    """The nodes of ``root`` whose type is not known yet, and the variables that they bind."""
+    stack, seen = [root], set()
+    while stack:
+        node = stack.pop()
+        if node in seen or known_type(node) not in (None, ty.INCOMPLETE):
+            continue
+        seen.add(node)
+        yield node
+        stack.extend(dependencies(node))
 
 
 def _set(node: Any, **fields: Any) -> None:

@@ -11,6 +11,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, results
+from tvmlite.tvm.relay.graph.inputs import arrays_of
 from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
 
@@ -23,6 +24,7 @@ _NO_CODE = (
 
 _ABSENT = {
     **dict.fromkeys(("bytecode", "constants", "globals", "primitive_ops", "primitives", "stats"), _NO_CODE),
+    "set_outputs": "each run gives arrays of its own: invoke gives them",
     **dict.fromkeys(("virtual_devices", "get_virtual_devices"), "there is one device, the CPU"),
     **dict.fromkeys(
         (
@@ -104,8 +106,10 @@ class VirtualMachine:
         return _refused("VirtualMachine", name)
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """The arguments of the next ``run``, by place or by name."""
+        """The arguments of the next ``run``, by place or by name; tuples have a parameter for each array."""
         names = self._exe.get_function_params(func_name)
+        args = tuple(array for one in args for _, array in arrays_of("", one))
+        kwargs = dict(pair for name, one in kwargs.items() for pair in arrays_of(name, one))
         if len(args) > len(names):
             raise InputError(f"set_input: {len(args)} arguments are given, there are {len(names)}")
         given = {**dict(zip(names, args, strict=False)), **kwargs}

@@ -37,9 +37,10 @@ class Interpreter:
         """What ``function`` gives for arrays, and tuples of them."""
         if any(isinstance(node, (nodes.Loop, nodes.LetDims)) for node in walk(function)):
             return interpret(inlined(function), args)
-        return self._apply(Closure(function, {}), args)
+        return self.apply(Closure(function, {}), args)
 
-    def _apply(self, closure: Closure, args: Sequence[Any]) -> Any:
+    def apply(self, closure: Closure, args: Sequence[Any]) -> Any:
+        """What a function with the variables around it gives."""
         function = closure.function
         if len(args) != len(function.params):
             raise InputError(f"{len(function.params)} arguments expected, {len(args)} given")
@@ -90,7 +91,7 @@ class Interpreter:
             case nodes.Call(op=str(), args=args):
                 return call_reference(node, [done[arg] for arg in args], binding)
             case nodes.Call(op=op, args=args):
-                return self._apply(done[op], [done[arg] for arg in args])
+                return self.apply(done[op], [done[arg] for arg in args])
             case nodes.If(condition=condition, then=then, otherwise=otherwise):
                 return self._value(then if done[condition] else otherwise, variables, binding)
         return self._value(node, variables, binding)

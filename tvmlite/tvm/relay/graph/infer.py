@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.infer import same_type, type_of
 from tvmlite.relay.ir.types import FuncType, TupleType
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt
@@ -87,7 +87,7 @@ class _Inference:
                     return [] if later else [value]
                 if phase == 1:
                     if not later:
-                        self._solve_var(var, self._type(value))
+                        self._solve_let(var, self._type(value))
                     return [body]
                 return [value] if phase == 2 else None
         return list(node.children()) if phase == 0 else None
@@ -110,11 +110,19 @@ class _Inference:
         if type_ is not None and not ty.is_complete(var.type) and var not in self.types:
             self.types[var] = ty.adopted(type_)
 
+    def _solve_let(self, var: nodes.Var, type_: Any) -> None:
+        """A let's variable has its value's type, also where an extent was written as not known."""
+        self._solve_var(var, type_)
+        if type_ is None or var in self.types or same_type(var.type, type_):
+            return
+        if _may_be(var.type, type_):
+            self.types[var] = ty.adopted(type_)
+
     def _are_known(self, params: Any) -> bool:
         return all(ty.is_complete(self._type_of_var(param)) for param in params)
 
     def _type_of_var(self, var: nodes.Var) -> Any:
-        return var.type if ty.is_complete(var.type) else self.types.get(var, ty.INCOMPLETE)
+        return self.types.get(var, var.type)
 
     def _type(self, node: Any) -> Any:
         """The type of what was made of ``node``, None if it is not known yet."""
@@ -146,7 +154,7 @@ class _Inference:
             case nodes.Function(params=params):
                 changes["params"] = tuple(map(self._var, params))
             case nodes.Let(var=var):
-                self._solve_var(var, self._type(node.value))
+                self._solve_let(var, self._type(node.value))
                 changes["var"] = self._var(var)
         changes = {name: value for name, value in changes.items() if not _is_same(value, getattr(node, name))}
         made = made._with(changes) if changes else made
@@ -182,9 +190,9 @@ class _Inference:
 
     def _var(self, var: nodes.Var) -> nodes.Var:
         """``var`` with its type."""
-        if ty.is_complete(var.type):
-            return var
         if var not in self.types:
+            if ty.is_complete(var.type):
+                return var
             self.unknown.append(var)
             self._open.add(var)
             return var
@@ -217,6 +225,6 @@ def _may_be(declared: Any, found: Any) -> bool:
     if getattr(declared, "dtype", None) != getattr(found, "dtype", None) or declared.ndim != found.ndim:
         return False
     return all(
-        isinstance(a, ty.Any) or isinstance(b, ty.Any) or a == b or ty.extent(a) is b
+        ty.is_unknown(a) or ty.is_unknown(b) or a == b or ty.extent(a) is b
         for a, b in zip(declared.shape, found.shape, strict=True)
     )

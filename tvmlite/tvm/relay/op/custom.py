@@ -22,8 +22,11 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, broadcast_shapes
 from tvmlite.te.templates.anchors import ELEMENTWISE
+from tvmlite.tvm.ir.attrs import DictAttrs
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
-from tvmlite.tvm.relay.graph.attrs import Attrs
+
+_called = later("ir.transform", "called")
 
 OpPattern = table.Fuse
 """How an operator is fused."""
@@ -166,7 +169,7 @@ def _typed(call: Call, *types: Any) -> Any:
         raise TypeInferError(
             f"{call.op}: it has no type relation", call.span, hint="op.add_type_rel gives one"
         )
-    found = relation([ty.adopted(one) for one in types], Attrs(call.attrs))
+    found = _called(relation, [ty.adopted(one) for one in types], DictAttrs(dict(call.attrs)))
     if not isinstance(found, ty.types.TensorType | ty.types.TupleType):
         raise TypeInferError(f"{call.op}: its type relation gives {show(found)}, expected a type", call.span)
     return found
@@ -179,7 +182,7 @@ def _computed(call: Call, tensors: Sequence[Any]) -> Any:
             f"{call.op} has no compute", call.span, hint="relay.op.op.register_compute gives it one"
         )
     out_type = _typed(call, *(TensorType(tuple(one.shape), one.dtype) for one in tensors))
-    found = compute(Attrs(call.attrs), list(tensors), out_type)
+    found = compute(DictAttrs(dict(call.attrs)), list(tensors), out_type)
     made = list(found) if isinstance(found, (list, tuple)) else [found]
     return made if isinstance(out_type, ty.types.TupleType) else made[0]
 

@@ -24,6 +24,9 @@ def results_of(call: Any) -> int | None:
         return len(sections) + 1 if isinstance(sections, tuple) else int(sections)
     if name == "topk":
         return 2 if call["ret_type"] == "both" else None
+    fields = [field for arg in call.args if isinstance(arg, nodes.Tuple) for field in arg.fields]
+    if not all(isinstance(one, nodes.Expr) for one in (*call.args, *fields)):
+        return None  # an operator as a value, which patterns may look for, has no type
     try:
         type_ = type_of(call)
     except TvmliteError:  # what it is of has no type yet, or is at fault, which inferring types will say

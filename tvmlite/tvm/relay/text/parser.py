@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.lexer import Token
 from tvmlite.relay.text.parser import Parser
 from tvmlite.relay.text.values import nesting
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.comments import without_comments
+from tvmlite.tvm.relay.text.metadata import constants_of
+
+_builder = later("relay.op.functions", "find")
 
 _BINARY = {
     "*": ("multiply", 4), "/": ("divide", 4), "+": ("add", 3), "-": ("subtract", 3), "<": ("less", 2),
@@ -35,7 +39,10 @@ _UNREAD = {
 
 _SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
 
-_INT32 = 2**31
+_REPEATED = (nodes.Constant, type(None))
+"""What stands in an attribute that repeats an argument."""
+
+_INT32, _INT64 = 2**31, 2**63
 
 
 class TvmParser(Parser):
@@ -45,7 +52,7 @@ class TvmParser(Parser):
         body, mark, section = text.partition(f"\n{literals.METADATA}\n")
         constants = dict(metadata or {})
         if mark:
-            constants |= literals.read_metadata(section)
+            constants |= constants_of(section)
         super().__init__(without_comments(body), constants, source)
         self._file = source
 
@@ -100,6 +107,15 @@ class TvmParser(Parser):
             raise UnsupportedError(f"{word!r}: {_UNREAD[word]} are not supported", span)
 
     # --- variables and functions ---
+
+    def _function(self, token: Token, finish: Any) -> None:
+        if self.lexer.at("["):
+            raise UnsupportedError(
+                "a function with type parameters is not supported",
+                self.lexer.span(self.lexer.token),
+                "write its types in full, or leave them out to be inferred",
+            )
+        super()._function(token, finish)
 
     def _variable(self, what: str) -> tuple[str, Any]:
         token = self.lexer.expect_kind("local", what)
@@ -203,11 +219,27 @@ class TvmParser(Parser):
                 self.lexer.fail("a call of a function has no attributes", token)
             return Call(value, args, span=self.lexer.span(token))
         names = table.get(value).argument_names
-        attrs = {key: one for key, one in dict(attrs).items() if one is not None or key not in names}
+        attrs = {
+            key: one for key, one in dict(attrs).items() if key not in names or not isinstance(one, _REPEATED)
+        }
+        if args and table.get(value).num_inputs == 0:
+            return self._created(value, args, attrs, token)
         unknown = sorted(set(attrs) - set(table.get(value).attrs))
         if unknown:
             self.lexer.fail(f"{value}: no attribute {unknown[0]!r}", token)
         return Call(value, args, attrs, span=self.lexer.span(token))
+
+    def _created(self, op: Op, args: Any, attrs: Any, token: Token) -> Any:
+        """A call of an operator that takes as attributes what TVM gives it in scalars: ``arange(0, 5, 1)``.
+        Where TVM's attributes repeat them, those are constants also if the arguments are variables."""
+        repeated = any(isinstance(one, nodes.Constant) for one in attrs.values()) and all(
+            one is not None for one in attrs.values()
+        )
+        kept = {key: one for key, one in attrs.items() if repeated or not isinstance(one, _REPEATED)}
+        try:
+            return _builder(str(op))(*(() if repeated else args), **kept)
+        except TvmliteError as error:
+            self.lexer.fail(error.message, token)
 
     def _primary(self) -> Any:
         lexer, token = self.lexer, self.lexer.token
@@ -226,6 +258,8 @@ class TvmParser(Parser):
             lexer.take()
             if not table.is_known(token.text):
                 lexer.fail(f"there is no operator {token.text!r}", token)
+            if not lexer.at("(") and lexer.token.kind != "end":
+                lexer.fail(f"{token.text} is an operator, which has to be called: {token.text}(...)", token)
             return Op(token.text)
         return super()._primary()
 
@@ -240,6 +274,10 @@ class TvmParser(Parser):
         self._read_blocks()
         return made[0]
 
+    def attribute(self) -> Any:
+        """As ever; TVM's may be constants."""
+        return self.meta() if self.lexer.at("meta") else super().attribute()
+
     def _tuple(self, token: Token) -> Any:
         made = super()._tuple(token)
         return Tuple(made.fields, made.span) if type(made) is nodes.Tuple else made
@@ -250,6 +288,8 @@ class TvmParser(Parser):
         number = self.lexer.peek(len(signs))
         if number.kind == "number" and number.text.isdigit():
             value = int(number.text) * (-1 if signs else 1)
+            if not -_INT64 <= value < _INT64:
+                self.lexer.fail(f"{value} does not fit in an int64", number)
             if not -_INT32 <= value < _INT32:
                 for _ in range(len(signs) + 1):
                     self.lexer.take()

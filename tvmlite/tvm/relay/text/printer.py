@@ -137,7 +137,7 @@ class _TvmPrinter(Printer):
         written = "" if result is None or result is ty.INCOMPLETE else f" -> {show_type(result)}"
         self._line(depth, f"{start}({', '.join([*params, *attrs])}){written} {{")
         yield self._block(scope, function.body, depth + 1, "")
-        comment = self._comment(function) if start.startswith("%") else ""
+        comment = "" if start.startswith("def ") else self._comment(function)
         self._line(depth, f"}}{comment}{end}")
 
     def _statement(self, start: str, node: Any, depth: int, end: str) -> Iterator[Any]:

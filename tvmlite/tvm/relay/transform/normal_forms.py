@@ -49,15 +49,21 @@ class _AcrossBlocks(_AllBound):
     """What another block than its own reads has a let."""
 
     def is_bound(self, node: nodes.Expr, scope: Scope) -> bool:
-        if isinstance(node, (nodes.Var, nodes.Let, nodes.Constant)):
-            return False
-        return any(where is not scope for where in self.used_in.get(node, ()))
+        return not isinstance(node, (nodes.Var, nodes.Let, nodes.Constant)) and self.is_shared(node)
+
+    def is_shared(self, node: nodes.Expr) -> bool:
+        """Whether another block than its own reads ``node``."""
+        return any(where is not self.scope_of(node) for where in self.used_in.get(node, ()))
 
 
 def is_basic_block_normal(expr: Any) -> bool:
-    """Whether every value that several blocks read has a let."""
+    """Whether every value that several blocks read has a let; a variable that nothing binds is one, too."""
     layout = _AcrossBlocks(expr)
-    return not any(layout.is_bound(node, layout.scope_of(node)) for node in layout.order)
+    free = set(nodes.free_variables(layout.order))
+    return not any(
+        layout.is_bound(node, layout.scope_of(node)) or (node in free and layout.is_shared(node))
+        for node in layout.order
+    )
 
 
 def _normal(root: Any, kind: type[_AllBound]) -> Any:

@@ -19,6 +19,7 @@ _RESIZING = ("nn.upsampling", "nn.upsampling3d", "image.resize1d", "image.resize
 _CLASSES = {
     **dict.fromkeys(("nn.softmax", "nn.log_softmax"), Fuse.OPAQUE),
     **dict.fromkeys(_RESIZING, Fuse.INJECTIVE),
+    **dict.fromkeys(("expand_dims", "repeat", "tile"), Fuse.BROADCAST),
 }
 """Where TVM's class is another than ours."""
 
