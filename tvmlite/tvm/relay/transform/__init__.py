@@ -15,6 +15,7 @@ from tvmlite.tvm.ir.transform import (
     Sequential,
     module_pass,
 )
+from tvmlite.tvm.relay.op import register_fake_quantization_to_integer
 from tvmlite.tvm.relay.transform.absent import ABSENT
 from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelBatchMatmul,
@@ -40,6 +41,7 @@ from tvmlite.tvm.relay.transform.normal_forms import (
 )
 from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
+from tvmlite.tvm.relay.transform.precision.fake_quantization import FakeQuantizationToInteger
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
 from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     BackwardFoldScaleAxis,
@@ -71,6 +73,7 @@ __all__ = [
     "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
+    "FakeQuantizationToInteger",
     "FastMath",
     "FoldConstant",
     "FoldConstantExpr",
@@ -101,6 +104,7 @@ __all__ = [
     "ToMixedPrecision",
     "function_pass",
     "module_pass",
+    "register_fake_quantization_to_integer",
 ]
 
 

@@ -24,7 +24,6 @@ _INSTEAD: dict[str, str] = {
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
-    "FakeQuantizationToInteger": "quantize and dequantize operators are compiled to integers as they are",
     "FirstOrderGradient": _GRADIENTS,
     "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",
     "FlexibleShapeDispatch": "tvmlite.compile(mod, shape={...}) compiles kernels for several sizes",
