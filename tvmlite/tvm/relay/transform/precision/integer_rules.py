@@ -17,6 +17,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import get, is_selection, make
+from tvmlite.relay.passes.patterns import is_float
 from tvmlite.tvm.relay.transform.layout import names
 from tvmlite.tvm.relay.transform.precision.affine_type import (
     TensorAffineType,
@@ -72,7 +73,8 @@ def _whole(value: Any, given: TensorAffineType) -> tuple[Any, TensorAffineType]:
 def _selected(call: Any, types: Types) -> Made:
     """Operators that choose elements of their first argument choose integers as well."""
     given = types.get(call.args[0])
-    if not isinstance(given, TensorAffineType) or any(arg in types for arg in call.args[1:]):
+    others = call.args[1:]
+    if not isinstance(given, TensorAffineType) or any(one in types or is_float(one) for one in others):
         return None
     if call.op == "transpose" and not given.is_scalar:
         rank = len(tensor_type_of(call.args[0]).shape)
