@@ -27,7 +27,7 @@ from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstant
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
-from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
+from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
 from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
 from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
 from tvmlite.tvm.relay.transform.legalize import Legalize
@@ -54,6 +54,7 @@ from tvmlite.tvm.relay.transform.structure import (
     DefuseOps,
     DynamicToStatic,
     EtaExpand,
+    FlexibleShapeDispatch,
     Inline,
     RemoveUnusedFunctions,
 )
@@ -70,10 +71,12 @@ __all__ = [
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DivToMul",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FakeQuantizationToInteger",
+    "FlexibleShapeDispatch",
     "FastMath",
     "FoldConstant",
     "FoldConstantExpr",

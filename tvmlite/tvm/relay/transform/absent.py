@@ -26,7 +26,6 @@ _INSTEAD: dict[str, str] = {
     "DenseToSparse": _SPARSE,
     "FirstOrderGradient": _GRADIENTS,
     "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",
-    "FlexibleShapeDispatch": "tvmlite.compile(mod, shape={...}) compiles kernels for several sizes",
     "InstrumentBoundCheckers": "tvmlite.compile(verify=True) compares every kernel with the interpreter",
     "LambdaLift": "relay.transform.Inline",
     "LazyGradientInit": _GRADIENTS,
