@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import InputError, TvmliteError, TypeInferError, UnsupportedError
+from tvmlite.core.errors import ConfigError, InputError, TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay.testing import run_infer_type
 
@@ -267,3 +267,57 @@ def test_matrices_with_axes_before_are_multiplied(transpose_a: bool) -> None:
     n = tvm.te.size_var("n")
     made = relay.nn.matmul(var("x", (n, 3, 4)), relay.var("w"), units=5)
     assert run_infer_type(made).checked_type == relay.TensorType((n, 3, 5))
+
+
+def test_inputs_of_any_size_along_an_axis_are_one_function() -> None:
+    x, w = relay.var("x", shape=(4, 6)), relay.var("w", shape=(5, 6))
+    products = relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)))
+    mod = tvm.IRModule.from_expr(products)
+
+    rows = relay.transform.FlexibleShapeDispatch([1, 4], axis=0, auto_pad=True)(mod)
+    columns = relay.transform.FlexibleShapeDispatch([3, 6], axis=1, input_indices=[0, 1])(mod)
+
+    generator = np.random.default_rng(0)
+    for made, shapes in ((rows, [(1, 6), (5, 6)]), (rows, [(3, 6), (5, 6)]), (columns, [(4, 2), (5, 2)])):
+        given = [generator.normal(size=shape).astype("float32") for shape in shapes]
+        found = relay.create_executor("vm", mod=made).evaluate()(*given).numpy()
+        np.testing.assert_allclose(found, np.maximum(given[0] @ given[1].T, 0), rtol=1e-4, atol=1e-5)
+    assert [str(one.type_annotation.shape[0]) for one in rows["main"].params] == ["any_size_0", "5"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"axis": 2}, r"axis is 2, x has 2 axes"),
+        ({"input_indices": [1]}, r"input_indices is \[1\], main has 1 parameters"),
+    ],
+)
+def test_what_flexible_sizes_cannot_be_of_is_named(options: Any, text: str) -> None:
+    x = relay.var("x", shape=(4, 6))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+
+    with pytest.raises(ConfigError, match=text):
+        relay.transform.FlexibleShapeDispatch([1], **options)(mod)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_division_by_a_constant_is_a_product(dtype: str) -> None:
+    x = relay.var("x", shape=(2, 3), dtype=dtype)
+    divisor = np.array([1.5, -4.0, 3.0], dtype)
+
+    made = relay.transform.DivToMul()(tvm.IRModule.from_expr(x / relay.const(divisor, dtype)))
+
+    assert made["main"].body.op.name == "multiply"
+    given = np.array([[1, 2, 3], [-4, 5, 6]], dtype)
+    found = relay.create_executor("debug", mod=made).evaluate()(given).numpy()
+    np.testing.assert_allclose(found, given / divisor, rtol=1e-6)
+
+
+def test_other_divisions_stay_divisions() -> None:
+    x = relay.var("x", shape=(3,), dtype="int32")
+    y = relay.var("y", shape=(3,))
+    mod = tvm.IRModule.from_expr(relay.Tuple([x / relay.const(2, "int32"), relay.const(1.0) / y]))
+
+    made = relay.transform.DivToMul()(relay.transform.InferType()(mod))
+
+    assert sorted(relay.analysis.list_op_freqs(made)) == ["divide"]

@@ -197,3 +197,111 @@ def test_a_convolution_in_blocks_has_a_kernel_in_blocks_and_runs() -> None:
     np.testing.assert_allclose(
         found.numpy()[:, 0].transpose(0, 3, 1, 2), expected.numpy(), rtol=1e-4, atol=1e-4
     )
+
+
+def altered(expr: Any, rule: Any, op: str = "nn.conv2d") -> Any:
+    with TempOpAttr(op, "FTVMAlterOpLayout", rule):
+        return run_opt_pass(of(expr), transform.AlterOpLayout())
+
+
+def layouts(**attrs: str) -> Any:
+    return lambda old, inputs, *_: relay.nn.conv2d(*inputs, **{**dict(old), **attrs})
+
+
+IN_BLOCKS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (lambda y: relay.concatenate([y, y], axis=1), lambda y: relay.concatenate([y, y], axis=1)),
+    (
+        lambda y: relay.strided_slice(y, [4, 1], [8, 3], axes=[1, 2]),
+        lambda y: relay.strided_slice(y, [1, 1], [2, 3], axes=[1, 2]),
+    ),
+    (
+        lambda y: relay.nn.upsampling(y, 2, 3),
+        lambda y: relay.nn.upsampling(y, 2, 3, layout="NCHW4c"),
+    ),
+    (
+        lambda y: relay.variance(y, axis=[2, 3], keepdims=True),
+        lambda y: relay.variance(y, axis=[2, 3], keepdims=True),
+    ),
+    (
+        lambda y: relay.mean(y, axis=1, exclude=True, keepdims=True),
+        lambda y: relay.mean(y, axis=[1, 4], exclude=True, keepdims=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), IN_BLOCKS)
+def test_operators_behind_channels_in_blocks_follow_them(before: Any, after: Any) -> None:
+    given = before(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
+
+    made = altered(given, layouts(data_layout="NCHW4c"))
+
+    x = back(data("NCHW"), "NCHW", "NCHW4c")
+    blocked = relay.nn.conv2d(
+        x, kernel("NCHW"), channels=8, kernel_size=(3, 3), padding=1, data_layout="NCHW4c"
+    )
+    expected = back(after(blocked), "NCHW4c", "NCHW")
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+    np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_slice_that_cuts_blocks_is_of_the_layout_there_was() -> None:
+    given = relay.strided_slice(conv(data("NCHW"), kernel("NCHW"), "NCHW"), [3], [8], axes=[1])
+
+    made = altered(given, layouts(data_layout="NCHW4c"))
+
+    assert made.body.args[0].op.name == "layout_transform"
+    np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_kernel_with_both_channels_in_blocks_is_a_convolution_of_any_layout() -> None:
+    given = relay.nn.relu(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
+
+    made = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": ["NCHW4c", "OIHW4i4o"]}))
+
+    x, w = back(data("NCHW"), "NCHW", "NCHW4c"), back(kernel("NCHW"), "OIHW", "OIHW4i4o")
+    blocked = relay.nn.contrib_conv2d_nchwc(
+        x, w, channels=8, kernel_size=(3, 3), padding=1, data_layout="NCHW4c", kernel_layout="OIHW4i4o"
+    )
+    expected = back(relay.nn.relu(blocked), "NCHW4c", "NCHW")
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+    np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
+
+
+def test_normalizing_over_an_axis_follows_a_convolution() -> None:
+    given = relay.nn.l2_normalize(conv(data("NHWC"), kernel("NHWC"), "NHWC"), 1e-3, axis=[2, 3])
+
+    made = to_nchw(given)
+
+    expected = back(relay.nn.l2_normalize(turned(), 1e-3, axis=[3, 1]))
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+
+
+def test_a_rule_of_an_operator_through_which_no_layout_passes_is_asked() -> None:
+    x = relay.var("x", shape=(4, 6))
+    given = relay.cumsum(x, axis=1)
+
+    made = altered(given, lambda attrs, inputs, *_: relay.cumsum(inputs[0], axis=0), "cumsum")
+
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(relay.cumsum(x, axis=0)), transform.InferType()))
+    with pytest.raises(UnsupportedError, match=r"cumsum: its rule gives .*\(6, 4\).* for .*\(4, 6\)"):
+        altered(given, lambda attrs, inputs, *_: relay.transpose(inputs[0]), "cumsum")
+
+
+def test_a_dense_layer_takes_a_weight_in_blocks() -> None:
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(32, 8))
+
+    def packed(attrs: Any, inputs: Any, *_: Any) -> Any:
+        return relay.nn.contrib_dense_pack(*inputs, "NC16n", None, "float32")
+
+    made = altered(relay.nn.dense(x, w), packed, "nn.dense")
+
+    names = [made.body.op.name, made.body.args[1].op.name]
+    assert names == ["nn.contrib_dense_pack", "layout_transform"]
+    np.testing.assert_allclose(values(made)[0], values(of(relay.nn.dense(x, w)))[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_list_among_attributes_prints_as_tvms() -> None:
+    call = conv(data("NCHW"), kernel("NCHW"), "NCHW")
+
+    assert str(call.attrs.kernel_size) == "[3, 3]"
+    assert call.attrs.kernel_size == (3, 3)

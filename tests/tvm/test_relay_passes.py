@@ -190,6 +190,23 @@ def test_quantized_operators_are_written_out() -> None:
     assert relay.create_executor(mod=found).evaluate()(given).numpy().tolist() == [-7, 1, 7, 11]
 
 
+def test_a_rule_of_ones_own_legalizes_a_quantized_operator() -> None:
+    x = relay.var("x", shape=(4,), dtype="int8")
+    scale, zero = relay.const(0.5), relay.const(0)
+    call = relay.qnn.op.requantize(x, scale, zero, scale, zero)
+
+    def moved(attrs: Any, args: list[Any], types: list[Any]) -> Any:
+        return relay.qnn.op.requantize(args[0] + relay.const(1, "int8"), *args[1:], **attrs)
+
+    with relay.testing.temp_op_attr.TempOpAttr("qnn.requantize", "FTVMQnnLegalize", moved):
+        found = run_opt_pass(call, relay.qnn.transform.Legalize())
+        kept = run_opt_pass(call, transform.Legalize())
+
+    same(found, relay.qnn.op.requantize(x + relay.const(1, "int8"), scale, zero, scale, zero))
+    same(kept, call)
+    same(run_opt_pass(call, relay.qnn.transform.Legalize()), call)
+
+
 def test_a_rule_of_ones_own_legalizes_an_operator() -> None:
     def wider(attrs: object, args: list[Any], types: list[Any]) -> Any:
         if types[0].dtype != "int8":

@@ -86,6 +86,28 @@ def test_skipped_layers_stay_float(options: dict[str, Any], expected: list[str])
     assert quantized_layers(made) == expected
 
 
+def test_options_that_leave_every_layer_float_give_a_warning() -> None:
+    mod, params = network()
+    with (
+        relay_quantize.qconfig(calibrate_mode="percentile", skip_conv_layers=[0, 1]),
+        pytest.warns(UserWarning, match="every layer stays in float32, as skip_conv_layers"),
+    ):
+        made = relay_quantize.quantize(mod, params, dataset=data())
+
+    x = data(1)[0]["x"]
+    np.testing.assert_allclose(compile(made)(x), exact(x), rtol=1e-4, atol=1e-4)
+
+
+def test_floats_of_a_dataset_are_taken_in_the_dtype_of_the_input() -> None:
+    mod, params = network()
+    wide = [{name: array.astype("float64") for name, array in run.items()} for run in data()]
+    with relay_quantize.qconfig(calibrate_mode="percentile"):
+        made, other = (relay_quantize.quantize(mod, params, dataset=one) for one in (wide, data()))
+
+    x = data(1)[0]["x"]
+    np.testing.assert_array_equal(compile(made)(x), compile(other)(x))
+
+
 def test_without_a_dataset_ranges_are_those_of_each_run() -> None:
     mod, params = network()
     with pytest.warns(UserWarning, match="global_scale: one range for all activations is not used"):

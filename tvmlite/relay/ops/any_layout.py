@@ -174,7 +174,9 @@ _accept_all(
 _accept_all(
     ["nn.max_pool{}d", "nn.avg_pool{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",))
 )
-_accept_all(["image.resize{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",), None))
+_accept_all(
+    ["image.resize{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",), None, blocks=True)
+)
 _accept_all(
     [f"nn.{what}_{kind}_pool{{}}d" for what in ("adaptive", "global") for kind in ("avg", "max")],
     lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",)),

@@ -16,6 +16,7 @@ from tvmlite.relay.ir.op import choice, make
 from tvmlite.relay.ir.types import Dim, show_dim, show_shape
 from tvmlite.relay.ops import any_layout  # noqa: F401  (resizes take every layout)
 from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.layout import axes_of, of_call
 from tvmlite.relay.ops.windows import LAYOUTS
 from tvmlite.relay.ops.written_out import written_out
 
@@ -36,12 +37,13 @@ def _scaled(call: Call, extent: Dim, factor: float) -> Dim:
 def _resize_attrs(call: Call, shape: Any, names: tuple[str, ...]) -> dict[str, Any]:
     rank = len(names)
     layout = call["layout"]
-    if sorted(layout) != sorted(LAYOUTS[rank]):
+    if sorted(axes_of(layout) or "") != sorted(LAYOUTS[rank]):
         raise fault(call, f"layout is {layout!r}, expected the axes of {LAYOUTS[rank]!r} in some order")
-    if len(shape) != rank + 2:
-        raise fault(call, f"data is {show_shape(shape)}, expected {rank + 2} axes")
+    axes = of_call(call, "layout").axes
+    if len(shape) != len(axes):
+        raise fault(call, f"data is {show_shape(shape)}, expected {len(axes)} axes")
     size = [
-        _scaled(call, shape[layout.index(axis)], call[name])
+        _scaled(call, shape[axes.index(axis)], call[name])
         for axis, name in zip(_AXES[-rank:], names, strict=True)
     ]
     if "coordinate_transformation_mode" in dict(call.attrs):

@@ -67,9 +67,9 @@ RELAY: dict[str, dict[str, str]] = {
     },
     "relay.op": {
         _OPERATOR: """
-            OpImplementation OpStrategy register_convert_op_layout register_fake_quantization_to_integer
-            register_gradient register_infer_correct_layout
-            register_optional_fake_quantization_to_integer register_shape_func register_strategy
+            OpImplementation OpStrategy register_convert_op_layout register_gradient
+            register_infer_correct_layout register_optional_fake_quantization_to_integer
+            register_shape_func register_strategy
         """,
         ONE: "register_external_compiler",
     },
@@ -96,7 +96,6 @@ RELAY: dict[str, dict[str, str]] = {
         "relay.transform.SimplifyExpr": "CanonicalizeCast",
         "sizes that differ from run to run have names: shape=('n', 3)": "ChangeBatch",
         "tvm.transform.PassContext(opt_level=..., config=...)": "build_config",
-        _OPERATOR: "register_fake_quantization_to_integer",
     },
     "relay.vm": {
         "relay.vm.compile gives the executable": "VMExecutable VMCompiler VMExecutor",

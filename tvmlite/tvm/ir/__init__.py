@@ -11,6 +11,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         "tvmlite.tvm.relay.expr": "GlobalVar RelayExpr",
         ".module": "IRModule",
         "tvmlite.tvm.relay.op.op": "Op",
+        "tvmlite.tvm.relay.transform.precision.affine_type": "TensorAffineType TupleAffineType",
         "tvmlite.tvm.tir.types": "PointerType PrimType",
         "tvmlite.te.expr": "PrimExpr=Expr",
         "tvmlite.tvm.tir.axis": "Range",

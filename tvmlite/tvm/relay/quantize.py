@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span, warn
 from tvmlite.relay.ir.nodes import Call, Module
@@ -113,6 +115,12 @@ def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterabl
             f"quantize: calibrate_mode {mode!r} needs dataset=",
             hint="some typical inputs, as dicts of arrays",
         )
+    operators = OPERATORS - {"nn.dense"} if options.skip_dense_layer else OPERATORS
+    layers = _layers(module)
+    skipped = _at([name for name, op in layers if op == "nn.conv2d"], options.skip_conv_layers)
+    if not any(op in operators and name not in skipped for name, op in layers):
+        warn("relay.quantize: every layer stays in float32, as skip_conv_layers and skip_dense_layer say")
+        return _as_given(module, mod)
     settings: dict[str, Any] = {"mode": "static", "calibration": _MODES[mode]}
     if mode == "global_scale":
         warn(
@@ -122,16 +130,33 @@ def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterabl
         settings = {"mode": "dynamic"}
     made = quantize_module(
         module,
-        None if mode == "global_scale" else list(dataset or ()),
-        operators=OPERATORS - {"nn.dense"} if options.skip_dense_layer else OPERATORS,
-        keep_float=_skipped(module, options.skip_conv_layers),
+        None if mode == "global_scale" else [_of_dtypes(run, module) for run in dataset or ()],
+        operators=operators,
+        keep_float=skipped,
         min_examples=1,
         measure=False,
         **settings,
     ).module
-    if isinstance(mod, Module) or not type(mod).__module__.startswith("tvmlite.tvm."):
-        return made
-    return IRModule.from_expr(made.main)
+    return _as_given(made, mod)
+
+
+def _as_given(made: Module, mod: Any) -> Any:
+    """``made`` as a module of the kind of ``mod``."""
+    ours = isinstance(mod, Module) or not type(mod).__module__.startswith("tvmlite.tvm.")
+    return made if ours else IRModule.from_expr(made.main)
+
+
+def _of_dtypes(run: Any, module: Module) -> Any:
+    """The inputs of one run, floats in the dtypes of the parameters, as ``set_input`` takes them."""
+    if not isinstance(run, Mapping):
+        return run
+    dtypes = {param.name: getattr(param.type, "dtype", "") for param in module.main.params}
+    made = {}
+    for name, value in run.items():
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        floats = array.dtype.kind == "f" and dtypes.get(name) in ("float32", "float64")
+        made[name] = array.astype(dtypes[name]) if floats else value
+    return made
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -146,15 +171,17 @@ def _checked(name: str, value: Any) -> Any:
     return value
 
 
-def _skipped(module: Module, places: Sequence[int]) -> list[str]:
-    """The names of the convolutions at ``places``; a place beyond the last names none, as in TVM."""
+def _layers(module: Module) -> list[tuple[str, str]]:
+    """The name and the operator of each layer that might be quantized, in order."""
     names = names_of(prepare(module).main.body)
-    convolutions = [
-        name
-        for node, name in names.items()
-        if isinstance(node, Call) and is_product(node) and node.op == "nn.conv2d"
+    return [
+        (name, str(node.op)) for node, name in names.items() if isinstance(node, Call) and is_product(node)
     ]
-    return [name for place, name in enumerate(convolutions) if place in places]
+
+
+def _at(names: Sequence[str], places: Sequence[int]) -> list[str]:
+    """Those of ``names`` at ``places``; a place beyond the last names none, as in TVM."""
+    return [name for place, name in enumerate(names) if place in places]
 
 
 __getattr__ = refusing(__name__)

@@ -13,6 +13,15 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.te import expr as te
 
 
+class Listed(tuple):  # type: ignore[type-arg]
+    """An attribute of several values, which prints as TVM's arrays do: ``[1, 1]``."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self))}]"
+
+
 class Attrs(tuple):  # type: ignore[type-arg]
     """Attributes: ``call.attrs.strides``, ``call.attrs["strides"]``, ``dict(call.attrs)``."""
 
@@ -21,7 +30,7 @@ class Attrs(tuple):  # type: ignore[type-arg]
     def __getattr__(self, name: str) -> Any:
         for key, value in self:
             if key == name:
-                return value
+                return Listed(value) if type(value) is tuple else value
         raise AttributeError(f"there is no attribute {name!r}; there are {', '.join(self.keys()) or 'none'}")
 
     def __getitem__(self, name: Any) -> Any:

@@ -42,6 +42,14 @@ def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int 
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
+def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """The rule by which ``relay.transform.FakeQuantizationToInteger`` does ``op_name`` in integers:
+    ``rule(call, types)`` gets a call of integers and the ``tvm.ir.TensorAffineType`` of each operand, that
+    which is wanted of the result under the call itself, and gives a list of an expression and its type.
+    NotImplementedError says that a call cannot be done so."""
+    return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
+
+
 class _Group(ModuleType):
     """A module of TVM's operators: ``relay.op.nn``, or ``relay.op.tensor``, whose names have no prefix."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +245,19 @@ def matmul(
     return function("reshape")(made, (*shape[:-1], units))
 
 
+def contrib_conv2d_nchwc(data: Any, kernel: Any, *args: Any, **attrs: Any) -> Any:
+    """A convolution of channels in blocks; of a kernel whose input channels are in blocks as well
+    (``"OIHW8i8o"``) it is ``nn.conv2d``, which takes all layouts."""
+    inputs_too = blocks_inputs(str(attrs.get("kernel_layout", "")))
+    name = "nn.conv2d" if inputs_too else "nn.contrib_conv2d_NCHWc"
+    return function(name)(data, kernel, *args, **attrs)
+
+
+def blocks_inputs(kernel_layout: str) -> bool:
+    """Whether the input channels of a kernel are in blocks around those of the output channels."""
+    return re.search(r"\d+i\d+o$", kernel_layout) is not None
+
+
 def _resize(name: str) -> Callable[..., Any]:
     build = function(name)
 
@@ -310,6 +324,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
         topk,
     )
 }
+ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize

@@ -2,6 +2,7 @@
 
 from tvmlite.relay import passes
 from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.relay.transform import legalize
 from tvmlite.tvm.relay.transform.functions import of_ours
 
 
@@ -11,5 +12,6 @@ def CanonicalizeOps() -> Pass:
 
 
 def Legalize() -> Pass:
-    """As ``CanonicalizeOps``: which instructions multiply integers is decided when a model is compiled."""
-    return of_ours("Legalize", 1, passes.canonicalize_qnn)
+    """The pass that asks rules of programs, the attribute ``FTVMQnnLegalize`` of operators, for other calls.
+    There are no others: which instructions multiply integers is decided when a model is compiled."""
+    return legalize.Legalize("FTVMQnnLegalize")

@@ -15,6 +15,7 @@ from tvmlite.tvm.ir.transform import (
     Sequential,
     module_pass,
 )
+from tvmlite.tvm.relay.op import register_fake_quantization_to_integer
 from tvmlite.tvm.relay.transform.absent import ABSENT
 from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelBatchMatmul,
@@ -26,7 +27,7 @@ from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstant
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
-from tvmlite.tvm.relay.transform.inference import FastMath, SimplifyInference
+from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
 from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
 from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
 from tvmlite.tvm.relay.transform.legalize import Legalize
@@ -40,6 +41,7 @@ from tvmlite.tvm.relay.transform.normal_forms import (
 )
 from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
+from tvmlite.tvm.relay.transform.precision.fake_quantization import FakeQuantizationToInteger
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
 from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     BackwardFoldScaleAxis,
@@ -52,6 +54,7 @@ from tvmlite.tvm.relay.transform.structure import (
     DefuseOps,
     DynamicToStatic,
     EtaExpand,
+    FlexibleShapeDispatch,
     Inline,
     RemoveUnusedFunctions,
 )
@@ -68,9 +71,12 @@ __all__ = [
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DivToMul",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
+    "FakeQuantizationToInteger",
+    "FlexibleShapeDispatch",
     "FastMath",
     "FoldConstant",
     "FoldConstantExpr",
@@ -101,6 +107,7 @@ __all__ = [
     "ToMixedPrecision",
     "function_pass",
     "module_pass",
+    "register_fake_quantization_to_integer",
 ]
 
 

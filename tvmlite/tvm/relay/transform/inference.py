@@ -1,4 +1,4 @@
-"""``SimplifyInference`` and ``FastMath`` as TVM writes them out."""
+"""``SimplifyInference``, ``FastMath`` and ``DivToMul`` as TVM writes them out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import is_float
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.transform.functions import of_ours
 
@@ -27,6 +28,24 @@ def SimplifyInference() -> Pass:
         return passes.simplify_inference(_without_batch_norm(module))
 
     return of_ours("SimplifyInference", 0, run)
+
+
+def DivToMul() -> Pass:
+    """The pass that makes of a division of floats by a constant a product, which is rounded twice."""
+    return of_ours("DivToMul", 0, _with_products)
+
+
+@graph_pass
+def _with_products(body: Any) -> Any:
+    def rule(node: Any) -> Any:
+        match node:
+            case nodes.Call(op="divide", args=(data, nodes.Constant(data=divisor))) if is_float(data):
+                with np.errstate(divide="ignore"):
+                    inverse = (1 / np.asarray(divisor)).astype(divisor.dtype)
+                return make("multiply", data, nodes.Constant(inverse, node.span), span=node.span)
+        return node
+
+    return rewrite(body, rule)
 
 
 def FastMath() -> Pass:

@@ -55,7 +55,7 @@ def _concatenate(question: Question) -> Answer | None:
     layout, attrs = known, dict(question.attrs)
     new = question.new[:count] if question.new is not None else []
     if new and all(one == new[0] for one in new):
-        at = names.place(new[0], names.parts(known)[axis])
+        at = names.outer(new[0], names.parts(known)[axis])  # whole blocks are joined
         if at is not None:
             layout, attrs = new[0], {**attrs, "axis": at}
     rest = ["C"] * (len(question.old) - count)
@@ -111,24 +111,27 @@ def _reduce(question: Question) -> Answer | None:
     if question.attrs["exclude"]:
         named = set(names.parts(old)) - named
     reduced = named if given or question.attrs["exclude"] else set(names.parts(old))
-    found, left = [], []
+    found, left, kept = [], [], []
     for index, part in enumerate(names.parts(layout)):
         if part[-1].upper() in reduced:
             found.append(index)
-            left += [part if part.isupper() else f"1{part[-1]}"] if question.attrs["keepdims"] else []
+            kept.append(part if part.isupper() else f"1{part[-1]}")
         else:
             left.append(part)
+            kept.append(part)
+    if question.attrs["keepdims"]:
+        left = kept
     if question.op in ("argmax", "argmin"):  # an index counts the elements in the order of the axes
         order = [[part[-1].upper() for part in names.parts(one) if part.isupper()] for one in (old, layout)]
-        kept = [[letter for letter in one if letter in reduced] for one in order]
-        if kept[0] != kept[1]:
+        counted = [[letter for letter in one if letter in reduced] for one in order]
+        if counted[0] != counted[1]:
             return None
     attrs = dict(question.attrs)
-    if question.new is not None and given:
-        attrs.update(axis=tuple(found), exclude=False)
-    elif question.new is not None and question.attrs["exclude"]:
-        return None
-    return Answer([layout], ["".join(left)], attrs)
+    if question.new is not None and (given or attrs["exclude"]):
+        others = [index for index in range(len(names.parts(layout))) if index not in found]
+        attrs["axis"] = tuple(others if attrs["exclude"] else found)
+    means = ["".join(kept)] * (len(question.old) - 1)  # those of a variance
+    return Answer([layout, *means], ["".join(left)], attrs)
 
 
 def _squeeze(question: Question) -> Answer | None:
@@ -156,8 +159,8 @@ def _strided_slice(question: Question) -> Answer | None:
     if question.new is None:
         return Answer([layout], [layout], attrs)
     if attrs["axes"] is not None:
-        axes = _moved(question, [axis % question.rank for axis in attrs["axes"]])
-        return None if axes is None else Answer([layout], [layout], {**attrs, "axes": tuple(axes)})
+        attrs = _sliced_along(question)
+        return None if attrs is None else Answer([layout], [layout], attrs)
     order = _moved(question, list(range(question.rank)))
     backwards = any(stride < 0 for stride in attrs["strides"] or ())
     if order is None or backwards or attrs["slice_mode"] != "end" or not question.types[0].is_static:
@@ -175,6 +178,29 @@ def _strided_slice(question: Question) -> Answer | None:
             full = [min(one, extent) for one, extent in zip(full, filling, strict=True)]
         attrs[name] = tuple(full[axis] for axis in sorted(range(question.rank), key=order.__getitem__))
     return Answer([layout], [layout], attrs)
+
+
+def _sliced_along(question: Question) -> dict[str, Any] | None:
+    """The attributes of a slice along axes by name: of an axis in blocks, whole blocks are cut out."""
+    attrs, old, new = dict(question.attrs), question.old[0] or "", question.first or ""
+    given = [names.parts(old)[axis % question.rank] for axis in attrs["axes"]]
+    places = [names.outer(new, part) for part in given]
+    if None in places or (any(names.block(new, part) for part in given) and attrs["slice_mode"] != "end"):
+        return None
+    strides = list(attrs["strides"] or ())
+    strides = strides * len(given) if len(strides) == 1 else strides
+    begin, end = list(attrs["begin"]), list(attrs["end"])
+    for index, part in enumerate(given):
+        factor = names.block(new, part)
+        if not factor:
+            continue
+        extent = question.types[0].shape[names.parts(old).index(part)]
+        end[index] = min(end[index], extent)
+        within = min(begin[index], end[index]) >= 0 and strides[index : index + 1] in ([], [1])
+        if not within or begin[index] % factor or end[index] % factor:
+            return None
+        begin[index], end[index] = begin[index] // factor, end[index] // factor
+    return {**attrs, "axes": tuple(places), "begin": tuple(begin), "end": tuple(end)}
 
 
 def _slice_like(question: Question) -> Answer | None:
@@ -202,6 +228,15 @@ def _topk(question: Question) -> Answer | None:
 def _one_axis(question: Question) -> Answer | None:
     attrs, layout = _with_axis(question), question.first
     return None if attrs is None or layout is None else Answer([layout], [layout], attrs)
+
+
+def _axes(question: Question) -> Answer | None:
+    """Operators over several axes, which move in their order."""
+    layout = question.first
+    axes = _moved(question, [axis % question.rank for axis in question.attrs["axis"] or ()])
+    if axes is None or layout is None:
+        return None
+    return Answer([layout], [layout], {**question.attrs, "axis": tuple(axes)})
 
 
 def _pad(question: Question) -> Answer | None:
@@ -235,6 +270,7 @@ RULES: dict[str, Callable[[Question], Answer | None]] = {
     "slice_like": _slice_like,
     "topk": _topk,
     **dict.fromkeys(("nn.softmax", "nn.log_softmax", "nn.lrn"), _one_axis),
+    "nn.l2_normalize": _axes,
     "nn.pad": _pad,
 }
 """By operator. What is along an axis that is in blocks keeps its layout."""

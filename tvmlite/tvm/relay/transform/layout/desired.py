@@ -10,6 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.tvm.relay.graph.attrs import Attrs
+from tvmlite.tvm.relay.op.adapted import blocks_inputs
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.layout import names
 
@@ -27,12 +28,15 @@ _KERNELS = {
 
 _POOLS = (
     "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d "
-    "nn.global_max_pool2d nn.global_avg_pool2d"
+    "nn.global_max_pool2d nn.global_avg_pool2d qnn.avg_pool2d"
 ).split()
 _OTHERS = ("image.resize2d", "nn.upsampling", "vision.roi_align", "vision.roi_pool")
+_ANY = ("nn.batch_norm",)
+"""Those that take the layout that comes, whichever is asked for, as in TVM."""
+
 DEFAULT = "default"
 
-OPERATORS = (*_KERNELS, *_POOLS, *_OTHERS)
+OPERATORS = (*_KERNELS, *_POOLS, *_OTHERS, *_ANY)
 """Those for which a layout can be asked."""
 
 
@@ -69,6 +73,8 @@ def check(op: str, layouts: Sequence[str]) -> None:
 def converted(call: nodes.Call, attrs: dict[str, Any], args: list[Any], layouts: Sequence[str]) -> Any:
     """``call`` with ``args`` in ``layouts``; None where the blocks of a layout would not be full."""
     op, attrs = str(call.op), dict(attrs)
+    if op in _ANY:
+        return None
     if op in _POOLS:
         attrs.update(layout=layouts[0], out_layout=layouts[0])
     elif op in _OTHERS:
@@ -131,5 +137,6 @@ def _blocked(call: nodes.Call, attrs: dict[str, Any], args: list[Any], layouts: 
         return None
     attrs.update(data_layout=layouts[0], kernel_layout=layouts[1], channels=attrs["channels"] or channels)
     op = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
+    op = "nn.conv2d" if not depthwise and blocks_inputs(layouts[1]) else op
     known = Op(op).defaults()
     return _call(op, args, {name: value for name, value in attrs.items() if name in known}, call)

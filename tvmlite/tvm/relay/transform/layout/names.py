@@ -30,6 +30,11 @@ def place(layout: str, part: str) -> int | None:
     return parts(layout).index(part)
 
 
+def outer(layout: str, part: str) -> int | None:
+    """The index of an axis in a layout, that of its blocks if it has some; None if it is not there."""
+    return parts(layout).index(part) if part in parts(layout) else None
+
+
 def moved(axes: Sequence[int], old: str, new: str) -> list[int] | None:
     """The axes of ``new`` that ``axes`` of ``old`` are; None if one is in blocks or not there."""
     found = [place(new, parts(old)[axis]) for axis in axes]

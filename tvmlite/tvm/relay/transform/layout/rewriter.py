@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.op import make
@@ -21,6 +22,7 @@ from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.layout import names
 from tvmlite.tvm.relay.transform.layout.question import Answer, Question
 from tvmlite.tvm.relay.transform.layout.rules import answer
+from tvmlite.tvm.relay.ty import adopted
 
 Alter: TypeAlias = "Callable[[nodes.Call, dict[str, Any], list[Any]], Any]"
 """Gives another call for a call, of its attributes and new arguments; None leaves it as it is."""
@@ -88,18 +90,37 @@ class LayoutRewriter:
 
     def _call(self, call: nodes.Call) -> Any:
         found = self._laid_out(call)
-        return with_parts(call, lambda part: self._plain(self._made[part])) if found is None else found
+        return self._in_place(call) if found is None else found
+
+    def _in_place(self, call: nodes.Call) -> Any:
+        """``call`` in the layouts there were."""
+        return with_parts(call, lambda part: self._plain(self._made[part]))
+
+    def _altered_in_place(self, call: nodes.Call) -> Any:
+        """``call``, through which layouts do not pass, as ``alter`` has it, which gives the same type."""
+        plain = self._in_place(call)
+        altered = self._alter(call, dict(call.attrs), list(plain.args))
+        if altered is None:
+            return plain
+        made, wanted = adopted(type_of(altered)), adopted(type_of(call))
+        if made != wanted:
+            raise UnsupportedError(
+                f"{call.op}: its rule gives {made} for {wanted}, and no layout passes through it",
+                call.span,
+                hint="a rule of such an operator keeps the type",
+            )
+        return altered
 
     def _laid_out(self, call: nodes.Call) -> Any:
         """``call`` in layouts, altered or as its operands come; None if layouts do not pass."""
         operands, args, types = self._operands(call)
         if operands is None:
-            return None
+            return self._altered_in_place(call)
         old = [one.old if isinstance(one, Laid) else None for one in operands]
         attrs = dict(call.attrs)
         before = answer(Question(str(call.op), attrs, None, old, types))
         if before is None or len(before.inputs) != len(operands):
-            return None
+            return self._altered_in_place(call)
         new = [
             one.new if isinstance(one, Laid) else before.inputs[index] or ""
             for index, one in enumerate(operands)

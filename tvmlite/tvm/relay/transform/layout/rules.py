@@ -86,7 +86,8 @@ def _pool(question: Question) -> Answer:
     attrs = dict(question.attrs)
     if not attrs.get("out_layout") and question.new is not None and not question.chosen:
         attrs["layout"] = question.new[0]
-    return Answer([attrs["layout"]], [attrs["layout"]], attrs)
+    scales = ["C"] * (len(question.old) - 1)
+    return Answer([attrs["layout"], *scales], [attrs["layout"]], attrs)
 
 
 def _with_layout(question: Question) -> Answer:
@@ -110,6 +111,13 @@ def _quantized_broadcast(question: Question) -> Answer | None:
     return Answer([*found.inputs, *rest], found.results, question.attrs)
 
 
+def _dense(question: Question) -> Answer | None:
+    """Rows by rows; the weight may lie in blocks, which an attribute names."""
+    if any(len(type_.shape) != 2 for type_ in question.types[:1]):
+        return None
+    return Answer(["NC", question.attrs.get("weight_layout", "NC")], ["NC"], question.attrs)
+
+
 def _layout_transform(question: Question) -> Answer:
     return Answer([question.attrs["src_layout"]], [question.attrs["dst_layout"]], question.attrs)
 
@@ -130,12 +138,14 @@ _RULES: dict[str, Rule] = {
         (
             "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d "
             "nn.global_max_pool2d nn.global_avg_pool2d nn.adaptive_max_pool2d nn.adaptive_avg_pool2d "
-            "nn.adaptive_max_pool1d nn.adaptive_avg_pool1d nn.adaptive_max_pool3d nn.adaptive_avg_pool3d"
+            "nn.adaptive_max_pool1d nn.adaptive_avg_pool1d nn.adaptive_max_pool3d nn.adaptive_avg_pool3d "
+            "qnn.avg_pool2d"
         ).split(),
         _pool,
     ),
     **dict.fromkeys((*_FOLLOWING, "vision.roi_align", "vision.roi_pool"), _with_layout),
     **dict.fromkeys(("qnn.add", "qnn.subtract", "qnn.mul"), _quantized_broadcast),
+    **dict.fromkeys(("nn.dense", "nn.contrib_dense_pack"), _dense),
     "layout_transform": _layout_transform,
     **axis_rules.RULES,
 }
