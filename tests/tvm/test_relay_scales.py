@@ -69,7 +69,7 @@ RELU = relay.nn.relu
 def test_a_scale_goes_into_the_weights(fold: Any, before: Any, after: Any) -> None:
     given = of(before)
 
-    made = run_opt_pass(given, fold())
+    made = run_opt_pass(given, [fold()])
 
     if after is not None:
         tvm.ir.assert_structural_equal(made, of(after))
@@ -111,7 +111,7 @@ def test_each_channel_of_a_depthwise_convolution_has_its_scale() -> None:
     }
     given = of(relay.nn.conv2d(x * ROW, w, **layouts) * ROW)
 
-    made = run_opt_pass(given, FoldScaleAxis())
+    made = run_opt_pass(given, [FoldScaleAxis()])
 
     names: list[str] = []
     relay.analysis.post_order_visit(

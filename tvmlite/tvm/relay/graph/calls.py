@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.node import rewrite, substitute
+from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.graph.inferred import mark
+from tvmlite.tvm.relay.graph.visit import rebuilt, rewritten
 
 
 def callees_first(module: IRModule) -> list[str]:
@@ -71,12 +72,17 @@ def from_core(found: nodes.Module, given: nodes.Module, module: IRModule) -> IRM
 
 
 def with_ops(function: Any, rule: Callable[[Any], Any]) -> Any:
-    """``function`` with ``rule`` applied to what its calls call, where that is no operator."""
+    """``function`` with ``rule`` applied to what its calls call, where that is no operator; what is called
+    twice stays one."""
+    done: dict[Any, Any] = {}
 
     def replaced(node: Any) -> Any:
         if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
-            op = rule(node.op)
-            op = with_ops(op, rule) if op is node.op and isinstance(op, nodes.Function) else op
+            if node.op not in done:
+                op = rule(node.op)
+                unchanged = op is node.op and isinstance(op, nodes.Function)
+                done[node.op] = rewrite(op, replaced) if unchanged else op
+            op = done[node.op]
             return node if op is node.op else node._with({"op": op})
         return node
 
@@ -98,7 +104,7 @@ def inlined(function: Any) -> Any:
 def substitute_lets(root: Any) -> Any:
     """``root`` with the value of every let in its variable's place."""
     while True:
-        made = rewrite(root, _without_let)
+        made = rewritten(root, _without_let)
         if made is root:
             return root
         root = made
@@ -135,7 +141,4 @@ def _step(node: Any) -> Any:
 
 def substitute_ops(body: Any, mapping: dict[Any, Any]) -> Any:
     """``substitute``, in what is called as well."""
-    body = substitute(body, mapping)
-    return with_ops(
-        body, lambda op: mapping.get(op, op) if isinstance(op, nodes.Var) else substitute(op, mapping)
-    )
+    return rebuilt(body, dict(mapping))

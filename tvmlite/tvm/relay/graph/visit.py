@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite.relay.ir import nodes
-from tvmlite.tvm.relay.expr import TupleWrapper, adopt
+from tvmlite.tvm.relay.expr import TupleWrapper, Var, adopt
 from tvmlite.tvm.relay.op.op import Op
 
 
@@ -60,10 +60,25 @@ def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | N
     return made[root]
 
 
+def rewritten(root: Any, rule: Callable[[Any], Any]) -> Any:
+    """``rewrite``, in functions that are called as well; one that is called twice stays one."""
+    return rebuilt(root, {}, lambda old, new: rule(new))
+
+
+def instance(function: Any, args: Sequence[Any]) -> Any:
+    """The body of ``function`` for ``args``; what it binds is bound anew, so that several instances can be
+    in one graph."""
+    made: dict[Any, Any] = dict(zip(function.params, args, strict=True))
+    for node in in_order(function.body):
+        bound = [node.var] if isinstance(node, nodes.Let) else getattr(node, "params", ())
+        made.update({var: Var(var.name, var.type, var.span) for var in bound})
+    return rebuilt(function.body, made)
+
+
 def _needed(node: Any) -> list[Any]:
     if isinstance(node, nodes.Let):
         return [node.value, node.var, node.body]
-    return [part for part in parts_of(node) if not isinstance(part, Op)]
+    return [part for part in parts_of(node) if not isinstance(part, str)]
 
 
 def with_parts(node: Any, rule: Callable[[Any], Any]) -> Any:

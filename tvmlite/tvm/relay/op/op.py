@@ -12,6 +12,7 @@ from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import lookup, missing
 from tvmlite.tvm.lazy import attributes, later
+from tvmlite.tvm.relay.op.pattern import pattern_of
 
 _OWN: dict[tuple[str, str], Any] = {}
 """Attributes that programs gave to operators (``register_op_attr``)."""
@@ -68,7 +69,7 @@ class Op(str):
         if (self, attr_name) in _OWN:
             return _OWN[self, attr_name]
         if attr_name == "TOpPattern":
-            return min(int(table.get(self).fuse), 8)
+            return pattern_of(self)
         if attr_name == "TOpIsStateful":
             return False
         return None

@@ -25,12 +25,17 @@ __all__ = ["TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infe
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
-    """``expr`` after a pass, or several in order: a function if it was one."""
+    """``expr`` after a pass, in the context that there is, or after several in order, of level 3 at most: a
+    function if it was one."""
     if import_prelude:
         missing("relay.testing.run_opt_pass(import_prelude=True)", "there are no algebraic data types")()
-    one = opt_pass if isinstance(opt_pass, Pass) else transform.Sequential(opt_pass)
-    with transform.PassContext(opt_level=3):
-        main = one(IRModule.from_expr(expr))["main"]
+    mod = IRModule.from_expr(expr)
+    if isinstance(opt_pass, Pass):
+        mod = opt_pass(mod)
+    else:
+        with transform.PassContext(opt_level=3):
+            mod = transform.Sequential(opt_pass)(mod)
+    main = mod["main"]
     return main if isinstance(expr, Function) else main.body
 
 

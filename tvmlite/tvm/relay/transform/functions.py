@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
-from tvmlite.tvm.relay.graph.calls import from_core, to_core
+from tvmlite.tvm.relay.graph.calls import from_core, to_core, with_ops
 from tvmlite.tvm.relay.graph.inferred import mark
 from tvmlite.tvm.relay.transform.infer_type import typed
 
@@ -49,9 +50,25 @@ def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module])
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod)
         given = to_core(mod)
-        return from_core(rule(given), given, mod)
+        return from_core(_in_local_functions(rule(given), given, rule), given, mod)
 
     return Pass(PassInfo(level, name), run)
+
+
+def _in_local_functions(
+    module: nodes.Module, given: nodes.Module, rule: Callable[[nodes.Module], nodes.Module]
+) -> nodes.Module:
+    """``module`` with ``rule`` applied to functions that are called and are not of the ``given`` module, each
+    by itself; groups of fused operators stay."""
+    own = set(given.functions.values())
+
+    def made(op: Any) -> Any:
+        if not isinstance(op, nodes.Function) or op in own or dict(op.attrs).get("Primitive"):
+            return op
+        return rule(nodes.Module({"main": op})).functions["main"]
+
+    functions = {name: with_ops(one, made) for name, one in module.functions.items()}
+    return dataclasses.replace(module, functions=functions)
 
 
 def function_pass(

@@ -12,6 +12,7 @@ from tvmlite.relay.ir.infer import walk
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.calls import substitute_ops, with_ops
+from tvmlite.tvm.relay.graph.visit import rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
@@ -79,7 +80,7 @@ def _with_equal_as_one(function: Any, fskip: Callable[[Any], bool] | None) -> An
             return node
         return found.setdefault(key, node)
 
-    return rewrite(function, rule)
+    return rewritten(function, rule)
 
 
 def _identity(arg: Any) -> Any:

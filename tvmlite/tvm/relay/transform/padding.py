@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.graph.visit import rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
@@ -66,7 +66,7 @@ def FoldExplicitPadding() -> Pass:
         return node
 
     def folded(function: Any) -> Any:
-        return adopt(rewrite(function, rule))
+        return adopt(rewritten(function, rule))
 
     return over_functions("FoldExplicitPadding", 0, folded, infer=True)
 

@@ -20,7 +20,7 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
-from tvmlite.tvm.relay.graph.visit import rebuilt
+from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
 from tvmlite.tvm.relay.transform.fold_constant import evaluated
 from tvmlite.tvm.relay.transform.functions import over_functions
 from tvmlite.tvm.relay.transform.infer_type import typed
@@ -68,7 +68,7 @@ def _with_own_casts(function: Any) -> Any:
         args = tuple(map(own, node.args)) if level is not None and level <= Fuse.BROADCAST else node.args
         return node if all(map(is_, args, node.args)) else node._with({"args": args})
 
-    return rewrite(function, rule)
+    return rewritten(function, rule)
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
@@ -101,29 +101,59 @@ def _called(node: Any, mod: IRModule) -> Any:
 
 
 def Inline() -> Pass:
-    """The pass that puts the body of a function marked ``Inline`` in the place of its calls."""
+    """The pass that puts functions marked ``Inline`` where the module calls or names them, one for another
+    compiler as a whole, and drops those that nothing names any more. A function that calls itself, and one
+    that nothing called, stays."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = mod.copy()
-        for var, function in mod.functions.items():
-            if isinstance(function, nodes.Function):
-                made[var] = adopt(_inlined(function, mod))
+        relay = {var.name: one for var, one in mod.functions.items() if isinstance(one, nodes.Function)}
+        callees = {name: called(one) for name, one in relay.items()}
+        ready = {
+            name: one
+            for name, one in relay.items()
+            if dict(one.attrs).get("Inline") and name not in _reached(callees, name)
+        }
+        for name, function in relay.items():
+            made[name] = adopt(_inlined(function, ready))
+        before = {name for names in callees.values() for name in names}
+        after = {name for one in made.functions.values() for name in called(one)}
+        gone = ready.keys() & before - after
+        made.functions = {var: one for var, one in made.functions.items() if var.name not in gone}
         return made
 
     return Pass(PassInfo(1, "Inline"), run)
 
 
-def _inlined(function: Any, mod: IRModule) -> Any:
-    def rule(node: Any) -> Any:
-        if not isinstance(node, nodes.Call):
-            return node
-        target: Any = mod[node.op] if isinstance(node.op, GlobalVar) else node.op
-        if isinstance(target, nodes.Function) and dict(target.attrs).get("Inline"):
-            body = _inlined(target, mod).body
-            return substitute_ops(body, dict(zip(target.params, node.args, strict=True)))
-        return node
+def _reached(callees: dict[str, list[str]], name: str) -> set[str]:
+    """The functions that ``name`` calls, or that these call."""
+    found: set[str] = set()
+    left = list(callees[name])
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += callees.get(one, [])
+    return found
 
-    return rewrite(function, rule)
+
+def _inlined(function: Any, ready: dict[str, Any]) -> Any:
+    """``function`` with those of ``ready`` in the place of their names, until none is left."""
+
+    def rule(old: Any, new: Any) -> Any:
+        if isinstance(old, GlobalVar):
+            return ready.get(old.name, old)
+        if isinstance(old, nodes.Call) and isinstance(old.op, GlobalVar) and old.op.name in ready:
+            target = ready[old.op.name]
+            if "Compiler" not in dict(target.attrs):
+                return instance(target, new.args)
+        return new
+
+    while True:
+        made = rebuilt(function, {}, rule)
+        if made is function:
+            return function
+        function = made
 
 
 def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
@@ -149,7 +179,7 @@ def DynamicToStatic() -> Pass:
     """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
     known."""
     return over_functions(
-        "DynamicToStatic", 2, lambda one: adopt(rewrite(one, _with_known_sizes)), infer=True
+        "DynamicToStatic", 2, lambda one: adopt(rewritten(one, _with_known_sizes)), infer=True
     )
 
 

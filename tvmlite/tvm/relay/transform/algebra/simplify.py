@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.graph.visit import rewritten
 from tvmlite.tvm.relay.transform.algebra.clips import without_clips
 from tvmlite.tvm.relay.transform.algebra.transposes import without_transposes
 from tvmlite.tvm.relay.transform.functions import over_functions
@@ -31,7 +31,7 @@ def SimplifyExpr() -> Pass:
     bits from what they were."""
 
     def simple(function: Any) -> Any:
-        return adopt(rewrite(function, _simplified))
+        return adopt(rewritten(function, _simplified))
 
     return over_functions("SimplifyExpr", 0, simple, infer=True)
 

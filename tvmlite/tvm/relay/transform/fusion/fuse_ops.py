@@ -25,20 +25,23 @@ _RESHAPES = (
 )
 
 _DEPTH = "relay.FuseOps.max_depth"
+_LINKED = "relay.FuseOps.link_params"
 
 _BARRIER = "annotation.stop_fusion"
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:
     """The pass that gathers operators into groups; at level 0 each is one of its own, and at -1 the level is
-    that of the context, whose option ``relay.FuseOps.max_depth`` limits the values of a group."""
+    that of the context, whose option ``relay.FuseOps.max_depth`` limits the values of a group. With
+    ``relay.FuseOps.link_params`` constants stand in the groups that read them."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         level = context.opt_level if fuse_opt_level == -1 else fuse_opt_level
+        most, linked = context.config.get(_DEPTH, MOST_NODES), bool(context.config.get(_LINKED, False))
         made = typed(mod)
         for var, function in list(made.functions.items()):
             if isinstance(function, nodes.Function) and not dict(function.attrs).get("Primitive"):
-                made[var] = fused(function, level, context.config.get(_DEPTH, MOST_NODES))
+                made[var] = fused(function, level, most, linked)
                 type_of(made[var])
                 mark(made[var])
         return made
@@ -46,19 +49,20 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
     return Pass(PassInfo(0, "FuseOps"), run)
 
 
-def fused(function: Any, level: int, most: int = MOST_NODES) -> Any:
-    """``function`` with groups of at most so many values."""
+def fused(function: Any, level: int, most: int, linked: bool) -> Any:
+    """``function`` with groups of at most so many values, with their constants if they are ``linked``."""
     graph = ForwardGraph(function.body)
     partition = Partition(graph, level, most)
     groups = {value.node: group for value, group in zip(graph.order, partition.groups, strict=True)}
-    return adopt(function._with({"body": adopt(_Mutator(groups).run(function.body))}))
+    return adopt(function._with({"body": adopt(_Mutator(groups, linked).run(function.body))}))
 
 
 class _Mutator:
     """Rebuilds a graph; values that another group reads become parameters of that group's function."""
 
-    def __init__(self, groups: dict[Any, Group]) -> None:
+    def __init__(self, groups: dict[Any, Group], linked: bool) -> None:
         self._groups = groups
+        self._linked = linked
         self._done: dict[Any, Any] = {}
         self._params: dict[Group, list[tuple[Any, Var]]] = {}
 
@@ -115,7 +119,8 @@ class _Mutator:
         found = []
         for arg in args:
             new = yield arg
-            if self._groups[arg].top() is not group:
+            inside = self._groups[arg].top() is group or (self._linked and isinstance(arg, nodes.Constant))
+            if not inside:
                 new = self._parameter(group, new, type_of(arg))
             found.append(new)
         return found

@@ -6,22 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType, TupleType, is_symbolic, same_shape
 from tvmlite.tvm.relay.expr import GlobalVar
+from tvmlite.tvm.relay.op.pattern import pattern_of
 
 _SCALARS = ("int32", "int64", "float32", "float64", "bool")
-
-_RESIZING = ("nn.upsampling", "nn.upsampling3d", "image.resize1d", "image.resize2d", "image.resize3d")
-
-_CLASSES = {
-    **dict.fromkeys(("nn.softmax", "nn.log_softmax"), Fuse.OPAQUE),
-    **dict.fromkeys(_RESIZING, Fuse.INJECTIVE),
-    **dict.fromkeys(("expand_dims", "repeat", "tile"), Fuse.BROADCAST),
-}
-"""Where TVM's class is another than ours."""
 
 
 @dataclass(eq=False)
@@ -119,10 +110,9 @@ class ForwardGraph:
 
 def fuse_class(call: nodes.Call) -> int:
     """TVM's pattern of an operator's call."""
-    name = str(call.op)
     if is_symbolic(tuple(value for _, value in call.attrs)):
         return Fuse.OPAQUE
-    return _CLASSES.get(name, table.get(name, call.span).fuse)
+    return pattern_of(str(call.op))
 
 
 @dataclass(eq=False)
