@@ -118,7 +118,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "autotvm.task.space": {
         _KNOBS: """
-            AnnotateSpace Axis AxisRelation OtherOptionSpace ReorderSpace SplitSpace TransformSpace
+            AnnotateSpace Axis AxisRelation OtherOptionSpace ReorderSpace SplitSpace
             get_factors get_pow2s
         """
     },
