@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from tvmlite.autotune.records.decision_records import DecisionRecord
+from tvmlite.autotune.records.records import Record, append
 from tvmlite.core.errors import InputError, ParseError, UnsupportedError
+from tvmlite.te import space
 from tvmlite.tvm import autotvm
 from tvmlite.tvm.autotvm import database
 from tvmlite.tvm.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
@@ -254,3 +257,38 @@ def test_nothing_is_downloaded() -> None:
 def test_features_of_loop_variables_are_an_error_that_says_what_there_is() -> None:
     with pytest.raises(UnsupportedError, match=r"get_itervar_feature is not in tvmlite(?s:.*)loop_features"):
         autotvm.feature.get_itervar_feature(None, [])
+
+
+def test_records_of_tvmlite_are_read_as_a_log(tmp_path: Path) -> None:
+    task, target = get_sample_task()
+    key, machine = ("testing/matmul", (128, 128, 128, "float32")), str(task.core.target)
+    slow, fast, wrong = (space.ConfigEntity(task.config_space.get(index).settings) for index in (5, 9, 2))
+    failed = Record(key, machine, wrong, error="wrong answer", message="all zeros")
+    rows = [Record(key, machine, slow, (0.3, 0.4), verified=True), failed]
+    append(tmp_path / "tuned.jsonl", [*rows, Record(key, machine, fast, (0.2,), verified=True)])
+    append(tmp_path / "tuned.jsonl", [DecisionRecord("layout", machine, "NCHW", "NCHW")])
+
+    pairs = list(load_from_file(tmp_path / "tuned.jsonl"))
+
+    assert [inp.task.workload for inp, _ in pairs] == [task.workload] * 3
+    assert [res.error_no for _, res in pairs] == [
+        MeasureErrorNo.NO_ERROR,
+        MeasureErrorNo.WRONG_ANSWER,
+        MeasureErrorNo.NO_ERROR,
+    ]
+    best = ApplyHistoryBest(tmp_path / "tuned.jsonl").query(target, task.workload)
+    assert best["tile_y"] == fast["tile_y"]
+    assert best["tile_x"] == fast["tile_x"]
+    pick_best(tmp_path / "tuned.jsonl", tmp_path / "best.log")
+    assert json.loads((tmp_path / "best.log").read_text())["result"][0] == [0.2]
+    with pytest.raises(ParseError, match="config"):
+        decode('{"v": 1, "task": ["a", []], "target": "llvm", "config": 3}')
+
+
+def test_arrays_to_measure_with_are_refused() -> None:
+    runner = autotvm.LocalRunner()
+    runner.ref_input = None
+
+    assert runner.ref_input is None
+    with pytest.raises(UnsupportedError, match="LocalRunner: ref_input is given"):
+        runner.ref_input = [1.0]

@@ -196,3 +196,15 @@ def test_an_error_of_a_template_makes_its_configuration_invalid() -> None:
 def test_a_damaged_configuration_is_an_error(fields: object) -> None:
     with pytest.raises(ScheduleError, match="a log's"):
         ConfigEntity.from_json_dict(fields)
+
+
+def test_a_knob_lists_its_settings() -> None:
+    space = tiles(8, 6)
+    space.define_reorder("order", [space.axis(2), space.axis(3), space.axis(4)], "all")
+    space.define_annotate("words", [space.axis(2), space.axis(3)], "try_unroll")
+    space.define_knob("unroll", [0, 16])
+
+    knobs = space.space_map
+    assert sorted(one.size[1] for one in knobs["tile_y"].entities) == [1, 2, 4, 8]
+    assert [knobs[name].num_output for name in ("tile_x", "order", "words", "unroll")] == [2, 3, 2, 0]
+    assert [one.val for one in knobs["unroll"].entities] == [0, 16]

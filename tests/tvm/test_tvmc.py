@@ -136,12 +136,13 @@ def test_records_of_a_tuning_are_taken_by_compile(model: Path, tmp_path: Path, c
         (["--executor", "aot"], "--executor is 'aot', expected 'graph'"),
         (["--runtime", "crt"], "--runtime is 'crt', expected 'cpp'"),
         (["--cross-compiler", "gcc"], "--cross-compiler is 'gcc', expected nothing"),
-        (["--pass-config", "tir.x=1"], "--pass-config is"),
+        (["--pass-config", "tir.x"], "--pass-config is 'tir.x', expected NAME=VALUE"),
+        (["--pass-config", "nothing.x=1"], "config has 'nothing.x'"),
+        (["--target-c-mcpu", "cortex-m4"], "--target-c-mcpu is given, but the target is 'llvm', not c"),
         (["--dump-code", "ptx"], "--dump-code has 'ptx'; there are relay, tir, ll, asm, c"),
         (["--model-format", "tflite"], "tflite models are not read, only ONNX"),
         (["--target", "cuda"], "TargetError"),
         (["--tuning-records", "gone.json"], "--tuning-records gone.json: there is no such file"),
-        (["--input-shapes", "x:2,4"], "expected NAME:"),
     ],
 )
 def test_what_cannot_be_done_is_an_error_by_name(
@@ -176,12 +177,95 @@ def test_other_machines_and_files_are_errors(
     assert text in capsys.readouterr().err
 
 
-def test_a_mistyped_option_names_the_nearest(model: Path, capsys: Any) -> None:
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--outptu", "m.so"], "did you mean --output?"),
+        (["--input-shapes", "x:2,4"], "expected 'name:[extent,...] name:[extent,...]'"),
+        (["--input-shapes", "x:[2,a]"], "'x:[2,a]' has no whole extents"),
+    ],
+)
+def test_a_mistyped_option_is_an_error(model: Path, capsys: Any, words: list[str], text: str) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["compile", str(model), "--outptu", "m.so"])
+        main(["compile", str(model), *words])
 
     assert stop.value.code == 2
-    assert "did you mean --output?" in capsys.readouterr().err
+    assert text in capsys.readouterr().err
+
+
+def test_options_that_do_not_matter_here_are_accepted(model: Path, tmp_path: Path, capsys: Any) -> None:
+    words = [
+        "-vv",
+        "--target-host",
+        "llvm",
+        "--target-llvm-device",
+        "cpu",
+        "--executor-graph-link-params",
+        "1",
+    ]
+    limits = ["--pass-config", "relay.FuseOps.max_depth=10", "--pass-config", "tir.disable_vectorize=true"]
+    package = tmp_path / "m.so"
+
+    assert main(["compile", str(model), *words, *limits, *shapes(), "--output", str(package)]) == 0
+    assert main(["run", str(package), "--fill-mode", "ones", "--outputs", str(tmp_path / "out.npz")]) == 0
+    found = np.load(tmp_path / "out.npz")["output_0"]
+    np.testing.assert_allclose(found, expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+    assert "mean (ms)" not in capsys.readouterr().out
+
+
+def test_a_pass_that_is_left_out_lowers_the_level(model: Path, tmp_path: Path, capsys: Any) -> None:
+    words = ["--disabled-pass", "FoldConstant,SimplifyInference", *shapes()]
+
+    assert main(["compile", str(model), *words, "--output", str(tmp_path / "m.so")]) == 0
+    shown = capsys.readouterr().err
+    assert "opt_level is 0 in place of 3, the highest without FoldConstant, SimplifyInference" in shown
+
+
+@pytest.mark.parametrize("text", ["x:[2,-1,3],y:[4]", "x: [2, ?, 3] y: [4]", 'x:[2,"n",3], y:[4]'])
+def test_shapes_in_one_word(text: str) -> None:
+    found = tvmc.shape_parser.parse_shape_string(text)
+
+    assert found["x"][::2] == [2, 3]
+    assert found["y"] == [4]
+    assert repr(found["x"][1]) == ("'n'" if '"' in text else "?")
+
+
+def test_an_open_extent_is_any_extent(model: Path, tmp_path: Path) -> None:
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+    np.savez(tmp_path / "in.npz", x=x)
+    package, out = str(tmp_path / "m.so"), tmp_path / "out.npz"
+
+    assert main(["compile", str(model), "--input-shapes", "x:[-1,4]", "--output", package]) == 0
+    assert main(["run", package, "--inputs", str(tmp_path / "in.npz"), "--outputs", str(out)]) == 0
+    np.testing.assert_allclose(np.load(out)["output_0"], expected(x), rtol=1e-6)
+    opened = tvmc.load(str(model), shape_dict={"x": [-1, 4]})
+    found = tvmc.run(tvmc.compile(opened, target="llvm"), inputs={"x": x}, benchmark=False)
+    np.testing.assert_allclose(found.get_output("output_0"), expected(x), rtol=1e-6)
+    assert found.times is None
+
+
+def test_convolutions_are_put_into_a_layout() -> None:
+    x, w = (tvm.relay.var(name, shape=shape) for name, shape in (("x", (1, 3, 8, 8)), ("w", (4, 3, 3, 3))))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x, w], tvm.relay.nn.conv2d(x, w)))
+
+    both = str(tvmc.transform.convert_graph_layout(mod, "NHWC:OHWI"))
+    assert "NHWC" in str(tvmc.transform.convert_graph_layout(mod, "NHWC"))
+    assert 'kernel_layout="OHWI"' in both
+    assert "layout_transform" not in str(tvmc.transform.convert_graph_layout(mod, "NCHW"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tuner", ["ga", "gridsearch", "random", "xgb", "xgb_rank_knob"])
+def test_tasks_are_tuned_into_a_log(model: Path, tmp_path: Path, tuner: str) -> None:
+    loaded = tvmc.load(str(model), shape_dict={"x": [16, 4]})
+    tasks = tvmc.autotuner.autotvm_get_tuning_tasks(loaded.mod, loaded.params, "llvm")[:1]
+    option = tvm.autotvm.measure_option("local", tvm.autotvm.LocalRunner(number=1, repeat=1))
+    log = tmp_path / "tuned.log"
+
+    tvmc.autotuner.tune_tasks(tasks, log, option, tuner, 2)
+    tvmc.autotuner.tune_tasks(tasks, log, option, tuner, 2, tuning_records=log)
+
+    assert [inp.task.workload for inp, _ in tvm.autotvm.record.load_from_file(log)] == [tasks[0].workload] * 4
 
 
 def test_options_of_targets_are_put_together(model: Path, tmp_path: Path, capsys: Any) -> None:
@@ -194,8 +278,10 @@ def test_options_of_targets_are_put_together(model: Path, tmp_path: Path, capsys
 def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
     with pytest.raises(InputError, match="load: there is no option freeze"):
         tvmc.load(str(model), freeze=True)
-    with pytest.raises(UnsupportedError, match="--use-vm is True"):
-        tvmc.compile(tvmc.load(str(model)), target="llvm", use_vm=True)
+    with pytest.raises(InputError, match="freeze_params is False"):
+        tvmc.load(str(model), freeze_params=False)
+    with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
+        tvmc.autotuner.tune_tasks([], "log", {}, "sa", 1)
     with pytest.raises(InputError, match="run: a str given"):
         tvmc.run("m.so", device="cpu")  # pyright: ignore[reportArgumentType]
     with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
@@ -224,8 +310,26 @@ def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
     package = tvmc.compile(again, target="llvm", package_path=str(tmp_path / "s.so"))
     found = tvmc.run(package, fill_mode="ones", repeat=1, number=1)
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
-    with pytest.raises(UnsupportedError, match=r"TVMCModel\.default_package_path is not in tvmlite"):
-        loaded.default_package_path()
+
+
+def test_what_is_made_without_a_path_belongs_to_the_model(
+    model: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
+    Path(loaded.default_tuning_records_path()).write_text("")
+
+    package = tvmc.compile(loaded, target="llvm", use_vm=True)
+
+    assert str(package.package_path) == loaded.default_package_path()
+    assert sorted(tmp_path.iterdir()) == before
+    loaded.save(tmp_path / "saved.tar")
+    again = tvmc.TVMCModel(model_path=tmp_path / "saved.tar")
+    assert Path(again.default_tuning_records_path()).read_text() == ""
+    kept = tvmc.TVMCPackage(again.default_package_path())
+    found = tvmc.run(kept, fill_mode="ones", benchmark=False)
+    np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
 
 
 def test_the_text_of_a_module_is_a_model(model: Path, tmp_path: Path) -> None:

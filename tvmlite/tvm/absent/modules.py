@@ -67,7 +67,7 @@ _ABSENT = {
     LAYOUTS: """
         autotvm.graph_tuner.base_graph_tuner autotvm.graph_tuner.dynamic_programming_tuner
         autotvm.graph_tuner.dynamic_programming_stage autotvm.graph_tuner.pbqp_tuner autotvm.graph_tuner.utils
-        driver.tvmc.transform relay.qnn.op.layout_conversions
+        relay.qnn.op.layout_conversions
     """,
     _MCU: "contrib.micro driver.tvmc.micro exec.microtvm_debug_shell micro",
     MEMORY: """
@@ -121,7 +121,7 @@ _ABSENT = {
     "the library of a model runs without another runtime": "contrib.tflite_runtime",
     "the options of tvmlite.tvm.driver.tvmc's functions are arguments": """
         driver.tvmc.arguments driver.tvmc.config_options driver.tvmc.extensions driver.tvmc.fmtopt
-        driver.tvmc.pass_config driver.tvmc.pass_list driver.tvmc.registry driver.tvmc.target
+        driver.tvmc.pass_list driver.tvmc.registry driver.tvmc.target
     """,
     ADT: """
         ir.adt relay.adt relay.prelude relay.testing.nat

@@ -127,7 +127,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "autotvm.task.space": {
         _KNOBS: """
-            AnnotateSpace Axis AxisRelation OtherOptionSpace ReorderSpace SplitSpace TransformSpace
+            AnnotateSpace Axis AxisRelation OtherOptionSpace ReorderSpace SplitSpace
             get_factors get_pow2s
         """
     },
@@ -157,14 +157,12 @@ _NAMES: dict[str, dict[str, str]] = {
     "driver.tvmc.autotuner": {
         "tvmc.tune": """
             add_tune_parser autotuner_settings drive_tune gen_task_list get_tuning_tasks schedule_tasks
-            tune_tasks
         """
     },
     "driver.tvmc.compiler": {"tvmc.compile": "add_compile_parser drive_compile"},
     "driver.tvmc.frontends": {
         "export the model to ONNX": """
-            ALL_FRONTENDS KerasFrontend PaddleFrontend PyTorchFrontend TFLiteFrontend
-            TensorflowFrontend add_frontend import_keras
+            ALL_FRONTENDS add_frontend import_keras
         """
     },
     "driver.tvmc.result_utils": {"TVMCResult.format_times": "format_times"},

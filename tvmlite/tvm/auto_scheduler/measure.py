@@ -17,7 +17,8 @@ from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.lowering.lower import lower
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.loop_state import State
-from tvmlite.tvm.autotvm.measure.measure_methods import ERRORS, no_remote
+from tvmlite.tvm.autotvm.measure.base import ERRORS
+from tvmlite.tvm.autotvm.measure.measure_methods import no_remote
 
 
 @dataclass(frozen=True)

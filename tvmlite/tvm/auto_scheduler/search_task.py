@@ -37,7 +37,7 @@ from tvmlite.tvm.auto_scheduler.workload_registry import (
     register_workload_tensors,
 )
 from tvmlite.tvm.autotvm import targets
-from tvmlite.tvm.autotvm.measure.measure_methods import ERRORS
+from tvmlite.tvm.autotvm.measure.base import ERRORS
 
 TASK_INPUT_BUFFER_TABLE: dict[str, Any] = {}
 """The inputs that programs have given of tasks: none, they are random."""

@@ -1,17 +1,21 @@
-"""AutoTVM's logs, version 0.2: lines of JSON, written and read. What is read is untrusted: nothing is run."""
+"""AutoTVM's logs, version 0.2: lines of JSON, written and read; those of ``tvmlite.tune`` and ``tvmc tune``
+are read as well. What is read is untrusted: nothing is run."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tvmlite.autotune.records.records import Record
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, ParseError, ScheduleError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.autotvm.measure.base import MeasureErrorNo, MeasureInput, MeasureResult
+from tvmlite.te import space
+from tvmlite.tvm.autotvm.measure.base import ERRORS, MeasureErrorNo, MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.task.space import ConfigEntity
 from tvmlite.tvm.autotvm.task.task import Task
 
@@ -19,6 +23,9 @@ AUTOTVM_LOG_VERSION = 0.2
 
 LONGEST_LINE = 1 << 22
 """Characters of a line at most."""
+
+_DECISION = re.compile(r'\{"v": *\d+, *"decision":')
+"""How lines of tvmlite's begin that are about a graph, and not about a kernel."""
 
 _FAILED = 1e9
 """The seconds that a log has of a failed measurement."""
@@ -45,7 +52,8 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 
 
 def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult]:
-    """The input and the result that a line of a log holds; a ParseError says what is wrong with it."""
+    """The input and the result that a line of a log holds, AutoTVM's or tvmlite's own; a ParseError says what
+    is wrong with it."""
     _require_json(protocol)
     if len(row) > LONGEST_LINE:
         raise ParseError(
@@ -55,6 +63,8 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
         fields = json.loads(row)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"a line of a log is no JSON: {str(error)[:80]}", Span.of_caller()) from None
+    if isinstance(fields, dict) and "task" in fields:
+        return _of_record(Record.from_json(row))
     match fields:
         case {
             "input": [str() as target, str() as name, [*args], dict()],
@@ -82,11 +92,26 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     return MeasureInput(target, task, entity), MeasureResult(tuple(costs), number, all_cost, when)
 
 
+def _of_record(record: Record) -> tuple[MeasureInput, MeasureResult]:
+    """A record of tvmlite's own."""
+    name, args = record.task
+    task = Task(name, space.decode_args(list(args)))
+    task.target = record.target
+    config = ConfigEntity.of(record.config)
+    if record.ok:
+        result = MeasureResult(record.costs, MeasureErrorNo.NO_ERROR, sum(record.costs), record.time)
+    else:
+        result = MeasureResult(
+            (_FAILED,), ERRORS.get(record.error, MeasureErrorNo.UNKNOWN_ERROR), 0, record.time
+        )
+    return MeasureInput(record.target, task, config), result
+
+
 def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """The records of an open file of text, in order; lines that begin with ``#`` are left out. A damaged line
-    is a ParseError that has its number."""
+    """The records of an open file of text, in order; lines that begin with ``#``, and decisions about graphs,
+    are left out. A damaged line is a ParseError that has its number."""
     for number, row in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
-        if row.strip() and not row.startswith("#"):
+        if row.strip() and not row.startswith("#") and not _DECISION.match(row):
             try:
                 yield decode(row)
             except ParseError as error:

@@ -48,7 +48,7 @@ class ExecutorFactoryModule:
         self, lib: Any, ir_mod: IRModule, target: Target, name: str, params: Mapping[str, Any]
     ) -> None:
         self.lib, self.ir_mod, self.target, self.libmod_name = lib, ir_mod, target, name
-        self._opt_level = _level()
+        self._opt_level = level_in_force()
         self.params = {key: np.asarray(value).view(NDArray) for key, value in params.items()}
 
     @property
@@ -132,7 +132,7 @@ def build(
     module = ir_mod if isinstance(ir_mod, IRModule) else IRModule.from_expr(as_function(ir_mod))
     one = target_of(target)
     model = prepared(module, params or {})
-    lib = compile_model(model, one, opt_level=_level(), name=_symbol(mod_name), records=_records(one))
+    lib = compile_model(model, one, opt_level=level_in_force(), name=_symbol(mod_name), records=_records(one))
     return ExecutorFactoryModule(lib, module, one, mod_name, params or {})
 
 
@@ -220,7 +220,7 @@ def target_of(given: Any) -> Target:
     return Target.parse("native" if given is None else given if isinstance(given, Target) else str(given))
 
 
-def _level() -> int:
+def level_in_force() -> int:
     """The level that the context says, or the highest below it without the passes that it disables."""
     context = transform.PassContext.current()
     if context is transform.DEFAULT:
@@ -373,7 +373,7 @@ class Executor:
     def _compiled(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
         """The parameters of ``main``, and what runs it compiled."""
         model = prepared(module, self._params)
-        lib = compile_model(model, target_of(self.target), opt_level=_level())
+        lib = compile_model(model, target_of(self.target), opt_level=level_in_force())
         main = passes.InferType()(bound(module, self._params))["main"]
         type_ = type_of(main.body)
 

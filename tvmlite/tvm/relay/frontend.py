@@ -12,6 +12,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.inferred import mark
 
@@ -27,8 +28,8 @@ def from_onnx(
 ) -> tuple[IRModule, dict[str, Any]]:
     """The module of an ONNX model (a ``ModelProto``, a path or bytes) and its parameters.
 
-    ``shape`` gives shapes by the inputs' names. Weights are constants of the module, so there are no
-    parameters, as with TVM's ``freeze_params=True``.
+    ``shape`` gives shapes by the inputs' names, of numbers, names or ``relay.Any()``. Weights are constants
+    of the module, so there are no parameters, as with TVM's ``freeze_params=True``.
     """
     if not freeze_params:
         raise InputError(
@@ -43,8 +44,13 @@ def from_onnx(
         raise InputError(
             f"from_onnx: shape is {show(shape)}, expected shapes by names of inputs", Span.of_caller()
         )
-    core = ours.from_onnx(model, None if shape is None else {name: tuple(one) for name, one in shape.items()})
-    return of_core(core), {}
+    given = None if shape is None else {name: tuple(map(_extent, one)) for name, one in shape.items()}
+    return of_core(ours.from_onnx(model, given)), {}
+
+
+def _extent(given: Any) -> Any:
+    """An extent as the importer takes it: one that is ``relay.Any()`` by its name."""
+    return given.name if isinstance(given, ty.Any) else given
 
 
 def of_core(core: nodes.Module) -> IRModule:

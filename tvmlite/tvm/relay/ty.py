@@ -80,6 +80,9 @@ class Any(te.SizeVar):
     def __init__(self) -> None:
         super().__init__(f"any_{next(_numbers)}", "int64")
 
+    def __repr__(self) -> str:
+        return "?"
+
 
 class TensorType(Type, types.TensorType):
     """A tensor's shape and dtype. Extents are numbers, ``Any()``, or expressions over variables of ``te``."""

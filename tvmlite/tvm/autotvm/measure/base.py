@@ -45,6 +45,18 @@ class MeasureErrorNo:
     UNKNOWN_ERROR = 8
 
 
+ERRORS = {
+    "schedule": MeasureErrorNo.INSTANTIATION_ERROR,
+    "refused": MeasureErrorNo.INSTANTIATION_ERROR,
+    "compile": MeasureErrorNo.COMPILE_HOST,
+    "crash": MeasureErrorNo.RUNTIME_DEVICE,
+    "memory": MeasureErrorNo.RUNTIME_DEVICE,
+    "wrong answer": MeasureErrorNo.WRONG_ANSWER,
+    "timeout": MeasureErrorNo.RUN_TIMEOUT,
+}
+"""AutoTVM's numbers for what can become of a candidate."""
+
+
 class Builder:
     """Makes code of configurations, ``n_parallel`` of them in a batch."""
 

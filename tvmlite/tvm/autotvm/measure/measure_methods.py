@@ -16,19 +16,15 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.autotvm.measure.base import Builder, MeasureErrorNo, MeasureInput, MeasureResult, Runner
+from tvmlite.tvm.autotvm.measure.base import (
+    ERRORS,
+    Builder,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    Runner,
+)
 from tvmlite.tvm.autotvm.task.space import InstantiationError
-
-ERRORS = {
-    "schedule": MeasureErrorNo.INSTANTIATION_ERROR,
-    "refused": MeasureErrorNo.INSTANTIATION_ERROR,
-    "compile": MeasureErrorNo.COMPILE_HOST,
-    "crash": MeasureErrorNo.RUNTIME_DEVICE,
-    "memory": MeasureErrorNo.RUNTIME_DEVICE,
-    "wrong answer": MeasureErrorNo.WRONG_ANSWER,
-    "timeout": MeasureErrorNo.RUN_TIMEOUT,
-}
-"""AutoTVM's numbers for what can become of a candidate."""
 
 
 class BuildResult(NamedTuple):
@@ -109,6 +105,19 @@ class LocalRunner(Runner):
         self.number, self.repeat, self.min_repeat_ms = number, repeat, min_repeat_ms
         self.cooldown_interval, self.enable_cpu_cache_flush = cooldown_interval, enable_cpu_cache_flush
         self._runner: OurRunner | None = None
+
+    @property
+    def ref_input(self) -> None:
+        """The arrays to measure with, in TVM; here they are made by chance, so that this is None."""
+
+    @ref_input.setter
+    def ref_input(self, val: Any) -> None:
+        if val is not None:
+            raise UnsupportedError(
+                "LocalRunner: ref_input is given: candidates are measured with arrays made by chance",
+                Span.of_caller(),
+                hint="lib.time(...) of a compiled model times given arrays",
+            )
 
     def set_task(self, task: Any) -> Any:
         """See ``Runner``."""

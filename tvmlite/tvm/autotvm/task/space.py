@@ -118,11 +118,28 @@ class _Knobs(ours.Config):
     reduce_axis = axis
 
 
+class TransformSpace(list[Any]):
+    """The settings that a knob may have, in order."""
+
+    @property
+    def entities(self) -> list[Any]:
+        """The settings."""
+        return list(self)
+
+    @property
+    def num_output(self) -> int:
+        """How many loops, or values, a setting makes."""
+        match self[0]:
+            case SplitEntity(size=each) | ReorderEntity(permutation=each) | AnnotateEntity(annotations=each):
+                return len(each)
+        return 0
+
+
 class ConfigSpace(_Knobs, Indexed):
     """Every combination of the settings of its knobs."""
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
-        self.space_map[name] = [entity(one) for one in settings()]
+        self.space_map[name] = TransformSpace(entity(one) for one in settings())
         self._filters.forget()
 
     def _at(self, index: int) -> ConfigEntity:

@@ -13,7 +13,9 @@ from tvmlite.tvm.lazy import attributes
 
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
-    "autotuner common compiler frontends main model result_utils runner shape_parser",
+    """
+    autotuner common compiler frontends main model pass_config result_utils runner shape_parser transform
+    """,
     {
         ".common": "TVMCException TVMCImportError",
         ".model": "TVMCModel TVMCPackage TVMCResult load=load_model",

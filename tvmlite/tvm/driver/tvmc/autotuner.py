@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,58 @@ from tvmlite.tuning.tune import tune
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.relay_integration import extract_tasks
 from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.autotvm.record import load_from_file
 from tvmlite.tvm.autotvm.task.relay_integration import bound, extract_from_program
+from tvmlite.tvm.autotvm.task.task import Task
+from tvmlite.tvm.autotvm.tuner import callback
+from tvmlite.tvm.autotvm.tuner.ga_tuner import GATuner
+from tvmlite.tvm.autotvm.tuner.index_based_tuner import GridSearchTuner, RandomTuner
+from tvmlite.tvm.autotvm.tuner.tuner import Tuner
+from tvmlite.tvm.autotvm.tuner.xgboost_cost_model import FEATURES
+from tvmlite.tvm.autotvm.tuner.xgboost_tuner import XGBTuner
 from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, refuse
 from tvmlite.tvm.driver.tvmc.model import TVMCModel
 
-TUNERS = {
-    "ga": "genetic",
-    "gridsearch": "grid",
-    "random": "random",
-    "xgb": "xgboost",
-    "xgb_knob": "xgboost",
-    "xgb-rank": "xgboost",
-}
+_LOSSES = {"": "reg", "_rank": "rank", "_rank_binary": "rank-binary"}
+_XGB = {
+    f"xgb{loss}{'_' if feature else ''}{feature}": {"loss_type": kind, "feature_type": feature or FEATURES[0]}
+    for loss, kind in _LOSSES.items()
+    for feature in ("", *FEATURES)
+} | {"xgb-rank": {"loss_type": "rank"}}
+"""Tuners with a cost model, and the arguments of AutoTVM's."""
+
+TUNERS = {"ga": "genetic", "gridsearch": "grid", "random": "random", **dict.fromkeys(_XGB, "xgboost")}
 """The tuners that TVM's command has, and what they are called here."""
+
+
+def tune_tasks(
+    tasks: Sequence[Task],
+    log_file: Any,
+    measure_option: dict[str, Any],
+    tuner: str,
+    trials: int,
+    early_stopping: int | None = None,
+    tuning_records: Any = None,
+) -> None:
+    """Tune ``tasks`` in turn with AutoTVM's tuners, ``trials`` measurements each at most, and write AutoTVM's
+    log. ``tuning_records`` is an earlier log to learn from."""
+    refuse(tuner=(tuner, tuple(TUNERS)))
+    for number, task in enumerate(tasks, 1):
+        made = _tuner(tuner, task)
+        if tuning_records is not None and Path(tuning_records).exists():
+            made.load_history(load_from_file(tuning_records))
+        most = min(trials, len(task.config_space))
+        shown = callback.progress_bar(most, f"[Task {number:2d}/{len(tasks):2d}] ")
+        made.tune(most, measure_option, early_stopping, [shown, callback.log_to_file(log_file)])
+
+
+def _tuner(name: str, task: Task) -> Tuner:
+    """AutoTVM's tuner of that name."""
+    if name in _XGB:
+        return XGBTuner(task, **_XGB[name])
+    if name == "ga":
+        return GATuner(task, pop_size=50)
+    return RandomTuner(task) if name == "random" else GridSearchTuner(task)
 
 
 def autotvm_get_tuning_tasks(mod: Any, params: Any, target: Any, **options: Any) -> list[Any]:
@@ -84,7 +124,7 @@ def tune_model(
         tasks=(tasks_filter, (None, "all")),
         desired_layout=(desired_layout, (None, *LAYOUTS)),
     )
-    path = Path("tuning_records.json" if tuning_records is None else tuning_records)
+    path = Path(tvmc_model.default_tuning_records_path() if tuning_records is None else tuning_records)
     if prior_records is not None and Path(prior_records) != path:
         path.write_bytes(Path(prior_records).read_bytes())
     runs: dict[str, Any] = {"number": number, "repeat": repeat}

@@ -18,6 +18,9 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.driver.tvmc.model import TVMCModel, TVMCPackage
+from tvmlite.tvm.driver.tvmc.pass_config import parse_configs
+from tvmlite.tvm.ir.transform import PassContext
+from tvmlite.tvm.relay.build_module import level_in_force
 
 CODE = {"relay": "", "tir": "loops", "ll": "llvm", "asm": "asm", "c": "c"}
 """What ``dump_code`` may name, and what ``lib.source`` calls it."""
@@ -51,8 +54,9 @@ def compile_model(
     library (``.so``). ``tuning_records`` is a file that ``tune`` wrote; ``dump_code`` names forms of the
     code (``relay``, ``tir``, ``ll``, ``asm``, ``c``) that are written beside it.
 
-    Layouts are chosen by the compiler, whichever ``desired_layout`` is given. What cannot be done is an
-    UnsupportedError that names the option.
+    Layouts are chosen by the compiler, whichever ``desired_layout`` is given, and executors are one:
+    ``use_vm`` is of no account. ``disabled_pass`` and ``pass_context_configs`` are as of ``relay.build`` in a
+    ``PassContext``. What cannot be done is an UnsupportedError that names the option.
     """
     refuse(
         executor=(executor, ("graph", None)),
@@ -60,16 +64,13 @@ def compile_model(
         cross_compiler=(cross, ("", None)),
         cross_compiler_options=(cross_options, (None,)),
         dump_offloads=(dump_offloads, ("", None)),
-        disabled_pass=(disabled_pass, (None, [])),
-        pass_config=(pass_context_configs, (None, [])),
-        use_vm=(use_vm, (False,)),
         output_format=(output_format, ("so", "mlf")),
         desired_layout=(desired_layout, (None, *LAYOUTS)),
     )
     if kwargs:
         raise InputError(f"compile: there is no option {', '.join(kwargs)}")
     forms = _forms(dump_code)
-    package = Path("module.tar" if package_path is None else package_path)
+    package = Path(tvmc_model.default_package_path() if package_path is None else package_path)
     # Without an ending it is an archive, as all packages of TVM's are.
     path = package if package.suffix else package.with_name(f"{package.name}.tar")
     machine = targets.machine(target)
@@ -80,10 +81,12 @@ def compile_model(
         files.readable(Path(tuning_records), "--tuning-records")
     name = "model" if mod_name == "default" else mod_name
     name = symbols.unique_names({"program": "main", "model": name})["model"]
+    with PassContext(opt_level, None, disabled_pass, config=parse_configs(pass_context_configs)):
+        level = level_in_force()
     lib = compile(
         bound(tvmc_model.mod, tvmc_model.params),
         machine,
-        opt_level=opt_level,
+        opt_level=level,
         name=name,
         records=tuning_records,
     )

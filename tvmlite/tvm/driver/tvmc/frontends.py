@@ -39,7 +39,35 @@ class RelayFrontend(Frontend):
     """Reads the text of relay modules."""
 
 
-_CLASSES = {"onnx": OnnxFrontend, "relay": RelayFrontend}
+class KerasFrontend(Frontend):
+    """Names Keras' format, which is not read."""
+
+
+class PaddleFrontend(Frontend):
+    """Names Paddle's format, which is not read."""
+
+
+class PyTorchFrontend(Frontend):
+    """Names PyTorch's format, which is not read."""
+
+
+class TensorflowFrontend(Frontend):
+    """Names TensorFlow's format, which is not read."""
+
+
+class TFLiteFrontend(Frontend):
+    """Names TFLite's format, which is not read."""
+
+
+_CLASSES = {
+    "keras": KerasFrontend,
+    "onnx": OnnxFrontend,
+    "paddle": PaddleFrontend,
+    "pb": TensorflowFrontend,
+    "pytorch": PyTorchFrontend,
+    "relay": RelayFrontend,
+    "tflite": TFLiteFrontend,
+}
 
 
 def get_frontend_names() -> list[str]:
@@ -51,7 +79,7 @@ def get_frontend_by_name(name: str) -> Frontend:
     """The reader of a format; an InputError if there is no such format."""
     if name not in FORMATS:
         raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
-    return _CLASSES.get(name, Frontend)(name)
+    return _CLASSES[name](name)
 
 
 def guess_frontend(path: Any) -> Frontend:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tvmlite import cli
 from tvmlite.commands import common, run
@@ -17,9 +16,25 @@ from tvmlite.tvm.driver.tvmc.autotuner import TUNERS, tune_model
 from tvmlite.tvm.driver.tvmc.compiler import CODE, LAYOUTS, compile_model, refuse
 from tvmlite.tvm.driver.tvmc.model import FORMATS, TVMCModel, TVMCPackage, load_model
 from tvmlite.tvm.driver.tvmc.runner import FILL_MODES, run_module
+from tvmlite.tvm.driver.tvmc.shape_parser import parse_shape_string
 
-_TARGET_ATTRIBUTES = ("mcpu", "mattr", "mtriple", "num-cores")
-"""Parts of a target that have options of their own: ``--target-llvm-mcpu NAME``."""
+_TARGET_ATTRIBUTES = {
+    "llvm": "mcpu mattr mtriple num-cores device keys libs mabi model opt-level",
+    "c": "mcpu device keys model",
+}
+"""Parts of targets that have options of their own: ``--target-llvm-mcpu NAME``."""
+
+_HARDWARE = (
+    "cache-line-bytes",
+    "max-local-memory-per-block",
+    "max-shared-memory-per-block",
+    "max-threads-per-block",
+    "max-vthread-extent",
+    "num-cores",
+    "vector-unit-bytes",
+    "warp-size",
+)
+"""What TVM's search asks of a machine, and tvmlite's reads off it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,6 +62,7 @@ def parser() -> Parser:
         ("tune", "search fast schedules for a model", _tune_arguments, _tune),
     ):
         one = commands.add_parser(name, help=about, description=command.__doc__)
+        one.add_argument("-v", "--verbose", action="count", default=0, help="of no account")
         arguments(one)
         one.set_defaults(command=command, parser=one)
     return made
@@ -57,13 +73,16 @@ def _model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-format", choices=FORMATS, help="the format of FILE (default: by its ending)")
     parser.add_argument(
         "--input-shapes",
-        default="",
+        type=parse_shape_string,
+        default={},
         metavar='"x:[1,3,224,224] y:[1]"',
         help="the shapes of inputs, in one word",
     )
     parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm)")
-    for attribute in _TARGET_ATTRIBUTES:
-        parser.add_argument(f"--target-llvm-{attribute}", metavar="VALUE", help=f"-{attribute} of the target")
+    parser.add_argument("--target-host", help="of no account: the host is the target")
+    for kind, attributes in _TARGET_ATTRIBUTES.items():
+        for one in attributes.split():
+            parser.add_argument(f"--target-{kind}-{one}", metavar="VALUE", help=f"-{one} of the target")
     parser.add_argument(
         "--desired-layout", choices=LAYOUTS, help="of no account: the compiler chooses layouts"
     )
@@ -86,8 +105,17 @@ def _compile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--module-name", default="default", help="the name of the model's function")
     for name in ("executor", "runtime", "cross-compiler", "cross-compiler-options", "dump-offloads"):
         parser.add_argument(f"--{name}", help="only TVM's default is supported")
-    for name in ("disabled-pass", "pass-config"):
-        parser.add_argument(f"--{name}", action="append", help="not supported")
+    parser.add_argument("--executor-graph-link-params", help="of no account: weights are in the library")
+    parser.add_argument(
+        "--disabled-pass",
+        type=_names,
+        default=[],
+        metavar="PASS[,PASS]",
+        help="the level is one without them",
+    )
+    parser.add_argument(
+        "--pass-config", action="append", metavar="NAME=VALUE", help="of no account where nothing has it"
+    )
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,6 +149,10 @@ def _tune_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parallel", type=int, default=4, help="of no account")
     parser.add_argument("--tuning-records", type=Path, help="records to begin with")
     parser.add_argument("--tasks", default="all", help="only all")
+    for name in _HARDWARE:
+        parser.add_argument(f"--{name}", type=int, help="of no account: the target says it")
+    for name in ("include-simple-tasks", "log-estimated-latency"):
+        parser.add_argument(f"--{name}", action="store_true", help="of no account")
     _rpc_arguments(parser)
 
 
@@ -166,6 +198,7 @@ def _run(options: argparse.Namespace) -> int:
         rpc_key=options.rpc_key,
         inputs=None if options.inputs is None else run.read_inputs(options.inputs),
         fill_mode=options.fill_mode,
+        benchmark=options.print_time,
         repeat=options.repeat,
         number=options.number,
         profile=options.profile,
@@ -205,12 +238,23 @@ def _tune(options: argparse.Namespace) -> int:
     return 0
 
 
+def _names(text: str) -> list[str]:
+    return [one for one in text.split(",") if one]
+
+
 def _loaded(options: argparse.Namespace) -> TVMCModel:
-    shapes: dict[str, Any] = common.parse_shapes(options.input_shapes.split())
-    return load_model(options.FILE, options.model_format, shapes)
+    return load_model(options.FILE, options.model_format, options.input_shapes)
 
 
 def _target(options: argparse.Namespace) -> str:
     """The target with the attributes that have options of their own."""
-    given = ((name, getattr(options, f"target_llvm_{name.replace('-', '_')}")) for name in _TARGET_ATTRIBUTES)
-    return " ".join([options.target, *(f"-{name}={value}" for name, value in given if value is not None)])
+    words = [options.target]
+    for kind, attributes in _TARGET_ATTRIBUTES.items():
+        for name in attributes.split():
+            value = getattr(options, f"target_{kind}_{name.replace('-', '_')}")
+            if value is not None and options.target.split()[:1] != [kind]:
+                raise InputError(
+                    f"--target-{kind}-{name} is given, but the target is {options.target!r}, not {kind}"
+                )
+            words += [] if value is None else [f"-{name}={value}"]
+    return " ".join(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,17 @@ import numpy as np
 from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError, LibraryError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.text.parser import parse
 from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library import model_library
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.load import load
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.autotvm.task.relay_integration import bound
+from tvmlite.tvm.contrib.utils import tempdir
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
+from tvmlite.tvm.parser import parse
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.frontend import from_onnx
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime_params import load_param_dict, save_param_dict
 
@@ -40,8 +43,8 @@ ENDINGS = {
 }
 
 
-MODULE, PARAMS = "model.relay", "model.params"
-"""The parts of a saved model: its text and its parameters."""
+MODULE, PARAMS, PACKAGE, RECORDS = "model.relay", "model.params", "package.tar", "tuning_records.json"
+"""The parts of a saved model: its text and its parameters, and what it was compiled to and tuned."""
 
 
 class NoFile(InputError, FileNotFoundError):
@@ -49,48 +52,63 @@ class NoFile(InputError, FileNotFoundError):
 
 
 class TVMCModel:
-    """A model that was loaded: ``mod`` is its module, with its weights, ``model_path`` its file."""
+    """A model that was loaded: ``mod`` is its module, with its weights, ``model_path`` its file.
+
+    It has a folder of its own, gone when it is, for what ``tune`` and ``compile`` write without a path.
+    """
 
     def __init__(
         self, mod: Any = None, params: Mapping[str, Any] | None = None, model_path: Any = None
     ) -> None:
+        self._folder = tempdir()
         if mod is None:
             if model_path is None:
                 raise InputError("TVMCModel: mod or model_path must be given")
-            mod, params = _saved(model_path) if tarfile.is_tarfile(model_path) else _loaded(model_path)
+            if tarfile.is_tarfile(model_path):
+                mod, params = self._saved(model_path)
+            else:
+                loaded = load_model(model_path)
+                mod, params = loaded.mod, loaded.params
         self.mod, self.params = mod, dict(params or {})
         self.model_path = None if model_path is None else Path(model_path)
 
     export_package = missing("TVMCModel.export_package", "tvmc.compile(model, target, package_path=path)")
-    default_package_path = missing("TVMCModel.default_package_path", "TVMCPackage.package_path")
-    default_tuning_records_path = missing("TVMCModel.default_tuning_records_path", "what tvmc.tune gives")
+
+    def default_package_path(self) -> str:
+        """Where ``compile`` writes, if no path is given."""
+        return self._folder.relpath(PACKAGE)
+
+    def default_tuning_records_path(self) -> str:
+        """Where ``tune`` writes, if no path is given."""
+        return self._folder.relpath(RECORDS)
 
     def save(self, model_path: Any) -> None:
-        """Write the module, as text, and its parameters to the archive ``model_path``, of which
-        ``TVMCModel(model_path=...)`` is this model again."""
+        """Write the module, as text, its parameters, and the package and records of its folder to the archive
+        ``model_path``, of which ``TVMCModel(model_path=...)`` is this model again."""
         parts = {MODULE: astext(bound(self.mod, {})).encode(), PARAMS: bytes(save_param_dict(self.params))}
+        for name in (PACKAGE, RECORDS):
+            file = Path(self._folder.relpath(name))
+            if file.exists():
+                parts[name] = file.read_bytes()
         model_library.write(Path(model_path), {model_library.METADATA: b"{}", **parts})
 
     def summary(self) -> None:
         """Print the module as text."""
         print(astext(bound(self.mod, {}), show_meta_data=False))
 
-
-def _loaded(path: Any) -> tuple[Any, Mapping[str, Any]]:
-    found = load_model(path)
-    return found.mod, found.params
-
-
-def _saved(path: Any) -> tuple[Any, Mapping[str, Any]]:
-    """The module and the parameters that ``save`` wrote; an InputError for another archive."""
-    what = f"TVMCModel: {path} is no model that TVMCModel.save wrote"
-    try:
-        found = model_library.read_files(Path(path), (MODULE, PARAMS))
-    except LibraryError as error:
-        raise InputError(f"{what}: {error}") from error
-    if not {MODULE, PARAMS} <= found.keys():
-        raise InputError(what)
-    return parse(found[MODULE].decode()), load_param_dict(found[PARAMS])
+    def _saved(self, path: Any) -> tuple[Any, Mapping[str, Any]]:
+        """The module and the parameters that ``save`` wrote, the rest put into the folder; an InputError for
+        another archive."""
+        what = f"TVMCModel: {path} is no model that TVMCModel.save wrote"
+        try:
+            found = model_library.read_files(Path(path), (MODULE, PARAMS, PACKAGE, RECORDS))
+        except LibraryError as error:
+            raise InputError(f"{what}: {error}") from error
+        if not {MODULE, PARAMS} <= found.keys():
+            raise InputError(what)
+        for name in found.keys() & {PACKAGE, RECORDS}:
+            Path(self._folder.relpath(name)).write_bytes(found[name])
+        return parse(found[MODULE].decode()), load_param_dict(found[PARAMS])
 
 
 @dataclass(frozen=True)
@@ -149,12 +167,14 @@ def load_model(
     **kwargs: Any,
 ) -> TVMCModel:
     """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX
-    is read, and the text of a relay module: another format is an UnsupportedError that names it."""
+    is read, and the text of a relay module: another format is an UnsupportedError that names it. ``kwargs``
+    are further arguments of ``relay.frontend.from_onnx``."""
     if not Path(path).exists():
         raise NoFile(f"FILE {path}: there is no such file")
     file = files.readable(Path(path), "FILE")
-    if kwargs:
-        raise InputError(f"load: there is no option {', '.join(kwargs)}")
+    unknown = kwargs.keys() - inspect.signature(from_onnx).parameters.keys()
+    if unknown:
+        raise InputError(f"load: there is no option {', '.join(sorted(unknown))}")
     found = model_format or ENDINGS.get(file.suffix, "")
     if found not in FORMATS:
         raise InputError(
@@ -170,5 +190,7 @@ def load_model(
             Span.of_caller(),
             "export the model to ONNX",
         )
-    shapes: dict[str, Any] = {name: tuple(shape) for name, shape in (shape_dict or {}).items()}
-    return TVMCModel(from_onnx(file, shapes or None), {}, file)
+    shapes: dict[str, Any] = {
+        name: [ty.Any() if one == -1 else one for one in shape] for name, shape in (shape_dict or {}).items()
+    }
+    return TVMCModel(*from_onnx(file, shapes or None, **kwargs), file)

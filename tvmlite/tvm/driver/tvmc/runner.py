@@ -29,6 +29,7 @@ def run_module(
     rpc_key: str | None = None,
     inputs: Mapping[str, Any] | None = None,
     fill_mode: str = "random",
+    benchmark: bool = True,
     repeat: int = 10,
     number: int = 10,
     profile: bool = False,
@@ -37,8 +38,8 @@ def run_module(
     seed: int = 0,
 ) -> TVMCResult:
     """Run the model in ``tvmc_package`` on ``inputs`` by name; what is not given is filled by
-    ``fill_mode``, from ``seed`` if at random. Then ``repeat`` times ``number`` runs are timed; ``profile``
-    prints the time of each kernel."""
+    ``fill_mode``, from ``seed`` if at random. With ``benchmark`` then ``repeat`` times ``number`` runs are
+    timed; ``profile`` prints the time of each kernel."""
     if device not in ("cpu", "llvm"):
         raise UnsupportedError(
             f"--device is {device!r}: there is code for CPUs only", Span.of_caller(), "--device cpu"
@@ -56,8 +57,9 @@ def run_module(
     outputs = {f"output_{n}": module.get_output(n).numpy() for n in range(module.get_num_outputs())}
     if profile:
         print(module.module.profiled())
-    times = module.benchmark(cpu(), repeat=repeat, number=number, end_to_end=end_to_end)
-    return TVMCResult(outputs, times)
+    if not benchmark:
+        return TVMCResult(outputs)
+    return TVMCResult(outputs, module.benchmark(cpu(), repeat=repeat, number=number, end_to_end=end_to_end))
 
 
 def generate_tensor_data(shape: Sequence[int], dtype: str, fill_mode: str, seed: int = 0) -> np.ndarray:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import Any
 
-_SHAPE = re.compile(r"\s*(?P<name>[^\[\]]*?):\s*\[(?P<extents>[\s\d,?-]*)\]")
+from tvmlite.tvm.relay import ty
+
+_SHAPE = re.compile(r"[\s,]*(?P<name>[^\[\]]*?):\s*\[(?P<extents>[^\[\]]*)\]")
 
 
-def parse_shape_string(inputs_string: str) -> dict[str, list[int]]:
-    """The shapes by name, -1 where an extent is open; an ArgumentTypeError, as argparse takes it, for a text
-    of another form."""
-    found: dict[str, list[int]] = {}
+def parse_shape_string(inputs_string: str) -> dict[str, list[Any]]:
+    """The shapes by name, ``relay.Any()`` where an extent is -1 or ``?``, or its name if it has one,
+    ``x:["n",3]``; an ArgumentTypeError, as argparse takes it, for a text of another form."""
+    found: dict[str, list[Any]] = {}
     place = 0
     while inputs_string[place:].strip():
         match = _SHAPE.match(inputs_string, place)
@@ -20,8 +23,17 @@ def parse_shape_string(inputs_string: str) -> dict[str, list[int]]:
                 f"--input-shapes is {inputs_string!r}, expected 'name:[extent,...] name:[extent,...]'"
             )
         extents = [one.strip() for one in match["extents"].split(",") if one.strip()]
-        if not all(one == "?" or re.fullmatch(r"-?\d+", one) for one in extents):
-            raise argparse.ArgumentTypeError(f"--input-shapes: {match[0].strip()!r} has no whole extents")
-        found[match["name"].strip().strip("\"'")] = [-1 if one == "?" else int(one) for one in extents]
+        found[match["name"].strip().strip("\"'")] = [_extent(one, match[0].strip()) for one in extents]
         place = match.end()
     return found
+
+
+def _extent(text: str, whole: str) -> Any:
+    if text in ("?", "-1"):
+        return ty.Any()
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    named = re.fullmatch(r"\"(\w+)\"|'(\w+)'", text)
+    if named is None:
+        raise argparse.ArgumentTypeError(f"--input-shapes: {whole!r} has no whole extents")
+    return named[1] or named[2]

@@ -1,0 +1,26 @@
+"""Changes of a model before it is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.ir.transform import PassContext, Sequential
+from tvmlite.tvm.relay.transform import ConvertLayout, FoldConstant, InferType, RemoveUnusedFunctions
+
+_OPERATORS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
+
+
+def convert_graph_layout(mod: Any, desired_layouts: Any, ops: Sequence[str] | None = None) -> Any:
+    """``mod`` with its convolutions, or the operators ``ops``, in the layout ``"NHWC"`` of the data, or
+    ``"NHWC:HWIO"`` of data and kernel: one for all, or a list of one for each operator."""
+    given = [desired_layouts] if isinstance(desired_layouts, str) else list(desired_layouts)
+    names = list(ops or _OPERATORS)
+    layouts = [[*one.split(":"), "default"][:2] for one in given]
+    wanted = dict(zip(names, layouts * len(names) if len(layouts) == 1 else layouts, strict=True))
+    with PassContext(opt_level=3):
+        return Sequential([InferType(), RemoveUnusedFunctions(), ConvertLayout(wanted), FoldConstant()])(mod)
+
+
+__getattr__ = refusing(__name__)
