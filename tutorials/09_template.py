@@ -7,7 +7,7 @@ them, and learns which to try next.
 
 Run it::
 
-    pip install 'tvmlite[tune]'
+    pip install '.[docs]'
     python tutorials/09_template.py
     python tutorials/09_template.py --trials 200
 """

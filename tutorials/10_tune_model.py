@@ -6,7 +6,7 @@ faster. Here it has a few seconds for a small network. Ten minutes are usual for
 
 Run it::
 
-    pip install 'tvmlite[tune]'
+    pip install '.[docs]'
     python tutorials/10_tune_model.py
     python tutorials/10_tune_model.py --budget 2m
 """

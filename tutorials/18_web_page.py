@@ -5,13 +5,13 @@ It reads a line that is drawn, typed or pasted, by WebAssembly in the browser.
 
 Run it::
 
-    pip install 'tvmlite[cross,docs,onnx]' rapidocr-onnxruntime
+    pip install '.[docs]'
     python tutorials/18_web_page.py
     python tutorials/18_web_page.py --output page --no-serve
 
-The network is PP-OCRv4's text recognition, of the package rapidocr-onnxruntime. It is compiled once for
-images of any width: short lines take less time than long ones. The page is plain HTML and JavaScript: look at
-``18_web_page/``.
+The network is PP-OCRv4's text recognition, of the package rapidocr-onnxruntime, which there is for Python up
+to 3.12. It is compiled once for images of any width: short lines take less time than long ones. The page is
+plain HTML and JavaScript: look at ``18_web_page/``.
 """
 
 from __future__ import annotations
