@@ -60,7 +60,7 @@ PACKAGES = {"18_web_page": ("ziglang", "rapidocr_onnxruntime")}
 
 
 def _tutorials_to_run() -> str:
-    """The pattern of the tutorials to run. One whose packages are missing is only shown; the build says so."""
+    """The pattern of the tutorials to run: those whose packages are there; of others the build says so."""
     pattern = r"/{}\d\d_\w+\.py$"
     left_out = []
     for name, packages in PACKAGES.items():
