@@ -49,9 +49,11 @@ default_role = "code"
 
 
 def _arguments(gallery_conf: dict[str, object], script: dict[str, object]) -> list[str]:
-    """A tutorial that would wait for a visitor does not; the others run as a reader runs them."""
+    """A tutorial that would wait for a visitor does not, one runs whole, others as a reader runs them."""
     if Path(str(script["src_file"])).name == "18_web_page.py":
         return ["--no-serve", "--output", str(Path(tempfile.mkdtemp()) / "page")]
+    if Path(str(script["src_file"])).name == "17_decoder.py":
+        return ["--cache", "int8"]  # its last part, which is left out otherwise
     return []
 
 
