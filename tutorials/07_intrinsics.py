@@ -190,8 +190,8 @@ show()
 #
 # 1. With ``u = 1 + x``: ``log(u) * (x / (u - 1))``, and ``x`` itself where ``u`` is 1. Between 1e-12 and 1
 #    it is off by about 2 ULP at most; ``log(1 + x)`` loses everything near 0.
-# 2. The cubic through Chebyshev's points is off by 0.0067, which is more than 150,000 ULP, and takes about half
-#    the time of ``te.exp``. It is enough where two digits are, such as for shades of grey in a picture.
+# 2. The cubic through Chebyshev's points is off by 0.0067, which is more than 150,000 ULP, and takes about
+#    half the time of ``te.exp``. It is enough where two digits are, such as for shades of grey in a picture.
 #
 # .. raw:: html
 #

@@ -175,8 +175,8 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. ``x ** n`` is ``p * p`` with ``p = x ** (n // 2)``, times ``x`` once more where ``n`` is odd. Make ``p`` once
-#    and use the node twice, so that the graph shares it.
+# 1. ``x ** n`` is ``p * p`` with ``p = x ** (n // 2)``, times ``x`` once more where ``n`` is odd. Make ``p``
+#    once and use the node twice, so that the graph shares it.
 # 2. For those that are not negative; for others the root is NaN. Random input with numbers of both signs
 #    finds it. Last bits differ, too, since the root is rounded.
 #
