@@ -215,6 +215,8 @@ def test_every_environment_variable_is_in_the_reference() -> None:
         "TypeInferError: {operator}: dtypes are {given}, expected one dtype",
         "LibraryError: {library} is damaged: its bytes are not those that were written",
         "InputError: function {name} takes {params} arguments, {arguments} given",
+        "ExecutionError: the extents {have} and {want} must be equal",
+        "InputError: {function}: {kind} {name} overlaps {name}, expected memory of its own",
     ],
 )
 def test_messages_are_in_the_reference_as_users_see_them(message: str) -> None:
