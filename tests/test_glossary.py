@@ -14,7 +14,17 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tvmlite"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
-PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+MADE = ("source", "tutorials", "reference/generated")
+"""Folders of ``docs/`` that building the site makes."""
+
+PAGES = (
+    *sorted(ROOT.glob("*.md")),
+    *(
+        page
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if not any(page.is_relative_to(ROOT / "docs" / folder) for folder in MADE)
+    ),
+)
 
 NAMES_LEFT = 0
 MESSAGES_LEFT = 0

@@ -175,3 +175,18 @@ def test_elsewhere_lines_are_printed() -> None:
     with Watch(stream=stream) as watch:
         watch.say("one line")
     assert stream.getvalue() == "one line\n"
+
+
+def test_at_the_prompt_objects_show_what_print_shows() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], 4)
+    loops = te.lower(s, [a, b])
+    timing = tvmlite.build(s, [a, b]).time(np.zeros(8, np.float32), np.zeros(8, np.float32), budget=0.01)
+    lib = tvmlite.compile(model())
+
+    for shown in (s, s.trace, s.trace[0], loops, loops.body, timing, lib.report):
+        assert repr(shown) == str(shown)
+        assert f"{type(shown).__name__}(" not in repr(shown)
+    assert repr(tvmlite.draw(model(), sizes={"n": 2})).startswith("<page of ")

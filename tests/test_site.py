@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import fcntl
 import functools
 import importlib
@@ -11,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -213,6 +215,8 @@ def test_every_environment_variable_is_in_the_reference() -> None:
         "TypeInferError: {operator}: dtypes are {given}, expected one dtype",
         "LibraryError: {library} is damaged: its bytes are not those that were written",
         "InputError: function {name} takes {params} arguments, {arguments} given",
+        "ExecutionError: the extents {have} and {want} must be equal",
+        "InputError: {function}: {kind} {name} overlaps {name}, expected memory of its own",
     ],
 )
 def test_messages_are_in_the_reference_as_users_see_them(message: str) -> None:
@@ -273,6 +277,20 @@ def test_a_chapter_has_its_sections(page: Path) -> None:
     assert exercises == answers
     assert len(exercises) >= 3
     assert "](../../tvmlite/" in text
+
+
+def test_the_extra_of_the_site_has_what_its_tutorials_need() -> None:
+    conf = ast.parse((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
+    (packages,) = [
+        ast.literal_eval(node.value)
+        for node in conf.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PACKAGES"
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = {re.split(r"[^\w-]", one)[0] for one in project["optional-dependencies"]["docs"]}
+
+    assert packages.keys() <= {path.stem for path in (ROOT / "tutorials").glob("*.py")}
+    assert {name.replace("_", "-") for names in packages.values() for name in names} <= extra
 
 
 def test_every_chapter_is_in_the_table_of_its_index() -> None:

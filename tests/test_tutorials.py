@@ -65,6 +65,14 @@ def run(program: str, *arguments: str, folder: Path) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
+def test_each_exercise_has_an_answer(path: Path) -> None:
+    exercises, answers = path.read_text(encoding="utf-8").split("# Exercises\n")[1].split("Answers</summary>")
+    numbers = [re.findall(r"^# (\d+)\. ", part, re.M) for part in (exercises, answers)]
+
+    assert numbers[0] == numbers[1] != []
+
+
 @pytest.mark.parametrize(
     "path",
     [

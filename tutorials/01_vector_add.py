@@ -143,3 +143,17 @@ show()
 #
 # 1. Change the pieces to 1,000 elements. What happens to the guards, and to the time?
 # 2. Compute ``A[i] * B[i] + A[i]`` instead. Is it slower than the addition? Why?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. Each piece needs a guard of its own: 1,000 is not a multiple of 16, so the last of its 63 vectors has 8
+#    elements. With the guard of ``n`` there are two conditions. Only vectors at the end of a piece are
+#    masked, so the time of long vectors hardly changes.
+# 2. Hardly, if the vectors are long: the same bytes are read and written, and the multiplication is done
+#    while the processor waits for them. In a cache it may show.
+#
+# .. raw:: html
+#
+#     </details>

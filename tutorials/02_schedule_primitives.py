@@ -432,3 +432,17 @@ show()
 #    what does the picture show?
 # 2. In ``neighbours``, compute ``B`` at pieces of 2, 4, 8 and 16 elements, and draw memory against work.
 #    Which point would you take if a square took as long as a load?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. ``if i.outer * 3 + i.inner < 8`` is outside of the loop over columns of a tile, ``if j.outer * 5 +
+#    j.inner < 12`` inside of it. In the picture the tiles at the right edge have 2 columns, those at the
+#    bottom 2 rows.
+# 2. ``B`` has 3, 5, 9 and 17 elements, and 48, 40, 36 and 34 squares are computed; 33 is the least. From 8
+#    to 16 elements only 2 squares are saved, for nearly twice the memory. 8 is a good choice.
+#
+# .. raw:: html
+#
+#     </details>

@@ -174,3 +174,18 @@ show()
 #    over 64 steps, with a row for each block), then the blocks' own totals, then an addition. How fast is it?
 # 2. Write a scan with two states: ``h`` and ``c`` of an LSTM. ``te.scan`` takes lists of ``init``, ``update``
 #    and ``state``.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. Give ``X`` the shape ``(64, n // 64)`` by a compute that reads ``X[b * 64 + t]``, and scan over ``t``:
+#    all blocks are lanes. A second scan over the blocks adds up their last rows, one block behind: where
+#    ``b`` is 0 it adds nothing, by ``te.if_then_else``. The result is ``within[i % 64, i // 64] + before[i
+#    // 64]``. The long chain of additions is 64 times shorter.
+# 2. ``h, c = te.scan([h0, c0], [new_h, new_c], [h_state, c_state], inputs=[x], name="lstm")``. ``new_h``
+#    may read ``new_c[t, i]`` of the same step.
+#
+# .. raw:: html
+#
+#     </details>

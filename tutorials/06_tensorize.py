@@ -252,3 +252,18 @@ show()
 # 1. Change ``HEIGHT`` to 1, 2, 4, 8 and 16 (and ``--size`` so that it divides). Where is the best, and what
 #    happens when the sums need more registers than there are?
 # 2. Write an intrinsic that copies a window of 8 x 8 elements and transposes it.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. The rate grows as long as the sums fit with something left. A tile of 8 rows of 4 vectors takes all 32
+#    registers of AVX-512, so that vectors of ``B`` have no place: sums are stored and loaded again (``-byte
+#    Spill`` in ``function.source("asm")``). With 16 registers that begins at 8 rows of 2 vectors.
+# 2. Its formula is ``te.compute((8, 8), lambda i, j: a[j, i])``. Declare windows with unknown strides for
+#    both. ``emit`` gives, for all ``i`` and ``j``, ``result.vstore((i, j), window.vload((j, i),
+#    "float32"))``; there is no reduction, so that is all.
+#
+# .. raw:: html
+#
+#     </details>

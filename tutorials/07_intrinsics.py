@@ -183,3 +183,16 @@ show()
 # 1. Register ``tutorial.log1p`` by the trick above, and measure it near 0.
 # 2. Replace ``te.exp`` by a polynomial of degree 3 on ``-1 .. 1``. How many ULP is it off, and how fast is
 #    it? For what would that be enough?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. With ``u = 1 + x``: ``log(u) * (x / (u - 1))``, and ``x`` itself where ``u`` is 1. Between 1e-12 and 1
+#    it is off by about 2 ULP at most; ``log(1 + x)`` loses everything near 0.
+# 2. The cubic through Chebyshev's points is off by 0.0067, which is more than 150,000 ULP, and takes about
+#    half the time of ``te.exp``. It is enough where two digits are, such as for shades of grey in a picture.
+#
+# .. raw:: html
+#
+#     </details>

@@ -310,3 +310,17 @@ show()
 # 1. Add a step with threads: which loop is best parallel? Compare with ``peak(threads=2)``.
 # 2. Make it a convolution with stride 2. Which accesses change, and what does it do to the speed of step 2
 #    compared with step 3?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. ``y_outer`` of step 5. Each thread then pads the rows that it needs itself, and the 4 pieces of 14 rows
+#    divide evenly between two threads.
+# 2. The accesses to the image become ``padded[c, 2 * y + v, 2 * x + u]``. In step 2 the lanes are pixels of
+#    a row, so each vector needs every second element: more loads, or shuffles. In step 3 the lanes are
+#    channels, which stay neighbours; nothing is slower.
+#
+# .. raw:: html
+#
+#     </details>

@@ -167,3 +167,18 @@ show()
 # 1. Make the outlier 100 times as large. Which calibration suffers most? What does ``per_channel=False`` do?
 # 2. Write a ``metric`` that counts how often the largest output is the same as the float model's, and use
 #    ``max_drop=0``.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. ``min_max``: its range must reach the outlier, so all other values share few steps. With
+#    ``per_channel=False`` the weights of all output channels have one scale, which suits the large channel
+#    only, so the others lose digits.
+# 2. ``metric`` gets a function that runs a model; see `the page on quantization <../quantization.html>`_,
+#    which has this very metric. With ``max_drop=0`` layers go back to float32, the worst first, until the
+#    answers are the same as often as before.
+#
+# .. raw:: html
+#
+#     </details>

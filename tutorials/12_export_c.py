@@ -194,5 +194,18 @@ show()
 # Exercises
 # ---------
 #
-# 1. Remove the residual connection. How much smaller does the arena become, and why?
+# 1. Remove the residual connection. Does the arena become smaller? Why?
 # 2. Call ``digits_run`` from a C program of your own, and link it with ``digits.c``.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. It stays as large. Without the connection the second convolution still reads the first one's result
+#    while it writes its own, and these two are the most that is alive at once.
+# 2. Include ``digits.h``, fill an array of 784 floats, call ``digits_run(x, y)`` and look for the largest
+#    of the 10 results: ``cc -std=c99 main.c digits.c -lm``.
+#
+# .. raw:: html
+#
+#     </details>

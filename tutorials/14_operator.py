@@ -177,3 +177,15 @@ show()
 #
 # 1. Write ``tutorial.hard_snake``, with a triangle wave instead of the sine. Is it faster?
 # 2. Give ``power_mean`` an attribute ``axis``. What must the type relation refuse?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. Take ``abs(t - floor(t + 0.5))`` of ``t = alpha * x / pi`` for the wave. It is faster where ``sin`` is
+#    a call of the C library for each lane, since ``floor`` and ``abs`` are instructions.
+# 2. An axis that is no integer, or outside of the shape. Negative ones count from the end.
+#
+# .. raw:: html
+#
+#     </details>

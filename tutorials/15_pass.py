@@ -170,3 +170,16 @@ show()
 # 1. ``x ** 4`` takes two multiplications, if the square is computed once. Extend the rule to all whole
 #    exponents up to 16.
 # 2. ``sqrt(x) * sqrt(x)`` is ``x``: but for which ``x`` only? Write the test that finds out, before the pass.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. ``x ** n`` is ``p * p`` with ``p = x ** (n // 2)``, times ``x`` once more where ``n`` is odd. Make ``p``
+#    once and use the node twice, so that the graph shares it.
+# 2. For those that are not negative; for others the root is NaN. Random input with numbers of both signs
+#    finds it. Last bits differ, too, since the root is rounded.
+#
+# .. raw:: html
+#
+#     </details>

@@ -279,3 +279,15 @@ show()
 # 1. Take a TE script of your own, change its imports, and run it.
 # 2. ``packing`` caches its block in memory, with 32 x 32 sums. Make the block small enough for registers, as
 #    in `the tutorial on matrix products <05_gemm.html>`_.
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. ``tvmlite doctor --tvm script.py`` tells before you run it which names are missing, and what to use
+#    instead.
+# 2. Tiles of 6 rows by two or four vectors, whose loops are unrolled, as there.
+#
+# .. raw:: html
+#
+#     </details>

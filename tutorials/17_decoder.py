@@ -283,7 +283,7 @@ if __name__ == "__main__":
 # ---------------------
 #
 # For one token, each weight is read once and used for one multiplication. So the time is that of reading:
-# weights of 4 bits take about a seventh of the bytes, scales included. Data of 8 bits are a few kilobytes
+# weights of 4 bits take less than a sixth of the bytes, scales included. Data of 8 bits are a few kilobytes
 # anyway; with them a processor multiplies four codes by one instruction, and does not wait for itself. The
 # left bars are what has to be read for a token, the right ones the tokens in a second.
 
@@ -363,3 +363,16 @@ if __name__ == "__main__" and options.cache:
 #
 # 1. Try ``--bits 8``. Where between the two is it?
 # 2. Feed 8 tokens in one step, and compare the time with one token. Why does it hardly differ?
+#
+# .. raw:: html
+#
+#     <details><summary>Answers</summary>
+#
+# 1. It reads 1.1 bytes a weight, scales included, where 4 bits take 0.6 and float32 takes 4. So it is
+#    nearer to 4 bits.
+# 2. Each weight is read once for all 8 tokens, and reading them is what takes the time. Only with many more
+#    tokens is arithmetic the limit.
+#
+# .. raw:: html
+#
+#     </details>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GROUPS: dict[str, dict[str, str]] = {
     "tvmlite": {
-        "Compiling and tuning a model": "compile tune quantize",
+        "Compiling and tuning a model": "compile tune quantize draw",
         "Building a schedule": "lower build visualize",
         "Targets and errors": "Target TvmliteError",
         "Names of TVM": "cpu device get_global_func register_func",

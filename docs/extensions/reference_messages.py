@@ -6,8 +6,9 @@ import ast
 import inspect
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from reference_text import first_sentence, heading, literal, table
 
@@ -43,6 +44,10 @@ HELPERS = {
 """Functions that make errors: of which class, and what text of their arguments."""
 
 
+NAMED = HELPERS.keys() - {"error"}
+"""Those whose name says the same in every module."""
+
+
 def hole(node: ast.expr) -> str:
     """A short name of what is filled in."""
     match node:
@@ -60,20 +65,26 @@ def hole(node: ast.expr) -> str:
             return "..."
 
 
-def template(node: ast.expr) -> str:
-    """A message as it is written, with what is filled in named in braces."""
+Bound = Mapping[str, ast.expr]
+"""What the names of parameters stand for, where that is known."""
+
+
+def template(node: ast.expr, bound: Bound = MappingProxyType({})) -> str:
+    """A message as it is written, with what is filled in named in braces; names that are ``bound`` to words
+    are those."""
     match node:
         case ast.Constant(value):
             return str(value)
         case ast.JoinedStr(values):
-            return "".join(
-                "{" + hole(one.value) + "}" if isinstance(one, ast.FormattedValue) else template(one)
-                for one in values
-            )
+            return "".join(template(one, bound) for one in values)
         case ast.BinOp(left, _, right):
-            return template(left) + template(right)
+            return template(left, bound) + template(right, bound)
         case ast.IfExp(_, body, _):
-            return template(body)
+            return template(body, bound)
+        case ast.Name(name) | ast.FormattedValue(ast.Name(name)) if name in bound and _has_words(bound[name]):
+            return template(bound[name])
+        case ast.FormattedValue(value):
+            return "{" + hole(value) + "}"
         case _:
             return "{" + hole(node) + "}"
 
@@ -82,11 +93,44 @@ def messages(errors: set[str]) -> Iterator[tuple[str, str, str]]:
     """The class, file and text of every error that the package raises."""
     for path in sorted(PACKAGE.rglob("*.py")):
         file = str(path.relative_to(PACKAGE))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        makers = _makers(tree, errors)
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and node.args:
-                name, text = _message(node, errors)
+                name, text = _made_by(node, makers) or _message(node, errors)
                 if re.search(r"[a-z]{3}", re.sub(r"\{[^}]*\}", "", text)):
                     yield name, file, " ".join(text.split())
+
+
+def _makers(tree: ast.AST, errors: set[str]) -> dict[str, tuple[str, ast.expr, list[str]]]:
+    """The functions of a module that make an error's text of their parameters, or only a text: by name, the
+    class, the text, and the parameters. A text alone is that of a check in compiled code."""
+    found = {}
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        names = [one.arg for one in function.args.args if one.arg not in ("self", "cls")]
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and node.args:
+                name = ast.unparse(node.func).rpartition(".")[2]
+                used = {one.id for one in ast.walk(node.args[0]) if isinstance(one, ast.Name)}
+                if name in errors and used & set(names) and function.name not in NAMED:
+                    found[function.name] = name, node.args[0], names
+        match function.body[-1]:
+            case ast.Return(ast.JoinedStr() as text) if "message" in function.name:
+                found.setdefault(function.name, ("ExecutionError", text, names))
+    return found
+
+
+def _made_by(call: ast.Call, makers: Mapping[str, tuple[str, ast.expr, list[str]]]) -> tuple[str, str] | None:
+    """The class and the text of the error that a function of the module makes for ``call``, if it does."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    if name not in makers or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    made, text, names = makers[name]
+    given = dict(zip(names, call.args, strict=False))
+    given |= {one.arg: one.value for one in call.keywords if one.arg}
+    return made, template(text, given)
 
 
 def _message(call: ast.Call, errors: set[str]) -> tuple[str, str]:
@@ -94,6 +138,8 @@ def _message(call: ast.Call, errors: set[str]) -> tuple[str, str]:
     name = ast.unparse(call.func).rpartition(".")[2]
     if name in errors:
         return name, template(call.args[0])
+    if name == "Assert" and len(call.args) == 2:  # a check in compiled code
+        return "ExecutionError", template(call.args[1])
     if name in HELPERS:
         made, text = HELPERS[name]
         wanted = [number for number in range(3) if f"%{number}" in text]

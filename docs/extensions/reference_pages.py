@@ -171,10 +171,12 @@ def tvm_page(module: str, title: str, rooms: Mapping[str, str], known: dict[int,
     ``known`` says where what other pages document is, and is told of what this one does.
     """
     room = importlib.import_module(module)
-    body = heading(module.removeprefix("tvmlite.") + title) + f".. automodule:: {module}\n\n"
-    inner = [one for one in rooms if one != module] if module == OTHER_NAMES else []
-    if inner:
-        body += ".. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {one}\n" for one in inner) + "\n"
+    body = heading(module.removeprefix("tvmlite.") + title) + f".. automodule:: {module}\n"
+    body += "   :no-index:\n\n" if module in known.values() else "\n"  # a function has the module's name
+    if module == OTHER_NAMES:  # as links: in a table of contents, all would stand beside every page
+        body += "".join(f"- :doc:`{one}`\n" for one in rooms if one != module) + "\n"
+    else:
+        body = ":orphan:\n\n" + body
     rows, own = [], ""
     for name in public_names(module):
         value = getattr(room, name)

@@ -52,6 +52,15 @@ def test_every_operator_input_and_output_has_a_box() -> None:
     assert relu.result == "float32 (n, 64)"
 
 
+@pytest.mark.parametrize("name", ["nn.max_pool2d", "nn.softmax", "nn.global_avg_pool2d"])
+def test_what_reduces_without_products_is_a_reduction(name: str) -> None:
+    x = relay.var("x", shape=(1, 4, 8, 8))
+
+    kinds = [box.kind for box in draw(Module.from_expr(relay.make(name, x))).boxes]
+
+    assert kinds == ["input", "reduction", "output"]
+
+
 def test_edges_say_what_flows_and_lead_forward() -> None:
     drawing = draw(_perceptron())
     titles = _titles(drawing)

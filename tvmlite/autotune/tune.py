@@ -73,7 +73,7 @@ class Tuned:
         """The rule the winner came from, where the task's candidates come from several."""
         return None if self.best is None else rule_of(self.best.config)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.best is None and not self.progress.trials and not self.progress.failures:
             return f"{label_of(self.task)}: not tried: all trials or all the time went to other tasks"
         if self.best is None:

@@ -31,7 +31,7 @@ KINDS = {
 """What a box is coloured as, by how its anchor fuses; others are "other"."""
 
 REDUCING = ("norm", "pool", "reduce", "softmax")
-"""Schedules of operators that fuse as contractions do, and are none."""
+"""Kinds of anchors that fuse as contractions do, and are none."""
 
 Sizes = Mapping[str, int]
 
@@ -188,7 +188,7 @@ def _labelled(group: Function, kind: str, result: str, names: tuple[str, ...], n
 
 
 def _kind(row: operators.Operator) -> str:
-    return "reduction" if row.schedule in REDUCING else KINDS.get(row.fuse, "other")
+    return "reduction" if row.schedule.name in REDUCING else KINDS.get(row.fuse, "other")
 
 
 def _counted(box: Box, call: Call, group: Function, sizes: Sizes) -> Box:

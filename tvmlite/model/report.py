@@ -83,7 +83,7 @@ class Report:
             rows.append((f"{row.calls:5}", row.schedule, *known, code, row.label))
         return rows
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join([*text.table(self.table()), *(self.notes or ()), *decided.table(self.measured)])
 
     def _repr_html_(self) -> str:

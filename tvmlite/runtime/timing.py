@@ -38,7 +38,7 @@ class Timing:
     number: int
     busy: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         low, high = self.interval
         text = f"{self.median * 1e6:.2f} us [{low * 1e6:.2f}, {high * 1e6:.2f}], {len(self.runs)} runs"
         return f"{text} of {self.number}" + (f", machine {self.busy:.0%} busy" if self.busy >= 0.05 else "")

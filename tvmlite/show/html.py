@@ -35,6 +35,9 @@ class Page(str):
         written.write_text(self, encoding="utf-8")
         return written
 
+    def __repr__(self) -> str:
+        return f"<page of {len(self):,} characters: save(path) writes it to a file>"
+
     def _repr_html_(self) -> str:
         """The page's scripts run, in the frame only; its style and the notebook's do not mix."""
         style = "width: 100%; height: 40em; border: 1px solid #8884; box-sizing: border-box"

@@ -122,7 +122,7 @@ class InterleavedRuns:
         found = ratios(before, after, self._libraries)
         return [one ** (1 / len(befores)) for one in found]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         before, after = map(text.seconds, self.seconds)
         copies = f" of {1 + len(self.copies)} copies" if self.copies else ""
         gain = speedup(self.ratio, self.interval)

@@ -143,7 +143,7 @@ class TunedModel:
             **options,
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
         lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped, self.late)
         runs = self.default_and_tuned

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from onnx import numpy_helper
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core.errors import ModelError
 from tvmlite.relay.onnx import light_models as zoo
 
 
@@ -25,3 +27,10 @@ def test_the_front_end_of_a_speech_recogniser_is_a_fourier_transform_in_bands() 
     power = np.abs(np.fft.rfft(frames)) ** 2
     np.testing.assert_allclose(found, np.log(bands @ power.T + 1e-6), rtol=1e-4)
     assert lib.kernel_labels[0].endswith("fourier/Conv 1x402x8")
+
+
+def test_a_mistyped_graph_is_answered_by_a_near_one() -> None:
+    with pytest.raises(
+        ModelError, match=r"(?s)no graph 'light_resnet5' .*at .*hint: did you mean light_resnet50"
+    ):
+        zoo.light_model("light_resnet5")

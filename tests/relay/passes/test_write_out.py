@@ -82,3 +82,21 @@ def test_a_model_of_them_compiles_for_each_target_and_level(target: str, level: 
 
 def test_nothing_that_has_a_rule_is_left() -> None:
     assert {"zeros_like", "nn.batch_flatten", "nn.upsampling", "einsum", "variance"} <= set(RULES)
+
+
+def test_a_reshape_to_a_quotient_is_checked_in_each_run() -> None:
+    x = relay.var("x", shape=("n", 6))
+    module = relay.Module.from_expr(relay.reshape(x, (-1, 4)))
+
+    assert operators_of(write_out(module)) == ["reshape", "assume_shape", "reshape"]
+    lib = tvmlite.compile(module)
+    value = np.arange(12, dtype=np.float32)
+    np.testing.assert_array_equal(lib(value.reshape(2, 6)), value.reshape(3, 4))
+    with pytest.raises(tvmlite.TvmliteError, match=r"the extents n \* 6 and .* must be equal \(n is 3\)"):
+        lib(np.zeros((3, 6), np.float32))
+
+
+def test_a_reshape_that_is_known_to_fit_is_the_same_object() -> None:
+    module = relay.Module.from_expr(relay.reshape(relay.var("x", shape=("n", 6)), (-1, 3)))
+
+    assert write_out(module) is module

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.extras import how_to_install
+from tvmlite.core.span import Span
 
 try:
     import onnx
@@ -41,7 +43,10 @@ def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelPr
     """
     path = _folder() / f"{name}.onnx"
     if not path.exists():
-        raise ModelError(f"no graph {name!r} in the onnx package; there are {', '.join(light_names())}")
+        there = light_names()
+        hint = next((f"did you mean {one}?" for one in get_close_matches(name, there, 1)), None)
+        problem = f"no graph {name!r} in the onnx package; there are {', '.join(there)}"
+        raise ModelError(problem, Span.of_caller(), hint)
     model = onnx.load(path)
     graph = model.graph
     if not softmax and graph.node[-1].op_type == "Softmax":

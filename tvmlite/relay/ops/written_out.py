@@ -23,8 +23,8 @@ from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
-from tvmlite.relay.ir.types import TensorType, TupleType, Type
-from tvmlite.relay.ops.reshape import has_codes
+from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements
+from tvmlite.relay.ops.reshape import as_many, has_codes
 from tvmlite.te import expr as e
 
 Rule: TypeAlias = Callable[..., Expr]
@@ -207,11 +207,16 @@ def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32"
     return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)
 
 
-def _without_codes(call: Call, data: Expr) -> Expr:
-    """A reshape by extents, 0 and -1 alone."""
-    if not has_codes(call):
+def _reshape_of_as_many(call: Call, data: Expr) -> Expr:
+    """A reshape by extents, 0 and -1 alone, of as many elements: where that is not known, it is checked in
+    each run (what -1 stands for is a quotient, which drops elements unless it is whole)."""
+    wanted = tensor_type_of(call).shape
+    if not as_many(tensor_type_of(data).shape, wanted):
+        flat = make("reshape", data, newshape=(-1,))
+        data = make("assume_shape", flat, newshape=(num_elements(wanted),))
+    elif not has_codes(call):
         return call
-    return make("reshape", data, newshape=tensor_type_of(call).shape, allowzero=True)
+    return make("reshape", data, newshape=wanted, allowzero=True)
 
 
-RULES["reshape"] = _without_codes
+RULES["reshape"] = _reshape_of_as_many

@@ -34,7 +34,7 @@ class Profile:
         whole = max(self.nanoseconds, 1)
         return [(name, f"{time / 1e3:.1f} us", f"{time / whole:.1%}") for name, time in rows]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = self.table()
         width = max(len(name) for name, _, _ in rows)
         return "\n".join(f"{name:<{width}}  {time:>15}  {share:>6}" for name, time, share in rows)

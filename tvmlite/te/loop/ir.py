@@ -99,7 +99,7 @@ class Stmt(Shown):
         return extension("printer").show(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Store(Stmt):
     """``buffer[indices] = value``; lanes whose ``predicate`` is false are left as they were."""
 
@@ -130,7 +130,7 @@ SWEEP = "sweep"
 """The pragma of a parallel loop that goes forwards and backwards alternately."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class For(Stmt):
     """``body`` for ``var`` in ``min .. min + extent - 1``; nothing when extent <= 0.
 
@@ -154,7 +154,7 @@ class For(Stmt):
         return self.kind == PARALLEL and any(key == SWEEP for key, _ in self.annotations)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class While(Stmt):
     """``body`` as long as ``condition`` holds, tested before each iteration."""
 
@@ -163,7 +163,7 @@ class While(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "body")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Allocate(Stmt):
     """``buffer`` (scope local) exists, uninitialised, inside ``body``."""
 
@@ -173,7 +173,7 @@ class Allocate(Stmt):
     binders: ClassVar[tuple[str, ...]] = ("buffer",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View(Stmt):
     """``buffer`` (scope view) is the memory at byte ``offset`` of the workspace, inside ``body``.
 
@@ -187,7 +187,7 @@ class View(Stmt):
     binders: ClassVar[tuple[str, ...]] = ("buffer",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Let(Stmt):
     """``var`` stands for ``value`` inside ``body``."""
 
@@ -198,7 +198,7 @@ class Let(Stmt):
     binders: ClassVar[tuple[str, ...]] = ("var",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class If(Stmt):
     """``then`` if the scalar ``condition`` holds, else ``otherwise``."""
 
@@ -208,7 +208,7 @@ class If(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice(Stmt):
     """``special`` on targets that have all the instruction sets in ``needs``, else ``portable``.
 
@@ -222,7 +222,7 @@ class Choice(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("special", "portable")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seq(Stmt):
     """Statements in order; an empty one does nothing."""
 
@@ -234,7 +234,7 @@ class Seq(Stmt):
         return self.body
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assert(Stmt):
     """The function stops and returns ``message``'s code unless ``condition`` holds."""
 
@@ -243,7 +243,7 @@ class Assert(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("condition",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluate(Stmt):
     """``value`` evaluated for its effect: a ``prefetch`` call, say."""
 
@@ -251,7 +251,7 @@ class Evaluate(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("value",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CallKernel(Stmt):
     """Call another compiled function; a non-zero return is returned at once.
 
@@ -270,7 +270,7 @@ class CallKernel(Stmt):
     children_in: ClassVar[tuple[str, ...]] = ("sizes", "workspace")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Function(Shown):
     """A function in loop IR; ``signature.signature_of`` gives its calling convention.
 

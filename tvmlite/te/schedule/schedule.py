@@ -174,7 +174,7 @@ class Schedule(MorePrimitives):
         self._show(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
         return self.handles[op]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return extension("schedule_text").schedule(self)
 
 

@@ -45,7 +45,7 @@ class Step:
         """The call without its results."""
         return extension("schedule_text").call(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return extension("schedule_text").step(self)
 
 
@@ -54,7 +54,7 @@ class Trace(tuple[Step, ...]):
 
     __slots__ = ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(map(str, self))
 
 

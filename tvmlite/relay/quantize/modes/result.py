@@ -33,5 +33,5 @@ class QuantizedModule:
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return str(self.report)

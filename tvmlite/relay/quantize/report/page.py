@@ -13,6 +13,9 @@ PACKAGE = "tvmlite.relay.quantize.report"
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
 
+_WIDEST = 40
+"""How wide the bar of a layer is at most."""
+
 
 def page(
     report: QuantizationReport, title: str = "Quantization", facts: Mapping[str, str] | None = None
@@ -69,7 +72,7 @@ def _chart(rows: list[LayerRow]) -> str:
     values = [max(row.snr or 0.0, 0.0) for row in rows]
     most = max(60.0, *values) if max(values) < 100 else 100.0
     high = _HEIGHT - _TOP - _BOTTOM
-    width = (_WIDTH - _LEFT) / len(rows)
+    width = min((_WIDTH - _LEFT) / len(rows), _WIDEST)
     parts = []
     for grid in range(0, int(most) + 1, 20):
         y = _TOP + high * (1 - grid / most)

@@ -94,7 +94,7 @@ class QuantizationReport:
         heading = ("precision", "SNR", "clipped", "range", "weights", *times, "operator", "layer")
         return [heading, *(_cells(row, is_timed) for row in self.layers)]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join([*text.table(self.rows()), "", *self.summary()])
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""Operators of TVM's that are functions of ``tvm.tir`` and have no meaning here: they give ``OpCall``s.
+"""Operators of TVM's that are functions of ``tvm.tir`` and have no meaning here: each gives an ``OpCall``.
 
 Programs that only build or look at such expressions run; compiling one is an error. Those of bits are ours.
 """

@@ -12,7 +12,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.tvm.relay.transform.layout import names
 
-Axes: TypeAlias = "tuple[int, ...]"
+Axes: TypeAlias = tuple[int, ...]
 """Sorted axes: one, or that of blocks of channels and that within a block."""
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
