@@ -73,20 +73,18 @@ def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """The dotted names of TVM's in ``tree`` with their lines: of imports, and of what hangs on them."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
-        imported: list[str] = []
+        imported: list[tuple[str, int]] = []
         if isinstance(node, ast.Import):
             for one in node.names:
                 root = one.name.split(".")[0]
                 known[one.asname or root] = one.name if one.asname else root
-                imported.append(one.name)
+                imported.append((one.name, node.lineno))
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             for one in node.names:
                 whole = node.module if one.name == "*" else f"{node.module}.{one.name}"
                 known[one.asname or one.name] = whole
-                imported.append(whole)
-        for name in imported:
-            if _of_tvm(name):
-                yield _of_tvm(name), node.lineno
+                imported.append((whole, node.lineno))
+        yield from ((_of_tvm(name), line) for name, line in imported if _of_tvm(name))
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if (
