@@ -110,10 +110,10 @@ def test_a_written_result_is_part_of_a_function() -> None:
     x = relay.var("x", shape=(2,))
     written = relay.Function([x], x, relay.TensorType((2,)))
 
-    assert tvm.ir.structural_equal(written, relay.Function([x], x))
-    assert not tvm.ir.structural_equal(written, relay.Function([x], x, relay.TensorType((3,))))
+    assert equal(written, relay.Function([x], x))
+    assert not equal(written, relay.Function([x], x, relay.TensorType((3,))))
     untyped = relay.var("x")
-    assert not tvm.ir.structural_equal(
+    assert not equal(
         relay.Function([untyped], untyped, relay.TensorType((2,))), relay.Function([untyped], untyped)
     )
 

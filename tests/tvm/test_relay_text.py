@@ -313,8 +313,8 @@ def test_an_argument_that_tvm_repeats_as_an_attribute_is_read_once() -> None:
     np.testing.assert_array_equal(relay.create_executor().evaluate(made).numpy(), [0, 2, 4])
 
     bound = relay.fromtext(
-        f"{VERSION}let %n = 4; arange(%n, %n, %n, start=meta[relay.Constant][0], stop=meta[relay.Constant][1],"
-        ' step=meta[relay.Constant][0], dtype="int32")'
+        f"{VERSION}let %n = 4; arange(%n, %n, %n, start=meta[relay.Constant][0], "
+        'stop=meta[relay.Constant][1], step=meta[relay.Constant][0], dtype="int32")'
         + _of_tvm([np.array(1, "int32"), np.array(4, "int32")])
     )
     np.testing.assert_array_equal(relay.create_executor().evaluate(bound).numpy(), [1, 2, 3])
@@ -341,3 +341,51 @@ def test_a_function_of_a_let_is_printed_with_its_type() -> None:
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.Let(double, relay.Function([], x + x), double())))
 
     assert "  } /* ty=fn () -> Tensor[(2), float32] */;\n" in relay.transform.InferType()(mod).astext()
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("nn.batch_matmul(%x, %x)", lambda x: relay.nn.batch_matmul(x, x, transpose_b=False)),
+        ("nn.batch_matmul(%x, %x, transpose_b=True)", lambda x: relay.nn.batch_matmul(x, x)),
+        ("nn.leaky_relu(%x)", lambda x: relay.nn.leaky_relu(x, 0.25)),
+        ("nn.leaky_relu(%x, alpha=0.01f)", lambda x: relay.nn.leaky_relu(x, 0.01)),
+        ("nn.lrn(%x)", lambda x: relay.nn.lrn(x, alpha=0.0001)),
+        ("nn.lrn(%x, alpha=1e-05f)", lambda x: relay.nn.lrn(x)),
+    ],
+)
+def test_attributes_that_are_left_out_are_what_tvm_leaves_out(text: str, made: Any) -> None:
+    x = relay.var("x", shape=(1, 3, 3))
+
+    assert made(x).as_text().splitlines()[-1] == text
+    read_again = tvm.parser.parse_expr(f"free_var %x: Tensor[(1, 3, 3), float32]; {text}")
+    tvm.ir.assert_structural_equal(read_again, made(x), map_free_vars=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (
+            "nn.pad(%x, 3f, pad_width=[[1, 0], [0, 2]])",
+            lambda x: np.pad(x, [(1, 0), (0, 2)], constant_values=3),
+        ),
+        (
+            'nn.pad(%x, 0, pad_width=[[1, 0], [0, 2]], pad_mode="edge")',
+            lambda x: np.pad(x, [(1, 0), (0, 2)], "edge"),
+        ),
+        ("trilu(%x, 1, upper=False)", lambda x: np.tril(x, 1)),
+        ("arange(1, 6, 2)", lambda x: np.arange(1, 6, 2, dtype="float32")),
+    ],
+)
+def test_arguments_that_are_attributes_here_are_read(text: str, made: Any) -> None:
+    x = np.arange(9, dtype="float32").reshape(3, 3)
+    body = tvm.parser.parse_expr(f"fn (%x: Tensor[(3, 3), float32]) {{ {text} }}")
+
+    np.testing.assert_array_equal(relay.create_executor().evaluate(body)(x).numpy(), made(x))
+
+
+def test_attributes_in_the_metadata_are_named() -> None:
+    with pytest.raises(ParseError, match=r"relay\.attrs\.ScanopAttrs of the metadata is not read"):
+        tvm.parser.parse_expr(
+            "free_var %x: Tensor[(3), float32]; cumsum(%x, meta[relay.attrs.ScanopAttrs][0])"
+        )

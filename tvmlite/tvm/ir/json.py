@@ -61,7 +61,10 @@ def load_json(json_str: str) -> Any:
     except (ValueError, KeyError, TypeError):
         known, kind, text = False, None, ""
     if not known or kind not in ("module", "expression", "type", "target", "graph", *_DATA):
-        raise InputError("load_json: this is not what tvm.ir.save_json wrote here")
+        raise InputError(
+            "load_json: this is not what tvm.ir.save_json wrote here",
+            hint="of TVM's own graphs tvm.relay.fromtext reads the text, which mod.astext() gives there",
+        )
     if kind == "graph":
         return graph_json.decode(table.get("graph", {}))
     if kind == "target":

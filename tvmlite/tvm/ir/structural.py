@@ -92,6 +92,8 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
             if found is not None:
                 return found
             stack.extend(reversed(_fields(a, b)))
+            if isinstance(a, nodes.Function) and any(map(_has_written_result, (a, b))):
+                stack.append((a.ret_type, b.ret_type))  # type: ignore[attr-defined]
             continue
         found = _compare(a, b, stack)
         if found is not None:
@@ -139,10 +141,13 @@ def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
         case nodes.Call():
             return [(a.op, b.op), (a.args, b.args), (tuple(a.attrs), tuple(b.attrs))]
         case nodes.Function():
-            declared = () if a.declared is None and b.declared is None else (a.ret_type, b.ret_type)
-            return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs)), *([declared] if declared else [])]
+            return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs))]
     names = [name for name in a.__dict__ if name not in ("span", "declared", *a.binders)]
     return [(getattr(a, name), getattr(b, name)) for name in names]
+
+
+def _has_written_result(function: Any) -> bool:
+    return getattr(function, "declared", None) is not None
 
 
 def _binders(a: Any, b: Any, bound: dict[Any, Any], back: dict[Any, Any]) -> str | None:
@@ -241,6 +246,8 @@ def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
             place = 0 if _is_plain(node) else places.setdefault(node, len(places))
             is_free = isinstance(node, nodes.Var) and node not in bound and not map_free_vars
             found += (type(node).__name__, id(node) if is_free else place)
+            if first and isinstance(node, nodes.Function):
+                found.append(str(node.ret_type))  # type: ignore[attr-defined]
             if first:
                 binders = [getattr(node, name) for name in node.binders]
                 bound.update(var for one in binders for var in (one if isinstance(one, tuple) else (one,)))

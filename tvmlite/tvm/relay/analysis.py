@@ -213,7 +213,9 @@ def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalV
     ``{function: {"inputs": [...], "outputs": [...]}}``. A function is called once."""
     module = typed(mod)
     main = module["main"]
-    calls = [node for node in walk(main) if isinstance(node, nodes.Call) and isinstance(node.op, GlobalVar)]
+    calls: list[Any] = [
+        node for node in walk(main) if isinstance(node, nodes.Call) and isinstance(node.op, GlobalVar)
+    ]
     watched: list[tuple[str, int, list[Any]]] = []
     for call in calls:
         if any(name == call.op.name for name, _, _ in watched):

@@ -149,7 +149,8 @@ class Constant(RelayExpr, nodes.Constant):
 
 
 class Call(RelayExpr, nodes.Call):
-    """``op``, an operator, a function or an expression that gives one, applied to ``args``."""
+    """``op``, an operator, a function or an expression that gives one, applied to ``args``. ``type_args`` is
+    of no account: the types of arguments are inferred."""
 
     def __init__(
         self, op: Any, args: Iterable[Any] = (), attrs: Any = None, type_args: Any = None, span: Any = None

@@ -22,6 +22,7 @@ from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, Tu
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.comments import without_comments
 from tvmlite.tvm.relay.text.metadata import constants_of
+from tvmlite.tvm.relay.text.operators import ARGUMENTS, with_defaults
 
 _builder = later("relay.op.functions", "find")
 
@@ -218,26 +219,27 @@ class TvmParser(Parser):
             if attrs:
                 self.lexer.fail("a call of a function has no attributes", token)
             return Call(value, args, span=self.lexer.span(token))
-        names = table.get(value).argument_names
+        row = table.get(value)
         attrs = {
-            key: one for key, one in dict(attrs).items() if key not in names or not isinstance(one, _REPEATED)
+            key: one
+            for key, one in with_defaults(value, attrs).items()
+            if not (key in row.argument_names and isinstance(one, _REPEATED))
+            and (key in row.attrs or one != "")
         }
-        if args and table.get(value).num_inputs == 0:
-            return self._created(value, args, attrs, token)
-        unknown = sorted(set(attrs) - set(table.get(value).attrs))
+        if row.num_inputs is not None and row.num_inputs < len(args) == len(ARGUMENTS.get(value, ())):
+            return self._built(value, args, attrs, token)
+        unknown = sorted(set(attrs) - set(row.attrs))
         if unknown:
             self.lexer.fail(f"{value}: no attribute {unknown[0]!r}", token)
         return Call(value, args, attrs, span=self.lexer.span(token))
 
-    def _created(self, op: Op, args: Any, attrs: Any, token: Token) -> Any:
-        """A call of an operator that takes as attributes what TVM gives it in scalars: ``arange(0, 5, 1)``.
+    def _built(self, op: Op, args: Any, attrs: Mapping[str, Any], token: Token) -> Any:
+        """A call of an operator that has as attributes what TVM gives it as arguments: ``arange(0, 5, 1)``.
         Where TVM's attributes repeat them, those are constants also if the arguments are variables."""
-        repeated = any(isinstance(one, nodes.Constant) for one in attrs.values()) and all(
-            one is not None for one in attrs.values()
-        )
-        kept = {key: one for key, one in attrs.items() if repeated or not isinstance(one, _REPEATED)}
+        given = dict(zip(ARGUMENTS[op], args, strict=True))
+        given |= {key: one for key, one in attrs.items() if one is not None or key not in given}
         try:
-            return _builder(str(op))(*(() if repeated else args), **kept)
+            return _builder(str(op))(**given)
         except TvmliteError as error:
             self.lexer.fail(error.message, token)
 
@@ -277,6 +279,16 @@ class TvmParser(Parser):
     def attribute(self) -> Any:
         """As ever; TVM's may be constants."""
         return self.meta() if self.lexer.at("meta") else super().attribute()
+
+    def meta(self) -> Any:
+        """A constant of the metadata; TVM keeps some attributes there, too."""
+        kind = self.lexer.peek(2)
+        if self.lexer.peek().text == "[" and kind.text != "relay.Constant":
+            self.lexer.fail(
+                f"{kind.text} of the metadata is not read, relay.Constant is: write attributes as name=value",
+                kind,
+            )
+        return super().meta()
 
     def _tuple(self, token: Token) -> Any:
         made = super()._tuple(token)

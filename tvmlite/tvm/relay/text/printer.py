@@ -19,6 +19,7 @@ from tvmlite.tvm.ir.source import Written
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.graph.inferred import is_inferred
+from tvmlite.tvm.relay.text.operators import is_left_out
 
 HEADER = '#[version = "0.0.5"]\n'
 
@@ -71,7 +72,6 @@ _WITHOUT_DEFAULT = {
     ),
     **dict.fromkeys(("zeros", "ones"), ("dtype",)),
     "nn.l2_normalize": ("eps", "axis"),
-    "nn.lrn": ("alpha",),
     "nn.nll_loss": ("ignore_index",),
     "nn.upsampling": ("scale_h", "scale_w"),
     "nn.upsampling3d": ("scale_d", "scale_h", "scale_w"),
@@ -106,7 +106,12 @@ def _written(call: Any) -> list[tuple[str, Any]]:
     name = str(call.op)
     shown = {*dict(not_default(call)), *_WITHOUT_DEFAULT.get(name, ())}
     order = [*_FIRST.get(name, ()), *(table.get(name).attrs if table.is_known(name) else ())]
-    own = [(key, value) for key, value in call.attrs if key in shown]
+    left_out = {key: is_left_out(name, key, value) for key, value in call.attrs}
+    own = [
+        (key, value)
+        for key, value in call.attrs
+        if (key in shown if left_out[key] is None else not left_out[key])
+    ]
     own.sort(key=lambda one: order.index(one[0]) if one[0] in order else len(order))
     return [*own, *((key, None) for key in _ARGUMENTS.get(name, ()))]
 
