@@ -39,9 +39,8 @@ def lower(
     that cannot be carried out.
     """
     if not isinstance(schedule, Schedule):
-        raise ScheduleError(
-            f"lower: {schedule!r} is not a schedule", Span.of_caller(), "te.create_schedule(C.op) makes one"
-        )
+        problem = f"lower: {arguments.shown(schedule)} is not a schedule"
+        raise ScheduleError(problem, Span.of_caller(), "te.create_schedule(C.op) makes one")
     arguments.text("lower: name", name)
     args = arguments.listed("lower: args", args, "tensors and te.vars")
     tensors = _arguments(schedule, args)
