@@ -35,7 +35,7 @@ ROOMS = {
 """The modules that users import, and what each page is called."""
 
 OTHER_NAMES = "tvmlite.tvm"
-"""The room of TVM's names; the modules that it lists in ``__all__``, and those in them, are rooms as well."""
+"""The room of TVM's names; the modules that it and its rooms list in ``__all__`` are rooms as well."""
 
 LINE = 88
 """Characters of a signature beyond which each parameter stands on a line of its own."""
@@ -47,11 +47,14 @@ def tvm_rooms() -> dict[str, str]:
         package = importlib.import_module(OTHER_NAMES)
     except ModuleNotFoundError:
         return {}
-    found = {OTHER_NAMES: ": TVM's names"}
+    found, listed = {OTHER_NAMES: ": TVM's names"}, {OTHER_NAMES}
     for one in pkgutil.walk_packages(package.__path__, f"{OTHER_NAMES}."):
-        first = one.name.removeprefix(f"{OTHER_NAMES}.").partition(".")[0]
-        if first in package.__all__ and public_names(one.name):
-            found[one.name] = ""
+        parent, _, name = one.name.rpartition(".")
+        names = getattr(importlib.import_module(parent), "__all__", None)
+        if parent in listed and (names is None or name in names):
+            listed.add(one.name)
+            if public_names(one.name):
+                found[one.name] = ""
     return found
 
 

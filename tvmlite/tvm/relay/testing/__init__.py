@@ -21,7 +21,9 @@ _NETWORKS = (
     "squeezenet", "synthetic", "temp_op_attr", "vgg",
 )  # fmt: skip
 
-__all__ = ["TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass"]
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass", *_NETWORKS,
+]  # fmt: skip
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
