@@ -432,3 +432,16 @@ def test_the_kinds_of_nodes_are_told() -> None:
     assert feature.fFunction in detect(tvm.IRModule.from_expr(x))
     recursive = relay.Let(f := relay.Var("f"), relay.Function([x], f(x)), f)
     assert feature.fLetRec in detect(recursive)
+
+
+def test_a_value_that_a_function_reads_is_not_put_into_it() -> None:
+    x, y, z, f = (relay.var(name, shape=(3,)) for name in "xyzf")
+    inner = relay.Function([y], relay.Let(z, relay.tanh(y), relay.add(f, z)))
+    g = relay.var("g")
+    twice = relay.Tuple([relay.Call(g, [x]), relay.Call(g, [relay.sin(x)])])
+    program = relay.Let(f, relay.exp(x), relay.Let(g, inner, twice))
+    once = relay.Let(f, relay.exp(x), relay.Let(g, relay.Function([y], relay.add(f, relay.tanh(y))), twice))
+
+    made = run_opt_pass(program, transform.DeadCodeElimination(inline_once=True))
+
+    same(made, once)

@@ -117,3 +117,16 @@ def test_arguments_that_a_function_does_not_have_are_a_warning() -> None:
             x=np.zeros((2, 8), np.float32), z=1
         )
     assert found.numpy().max() == 1
+
+
+def test_a_written_result_is_the_narrow_one_then() -> None:
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(5, 8))
+    function = relay.Function([x, w], relay.nn.dense(x, w), relay.TensorType((4, 5), "float32"))
+
+    made = relay.transform.ToMixedPrecision("float16")(tvm.IRModule.from_expr(function))
+
+    assert relay.transform.InferType()(made)["main"].ret_type == relay.TensorType((4, 5), "float16")
+    given = [np.random.default_rng(seed).normal(size=shape).astype("float32")
+             for seed, shape in enumerate([(4, 8), (5, 8)])]  # fmt: skip
+    found = relay.create_executor("debug", mod=made).evaluate()(*given).numpy()
+    np.testing.assert_allclose(found, given[0] @ given[1].T, rtol=1e-2, atol=2e-2)

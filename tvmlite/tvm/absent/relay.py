@@ -77,7 +77,8 @@ RELAY: dict[str, dict[str, str]] = {
     "relay.quantize": {
         _QUANTIZE: """
             QAnnotateKind QPartitionExpr QuantizeContext annotate calibrate collect_stats get_current_qconfig
-            kind2str partition prerequisite_optimize prepass_pipeline quantize_context realize
+            kind2str partition partition_conversions prerequisite_optimize prepass_pipeline
+            quantize_context realize register_annotate_function register_partition_function
         """
     },
     "relay.backend.interpreter": {

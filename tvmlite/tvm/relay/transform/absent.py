@@ -41,6 +41,7 @@ _INSTEAD: dict[str, str] = {
     "QuantizePartition": _QUANTIZE,
     "QuantizeRealize": _QUANTIZE,
     "SplitArgs": "calls may have any number of arguments",
+    "RewriteAnnotatedOps": _DEVICES,
     "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",

@@ -12,13 +12,13 @@ from tvmlite.relay.ir.infer import walk
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.calls import substitute_ops, with_ops
-from tvmlite.tvm.relay.graph.visit import rewritten
+from tvmlite.tvm.relay.graph.visit import in_order, rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
     """The pass that drops lets whose variable nothing reads; ``inline_once``, also those that one thing
-    reads, where the value takes the variable's place."""
+    reads, where the value takes the variable's place, but in a function, which may be called often."""
     return over_functions(
         "DeadCodeElimination", 1, lambda one: adopt(_without_dead(one, inline_once)), infer=True
     )
@@ -29,14 +29,16 @@ def _without_dead(function: Any, inline_once: bool) -> Any:
         uses = Counter(
             child for node in walk(function) for child in _read(node) if isinstance(child, nodes.Var)
         )
+        kept = _read_in_functions(function) if inline_once else set()
 
-        def rule(node: Any, uses: Counter[Any] = uses) -> Any:
+        def rule(node: Any, uses: Counter[Any] = uses, kept: set[Any] = kept) -> Any:
             if not isinstance(node, nodes.Let):
                 return node
             count = uses[node.var]
             if count == 0 or _only_itself(node, count):
                 return node.body
-            if inline_once and count == 1 and not isinstance(node.value, nodes.Function):
+            once = inline_once and count == 1 and node.var not in kept
+            if once and not isinstance(node.value, nodes.Function):
                 return substitute_ops(node.body, {node.var: node.value})
             return node
 
@@ -44,6 +46,19 @@ def _without_dead(function: Any, inline_once: bool) -> Any:
         if made is function:
             return function
         function = made
+
+
+def _read_in_functions(function: Any) -> set[Any]:
+    """The variables that functions inside ``function`` read and do not bind."""
+    found: set[Any] = set()
+    for inner in in_order(function.body):
+        if not isinstance(inner, nodes.Function):
+            continue
+        inside = in_order(inner)
+        bound = {one.var for one in inside if isinstance(one, nodes.Let)}
+        bound.update(param for one in inside if isinstance(one, nodes.Function) for param in one.params)
+        found.update(one for one in inside if isinstance(one, nodes.Var) and one not in bound)
+    return found
 
 
 def _only_itself(let: nodes.Let, count: int) -> bool:

@@ -53,7 +53,7 @@ def _is(node: Any, name: str) -> bool:
     return isinstance(node, nodes.Call) and node.op == name
 
 
-def _found(name: str, optional: tuple[str, ...]) -> Rule | None:
+def _rule_for(name: str, optional: tuple[str, ...]) -> Rule | None:
     own = Op(name).get_attr(RULE) if is_known(name) else None
     return rule_of(name, optional) if own is None else partial(_of_program, own)
 
@@ -130,7 +130,7 @@ class _Integers:
                 continue
             if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
                 return []
-            if node.op != "qnn.dequantize" and _found(str(node.op), self._optional) is None:
+            if node.op != "qnn.dequantize" and _rule_for(str(node.op), self._optional) is None:
                 self._refused(node, end)
                 return []
         return found
@@ -146,7 +146,7 @@ class _Integers:
                 call = node._with({"args": tuple(one[0] for one in given)})  # type: ignore[index]
                 types = {one[0]: one[1] for one in given if one[1] is not None}  # type: ignore[index]
                 types |= {call: wanted} if wanted is not None else {}
-                rule = _found(str(op), self._optional)
+                rule = _rule_for(str(op), self._optional)
                 return None if rule is None else rule(call, types)
             case nodes.Tuple(fields=fields):
                 parts = [self._known[field] for field in fields]
@@ -184,7 +184,7 @@ class _Outwards:
     def _rule(self, old: Any, new: Any) -> Any:
         rule = None
         if isinstance(new, nodes.Call) and isinstance(new.op, str) and new.args:
-            rule = _found(str(new.op), self._optional) if all(map(_is_dequantized, new.args)) else None
+            rule = _rule_for(str(new.op), self._optional) if all(map(_is_dequantized, new.args)) else None
         if rule is None:
             return new
         types: dict[Any, Any] = {}

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.tvm.ir.transform import Pass, PassContext, called
-from tvmlite.tvm.relay.expr import Var, adopt
+from tvmlite.tvm.relay.expr import Function, Var, adopt
 from tvmlite.tvm.relay.graph.attrs import Attrs
 from tvmlite.tvm.relay.graph.visit import in_order, rebuilt
 from tvmlite.tvm.relay.transform.functions import over_functions
@@ -96,6 +96,8 @@ class _Narrowing:
         if old in self._values:
             type_ = type_of(self._made[self._values[old]])
             return old if type_ == type_of(old) else Var(old.name, type_, old.span)
+        if isinstance(new, nodes.Function) and new is not old:  # its result may be another than it says
+            return Function(new.params, new.body, attrs=dict(new.attrs), span=new.span)
         return self._call(old, new) if isinstance(old, nodes.Call) else new
 
     def _call(self, old: Any, new: Any) -> Any:
