@@ -85,6 +85,10 @@ def test_simplify_expr_writes_less(before: Any, after: Any) -> None:
     [
         relay.cast(relay.cast(V, "int32"), "float32"),  # the first cast rounds
         relay.cast(relay.cast(EIGHT, "uint8"), "int32"),  # and this one wraps
+        relay.cast(relay.cast(EIGHT, "float32"), "uint8"),  # of floats, which stop at the bounds
+        relay.cast(relay.cast(relay.clip(V, -5, 300), "int32"), "uint8"),  # wraps, and would not of floats
+        relay.clip(relay.cast(relay.clip(EIGHT, -1000, -500), "int32"), -1000, -900),  # no bounds of int8
+        relay.clip(relay.clip(EIGHT, 0.5, 0.5), 0.5, 4),  # bounds between numbers are rounded
         V + relay.zeros((2, 3), "float32"),  # which widens
         relay.const(0.0) - V,
         relay.argmax(relay.qnn.op.dequantize(EIGHT, relay.const(-0.5), relay.const(1)), axis=1),

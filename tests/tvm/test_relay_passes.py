@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import ConfigError, TvmliteError, UnsupportedError
+from tvmlite.core.errors import ConfigError, TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.ir.instrument import PassTimingInstrument, pass_instrument
 from tvmlite.tvm.relay import transform
@@ -29,6 +29,16 @@ def test_constants_are_folded_and_shapes_are_constants() -> None:
 
     four = relay.const(np.full(3, 4, np.float32))
     same(found, relay.Function([x], relay.Tuple([x * four, relay.const(np.array([2, 3], "int32")), four])))
+
+
+def test_what_training_left_is_not_folded() -> None:
+    dropped = relay.nn.dropout(relay.const(np.ones(3, np.float32)))
+
+    same(run_opt_pass(dropped, transform.FoldConstant()), dropped)
+    same(
+        run_opt_pass(dropped, [transform.SimplifyInference(), transform.FoldConstant()]),
+        relay.const(np.ones(3, np.float32)),
+    )
 
 
 def test_what_makes_one_large_array_is_not_folded() -> None:
@@ -92,6 +102,23 @@ def test_a_normal_form_gives_every_value_a_let() -> None:
     same(run_opt_pass(found, transform.ToGraphNormalForm()), before)
 
 
+def test_lets_that_are_arguments_stand_before_what_reads_them() -> None:
+    x, bound = relay.var("x", shape=(2,)), relay.var("bound")
+    value = relay.Let(bound, relay.exp(x), bound + bound)
+    function = relay.Function([x], value * value)
+
+    found = run_opt_pass(function, [transform.ToANormalForm(), transform.InferType()])
+
+    a, b, c, d = (relay.var(name) for name in "abcd")
+    expected = relay.Let(a, relay.exp(x), relay.Let(b, a + a, relay.Let(c, b, relay.Let(d, c * c, d))))
+    same(found, relay.Function([x], expected))
+    blocks = run_opt_pass(function, transform.ToBasicBlockNormalForm())
+    data = np.array([0.5, 1.0], np.float32)
+    for made in (found, blocks):
+        answer = relay.create_executor().evaluate(made)(data).numpy()
+        np.testing.assert_allclose(answer, (2 * np.exp(data)) ** 2, rtol=1e-6)
+
+
 def test_branches_keep_their_lets_to_themselves() -> None:
     x = relay.var("x", shape=())
     shared = relay.exp(x)
@@ -131,6 +158,22 @@ def grouped(expr: relay.Expr, level: int = 2) -> list[list[str]]:
     return found
 
 
+def test_linked_constants_stand_in_the_groups_that_read_them() -> None:
+    x, table = relay.var("x", shape=(4, 3)), relay.const(np.array([2, 0], "int32"))
+    function = relay.Function([x], relay.take(relay.exp(x), table, axis=0))
+    data = np.arange(12, dtype=np.float32).reshape(4, 3) / 12
+    bodies = []
+    for linked in (False, True):
+        with tvm.transform.PassContext(config={"relay.FuseOps.link_params": linked}):
+            mod = transform.FuseOps(2)(tvm.IRModule.from_expr(function))
+        bodies.append(mod["main"].body)
+        answer = relay.create_executor("graph", mod=mod).evaluate()(data).numpy()
+        np.testing.assert_allclose(answer, np.exp(data)[[2, 0]], rtol=1e-6)
+
+    assert [len(body.args) for body in bodies] == [2, 1]
+    assert isinstance(bodies[1].op.body.args[1], relay.Constant)
+
+
 def test_groups_follow_the_rules_of_tvm() -> None:
     image, weight = relay.var("x", shape=(1, 4, 8, 8)), relay.var("w")
     conv = relay.nn.conv2d(image, weight, channels=4, kernel_size=(3, 3), padding=(1, 1))
@@ -145,6 +188,8 @@ def test_groups_follow_the_rules_of_tvm() -> None:
     joined = relay.concatenate([relay.exp(image), relay.reshape(image, (1, 4, 8, 8))], axis=1)
     assert grouped(relay.nn.relu(joined)) == [["exp", "reshape", "concatenate", "nn.relu"]]
     assert grouped(relay.exp(relay.nn.softmax(image))) == [["nn.softmax", "exp"]]
+    assert grouped(relay.transpose(relay.nn.softmax(image))) == [["nn.softmax"], ["transpose"]]
+    assert grouped(relay.zeros_like(image) + relay.ones_like(image)) == [["zeros_like", "ones_like", "add"]]
 
 
 def test_a_context_limits_the_size_of_groups() -> None:
@@ -361,10 +406,47 @@ def test_an_error_of_an_instrument_is_caught_as_it_was_raised_and_ends_the_instr
     assert context.instruments is None
 
 
+def test_instruments_that_entered_before_one_that_fails_exit() -> None:
+    heard: list[str] = []
+
+    @pass_instrument
+    class Listening:
+        def __init__(self, name: str, fails: bool = False) -> None:
+            self.name, self.fails = name, fails
+
+        def enter_pass_ctx(self) -> None:
+            heard.append(f"{self.name} enters")
+            if self.fails:
+                raise ValueError("not today")
+
+        def exit_pass_ctx(self) -> None:
+            heard.append(f"{self.name} exits")
+
+    instruments = [Listening("first"), Listening("second", fails=True), Listening("third")]
+    with pytest.raises(ValueError, match="not today"), tvm.transform.PassContext(instruments=instruments):
+        pass
+
+    assert heard == ["first enters", "second enters", "first exits"]
+
+
+def test_options_of_contexts_are_listed_with_their_types() -> None:
+    options = tvm.transform.PassContext.list_configs()
+
+    assert options["relay.FuseOps.max_depth"] == {"type": "IntImm"}
+    assert options["tir.UnrollLoop"] == {"type": "tir.transform.UnrollLoopConfig"}
+    for name in options:
+        tvm.transform.PassContext(config={name: {}})
+
+
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
         (lambda: transform.InferType()(relay.const(1)), ConfigError, "expected a tvm.IRModule"),
+        (
+            lambda: run_infer_type(relay.const(True) + relay.const(False)),
+            TypeInferError,
+            r"add: dtypes are bool, expected numbers(?s:.*)hint: cast makes .*, logical_or and logical_xor",
+        ),
         (
             lambda: transform.PartitionGraph(),
             UnsupportedError,

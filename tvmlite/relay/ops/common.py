@@ -20,9 +20,9 @@ from tvmlite.te.tensor.tensor import Tensor
 Reference = Callable[..., Any]
 
 
-def fault(call: Call, message: str) -> TypeInferError:
+def fault(call: Call, message: str, hint: str | None = None) -> TypeInferError:
     """The error of ``call``: ``message`` after the operator's name, and where the call was written."""
-    return TypeInferError(f"{call.op}: {message}", call.span)
+    return TypeInferError(f"{call.op}: {message}", call.span, hint)
 
 
 Dtypes = tuple[str, Callable[[str], bool]]
@@ -32,6 +32,7 @@ ANY: Dtypes = "any dtype", lambda dtype: True
 FLOAT: Dtypes = "a float", dtypes.is_float
 NUMBERS: Dtypes = "numbers", lambda dtype: dtype != "bool"
 INTEGERS: Dtypes = "integers", dtypes.is_int
+_OF_BOOLS = "cast makes numbers of bools; logical_and, logical_or and logical_xor take them"
 NO_FLOATS: Dtypes = "integers or bools", lambda dtype: not dtypes.is_float(dtype)
 
 
@@ -39,7 +40,7 @@ def expect(call: Call, given: str, dtype: str, wanted: Dtypes) -> None:
     """Refuse a ``dtype`` that is not one of ``wanted``; ``given`` begins the message: "data is"."""
     name, holds = wanted
     if not holds(dtype):
-        raise fault(call, f"{given} {dtype}, expected {name}")
+        raise fault(call, f"{given} {dtype}, expected {name}", _OF_BOOLS if dtype == "bool" else None)
 
 
 def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorType:

@@ -31,6 +31,26 @@ _STRUCTURED: dict[str, dict[str, Any]] = {
 }
 """Options with their values unless others are given."""
 
+OPTIONS: dict[str, str] = {
+    **{name: f"tir.transform.{name.removeprefix('tir.')}Config" for name in _STRUCTURED},
+    **dict.fromkeys(
+        """
+        relay.FuseOps.link_params relay.FuseOps.max_depth relay.ToMixedPrecision.keep_orig_output_dtype
+        relay.backend.use_auto_scheduler relay.backend.use_meta_schedule
+        relay.backend.use_meta_schedule_dispatch relay.fallback_device_type relay.frontend.fill_span
+        relay.remove_standalone_reshapes.enable te.keep_schedule_record testing.immutable_module
+        tir.debug_keep_trivial_loop tir.detect_global_barrier tir.disable_assert tir.disable_cse_tir
+        tir.disable_storage_rewrite tir.disable_vectorize tir.enable_buffer_predication
+        tir.enable_equiv_terms_in_cse_tir tir.instrument_bound_checkers tir.is_entry_func
+        tir.merge_static_smem tir.noalias tir.usmp.enable tir.usmp.use_workspace_io
+        """.split(),
+        "IntImm",
+    ),
+    **dict.fromkeys(("relay.backend.tir_converter", "tir.usmp.algorithm"), "runtime.String"),
+    "tir.add_lower_pass": "Array",
+}
+"""TVM's options by name, with the names of their types."""
+
 _ROOMS = ("auto_scheduler", "hexagon", "meta_schedule", "relay", "runtime", "te", "testing", "tir")
 
 

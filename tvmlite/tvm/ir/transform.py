@@ -13,7 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.pass_config import checked
+from tvmlite.tvm.ir.pass_config import OPTIONS, checked
 from tvmlite.tvm.lazy import later
 
 _by_name = later("relay.transform.functions", "by_name")
@@ -91,13 +91,23 @@ class PassContext:
         _current.reset(self._tokens.pop())
         self._notify("exit_pass_ctx")
 
+    @staticmethod
+    def list_configs() -> dict[str, dict[str, str]]:
+        """The options that ``config`` may have, each with TVM's name of its ``type``."""
+        return {name: {"type": type_} for name, type_ in OPTIONS.items()}
+
     def _notify(self, event: str) -> None:
-        """Call a method of all instruments; one that fails leaves the context without any."""
+        """Call a method of all instruments; one that fails leaves the context without any, and those that
+        entered before it exit."""
+        told: list[Any] = []
         for one in self.instruments or ():
             try:
                 ask(one, event)
+                told.append(one)
             except Exception:
                 self.instruments = None
+                for other in told if event == "enter_pass_ctx" else ():
+                    ask(other, "exit_pass_ctx")
                 raise
 
 

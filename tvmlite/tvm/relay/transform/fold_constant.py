@@ -18,8 +18,12 @@ from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.calls import substitute_ops, with_ops
 from tvmlite.tvm.relay.transform.functions import over_functions
 
-_KEPT = ("full", "full_like", "ones_like", "zeros_like", "copy", "on_device", "annotation.stop_fusion")
-"""Operators that stay: a large array of one value is quicker made than read."""
+_KEPT = (
+    "full", "full_like", "ones_like", "zeros_like", "copy", "on_device", "annotation.stop_fusion",
+    "nn.batch_norm", "nn.dropout",
+)  # fmt: skip
+"""Operators that stay: a large array of one value is quicker made than read, and ``SimplifyInference`` is for
+what training left."""
 
 _SHAPES = ("shape_of", "ndarray_size")
 

@@ -36,13 +36,16 @@ def ToGraphNormalForm() -> Pass:
 
 
 class _AllBound(Layout):
-    """Everything but variables has a let."""
+    """Everything but variables has a let, and lets stand in the block of what reads them."""
+
+    def _scope_of_use(self, node: nodes.Expr, index: int) -> Scope:
+        return self.scope_of(node) if isinstance(node, nodes.Let) else super()._scope_of_use(node, index)
 
     def is_inline(self, node: nodes.Expr) -> bool:
         return isinstance(node, nodes.Var)
 
     def is_bound(self, node: nodes.Expr, scope: Scope) -> bool:
-        return not isinstance(node, (nodes.Var, nodes.Let))
+        return not isinstance(node, nodes.Var)
 
 
 class _AcrossBlocks(_AllBound):
@@ -71,26 +74,33 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
     layout = kind(root)
     made: dict[nodes.Expr, Any] = {}
     lets: dict[Scope, list[tuple[nodes.Var, Any]]] = {}
+    given: dict[nodes.Expr, list[nodes.Let]] = {}
+    for node in layout.order:
+        if isinstance(node, nodes.Let):
+            given.setdefault(node.value, []).append(node)
     counter = 0
     for node in layout.order:
         scope = layout.scope_of(node)
         value = _rebuilt(node, layout, made, lets)
         if layout.is_bound(node, scope) and node is not root:
-            var = Var("x" if counter == 0 else f"x{counter}", known_type(node))
-            counter += 1
+            if node in given:
+                var = given[node].pop(0).var
+            else:
+                var = Var("x" if counter == 0 else f"x{counter}", known_type(node))
+                counter += 1
             lets.setdefault(scope, []).append((var, value))
             made[node] = var
         else:
             made[node] = value
+        for let in given.get(node, ()):  # before anything of its body
+            lets.setdefault(layout.scope_of(let), []).append((let.var, made[node]))
     return _wrapped(made[root], lets.get(layout.root_scope, []))
 
 
 def _rebuilt(node: Any, layout: Layout, made: dict[Any, Any], lets: dict[Scope, list[Any]]) -> Any:
     """``node`` of the parts made of its own; what opens a block gets the lets of the block."""
     if isinstance(node, nodes.Let):
-        scope = layout.blocks[node, 1]
-        body = _wrapped(made[node.body], lets.get(scope, []))
-        return node._with({"value": made[node.value], "body": body})
+        return made[node.body]
     changes: dict[Any, Any] = {}
     for index, child in enumerate(dependencies(node)):
         block = layout.blocks.get((node, index))

@@ -21,7 +21,7 @@ from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
 from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
-from tvmlite.tvm.relay.transform.fold_constant import evaluated
+from tvmlite.tvm.relay.transform.fold_constant import evaluated, folded
 from tvmlite.tvm.relay.transform.functions import over_functions
 from tvmlite.tvm.relay.transform.infer_type import typed
 from tvmlite.tvm.relay.ty import TensorType
@@ -177,10 +177,12 @@ def AnnotateSpans() -> Pass:
 
 def DynamicToStatic() -> Pass:
     """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
-    known."""
-    return over_functions(
-        "DynamicToStatic", 2, lambda one: adopt(rewritten(one, _with_known_sizes)), infer=True
-    )
+    known, and folds constants."""
+
+    def static(function: Any) -> Any:
+        return adopt(folded(rewritten(function, _with_known_sizes), False))
+
+    return over_functions("DynamicToStatic", 2, static, infer=True)
 
 
 def _with_known_sizes(node: Any) -> Any:

@@ -29,6 +29,10 @@ def _holds(dtype: str, low: float, high: float) -> bool:
     return least <= low and high <= greatest
 
 
+def _are_whole(*numbers: float) -> bool:
+    return all(float(number).is_integer() for number in numbers)
+
+
 def _clip(call: nodes.Call) -> Any:
     """``x`` of a clip to what its dtype can be; one clip of two, also around a cast that keeps all values."""
     (data,) = call.args
@@ -40,12 +44,16 @@ def _clip(call: nodes.Call) -> Any:
     inner = data.args[0] if isinstance(data, nodes.Call) and data.op == "cast" else data
     if not isinstance(inner, nodes.Call) or inner.op != "clip":
         return None
-    whole = float(low).is_integer() and float(high).is_integer()
-    if inner is not data and not (whole and _holds(_dtype(data), inner["a_min"], inner["a_max"])):
+    first, own = _dtype(inner), (inner["a_min"], inner["a_max"])
+    if inner is not data and not (_are_whole(low, high) and _holds(_dtype(data), *own)):
         return None
-    bounds = {"a_min": max(low, inner["a_min"]), "a_max": min(high, inner["a_max"])}
+    bounds = {"a_min": max(low, own[0]), "a_max": min(high, own[1])}
     if bounds["a_min"] > bounds["a_max"]:
         return None
+    if dtypes.is_int(first):  # bounds that are none of its numbers are rounded, to others in another dtype
+        kept = inner is data or _holds(first, *bounds.values())
+        if not (kept and _are_whole(low, high, *own)):
+            return None
     made = make("clip", inner.args[0], span=call.span, **bounds)
     return made if inner is data else make("cast", made, dtype=_dtype(data), span=call.span)
 
@@ -54,7 +62,8 @@ def _cast(call: nodes.Call) -> Any:
     """One cast of two behind a clip whose range the first one keeps."""
     match call:
         case nodes.Call(args=(nodes.Call(op="cast", args=(nodes.Call(op="clip") as clip,)) as inner,)):
-            whole = dtypes.is_int(_dtype(clip)) or dtypes.is_int(call["dtype"])
-            if whole and _holds(inner["dtype"], clip["a_min"], clip["a_max"]):
+            bounds = clip["a_min"], clip["a_max"]
+            wraps = dtypes.is_int(_dtype(clip))  # as a cast from a float does not
+            if (wraps or _holds(call["dtype"], *bounds)) and _holds(inner["dtype"], *bounds):
                 return make("cast", clip, dtype=call["dtype"], span=call.span)
     return None

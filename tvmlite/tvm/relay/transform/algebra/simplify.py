@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
@@ -104,9 +105,18 @@ def _cast(call: nodes.Call) -> Any:
         return data
     if isinstance(data, nodes.Call) and data.op == "cast":
         source = type_of(data.args[0]).dtype  # type: ignore[union-attr]
-        if "bfloat16" not in (source, data["dtype"]) and np.can_cast(source, data["dtype"], "safe"):
+        if _is_passed_on(source, data["dtype"], call["dtype"]):
             return make("cast", data.args[0], dtype=call["dtype"], span=call.span)
     return None
+
+
+def _is_passed_on(source: str, middle: str, last: str) -> bool:
+    """Whether a cast to ``middle`` changes nothing before one to ``last``: it keeps all values, and what
+    ``last`` does not hold wraps as it did, and does not stop at the bounds as from floats."""
+    if "bfloat16" in (source, middle) or not np.can_cast(source, middle, "safe"):
+        return False
+    wraps = dtypes.is_int(last) and dtypes.is_float(source) != dtypes.is_float(middle)
+    return not wraps or np.can_cast(source, last, "safe")
 
 
 def _full(call: nodes.Call) -> Any:
