@@ -420,7 +420,7 @@ def test_calls_by_name_are_walked_and_rebuilt_as_they_are_written() -> None:
     v = te.var("v")
     inner = tir.call_extern("int32", "f", v * 3)
     outer = tir.Evaluate(tir.call_extern("int32", "g", inner, 7))
-    seen: list[object] = []
+    seen: list[Any] = []
 
     def renamed(call: Any) -> Any:
         is_f = call.args[0].value == "f"
