@@ -402,3 +402,36 @@ def test_a_vector_s_dtype_is_written_with_its_lanes() -> None:
 
     assert (str(vector.dtype), f"{vector.dtype}", vector.dtype) == ("int8x4", "int8x4", "int8x4")
     assert str(tir.isnan(vector).dtype) == "uint1x4"
+
+
+def test_operators_of_calls_are_found_by_name() -> None:
+    exp, extern = tvm.ir.Op.get("tir.exp"), tvm.ir.Op.get("tir.call_extern")
+    called = tir.call_extern("int32", "f", te.var("v"))
+
+    assert te.exp(te.var("x", "float32")).op.same_as(exp)
+    assert called.op.same_as(extern)
+    assert not called.op.same_as(exp)
+    assert called.op == extern
+    with pytest.raises(UnsupportedError, match=r"tir\.no_such is not in tvmlite"):
+        tvm.ir.Op.get("tir.no_such")
+
+
+def test_calls_by_name_are_walked_and_rebuilt_as_they_are_written() -> None:
+    v = te.var("v")
+    inner = tir.call_extern("int32", "f", v * 3)
+    outer = tir.Evaluate(tir.call_extern("int32", "g", inner, 7))
+    seen: list[Any] = []
+
+    def renamed(call: Any) -> Any:
+        is_f = call.args[0].value == "f"
+        return tir.call_extern("int32", "h", call.args[1] + 1) if is_f else None
+
+    tir.stmt_functor.post_order_visit(outer, seen.append)
+    made = tir.stmt_functor.ir_transform(outer, None, renamed, ["tir.Call"])
+    kept = tir.stmt_functor.ir_transform(outer, None, lambda node: None)
+
+    assert [one.args[0].value for one in seen if isinstance(one, tir.Call)] == ["f", "g"]
+    name, changed, seven = made.value.args
+    assert (name.value, changed.args[0].value, seven.value) == ("g", "h", 7)
+    assert str(changed.args[1]) == "((v: int32*3) + 1)"
+    assert kept.value is outer.value

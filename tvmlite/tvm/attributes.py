@@ -208,20 +208,34 @@ def _truth(constant: e.Const) -> bool:
 
 
 _TVM_NAMES = {
-    "BufferLoad": "Load",
-    "BufferStore": "Store",
-    "IfThenElse": "If",
-    "LetStmt": "Let",
-    "SeqStmt": "Seq",
-    "AssertStmt": "Assert",
+    "Assert": "AssertStmt",
+    "Equal": "EQ",
+    "Foreign": "Call",
+    "If": "IfThenElse",
+    "Less": "LT",
+    "LessEqual": "LE",
+    "Let": "LetStmt",
+    "Load": "BufferLoad",
+    "NotEqual": "NE",
+    "OpCall": "Call",
+    "Seq": "SeqStmt",
+    "Store": "BufferStore",
+    "TensorRead": "ProducerLoad",
+    "TruncDiv": "Div",
+    "TruncMod": "Mod",
+    "WrittenCall": "Call",
 }
-"""Classes of ours under the names that TVM has for them."""
+"""The names that TVM has for classes of ours."""
 
 
 def tvm_name(node: Any) -> str:
     """The class of ``node`` as TVM calls it."""
+    if isinstance(node, e.Const):
+        return "FloatImm" if dtypes.is_float(node.dtype) else "IntImm"
+    if isinstance(node, e.Expr) and type(node).__name__ == "Let":
+        return "Let"
     ours = type(node).__name__
-    return next((name for name, one in _TVM_NAMES.items() if one == ours), ours)
+    return _TVM_NAMES.get(ours, ours)
 
 
 def _nothing_more(plain: Any) -> Any:
@@ -295,6 +309,7 @@ _METHODS: dict[type, dict[str, Any]] = {
         "script": lambda function, *_, **__: str(function),
         "show": lambda function, *_, **__: print(function),
     },
+    e.Intrinsic: {"same_as": lambda one, other: one == other},
     ir.Stmt: {"same_as": _same_as},
     t.Tensor: {"same_as": _same_as},
     ir.Buffer: {"same_as": _same_as},

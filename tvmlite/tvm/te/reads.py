@@ -25,7 +25,7 @@ def computed(*args: Any) -> Any:
     extents, function, *others = args
     with later():
         made = te.compute(plain_of(extents), _of_plain(function), *others)
-    op = (made if isinstance(made, t.Tensor) else made[0]).op
+    op: Any = (made if isinstance(made, t.Tensor) else made[0]).op
     object.__setattr__(op, _UNCHECKED, True)
     for node in (*(axis.dom for axis in (*op.axis, *op.reduce_axis)), *op.body):
         with_marked_constants(node)

@@ -55,6 +55,7 @@ _OF_PARAMETERS = """
     sum
 """.split()
 """What ``te`` has with other parameters."""
+_OF_DECLARE = ("comm_reducer",)
 _OF_CALLS = ("call_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed", "call_pure_extern")
 _OF_NODES = """
     Add Allocate AllocateConst And AssertStmt AttrStmt Block BlockRealize Broadcast BufferLoad BufferRealize
@@ -80,12 +81,12 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "StringImm",
     "Var",
     "const",
-    "comm_reducer",
     "decl_buffer",
     "ret",
     "stmt_list",
     "stmt_seq",
     *_OF_CALLS,
+    *_OF_DECLARE,
     *_OF_TE,
     *op_calls.FUNCTIONS,
     *_OF_FUNCTIONS,
@@ -105,8 +106,8 @@ def __getattr__(name: str) -> typing.Any:
         return getattr(functions, name)
     if name in _OF_PARAMETERS:
         return getattr(parameters, name)
-    if name == "comm_reducer":
-        return importlib.import_module("tvmlite.tvm.te.declare").comm_reducer
+    if name in _OF_DECLARE:
+        return getattr(importlib.import_module("tvmlite.tvm.te.declare"), name)
     if name in _OF_NODES:
         return getattr(nodes, name)
     if name in _OF_LAYOUTS:

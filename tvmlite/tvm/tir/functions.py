@@ -57,6 +57,18 @@ hypot, nextafter, ldexp = (
 )
 
 
+_CALLS = "call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin tvm_access_ptr tvm_call_packed"
+
+
+def operator_of_calls(name: str) -> e.Intrinsic:
+    """What a call of ``name``, such as ``"tir.exp"``, has as its ``op``; an UnsupportedError if there is no
+    such operator."""
+    short = name.removeprefix("tir.")
+    if not (short in TABLE or short in FUNCTIONS or short in _CALLS.split() or lowering_rule(short)):
+        raise UnsupportedError(f"{name} is not in tvmlite", Span.of_caller(), instead_of(name) or None)
+    return e.Intrinsic(name)
+
+
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
     """The intrinsic ``func_name``, a name or a ``tvm.ir.Op``, of ``args``; see ``te.call_intrin``."""
     name = str(getattr(func_name, "name", func_name)).removeprefix("tir.")

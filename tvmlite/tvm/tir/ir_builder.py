@@ -6,7 +6,6 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import ir_builder
@@ -15,8 +14,6 @@ from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.marks import mark, with_marked_constants
-from tvmlite.tvm.tir.uncompiled import Uncompiled
-from tvmlite.tvm.written import plain
 
 
 class IRBuilder(ir_builder.IRBuilder):
@@ -74,11 +71,8 @@ class IRBuilder(ir_builder.IRBuilder):
         super().emit(stmt)
 
     def get(self) -> ir.Stmt:
-        """All that was written."""
-        body = super().get()
-        with_marked_constants(body)
-        uncompiled = any(isinstance(node, Uncompiled) for node in postorder(body))
-        return body if uncompiled else plain(body)
+        """All that was written, as it was written."""
+        return with_marked_constants(super().get())
 
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
         """An error but for notes that change nothing: ``"storage_scope"`` and pragmas."""

@@ -5,19 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tvmlite.core.node import Node, postorder, rewrite
+from tvmlite.core.node import Node, rewrite
 from tvmlite.core.node import substitute as replaced
 from tvmlite.te import expr as e
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.attributes import tvm_name
 from tvmlite.tvm.marks import with_marked_constants
+from tvmlite.tvm.tir.nodes import Call
+from tvmlite.tvm.written import WrittenCall
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
     """Call ``fvisit`` with each node of ``stmt``, each once, children first."""
-    root = getattr(stmt, "body", stmt) if not isinstance(stmt, Node) else stmt
-    for node in postorder(root):
-        fvisit(node)
+    seen: set[Any] = set()
+    stack = [(getattr(stmt, "body", stmt) if not isinstance(stmt, Node) else stmt, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            fvisit(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in _children(node)[::-1])
+
+
+_BY_NAME = ("tir.call_extern", "tir.call_pure_extern", "tir.tvm_call_packed")
+
+
+def _is_by_name(node: Any) -> bool:
+    return isinstance(node, WrittenCall) and node.op.name in _BY_NAME
+
+
+def _children(node: Any) -> Sequence[Any]:
+    """The nodes in ``node`` as TVM has them: of a call by name its arguments, not what it means."""
+    return [one for one in node.args if isinstance(one, e.Expr)] if _is_by_name(node) else node.children()
+
+
+def _rebuilt(node: Any, rule: Callable[[Any], Any]) -> Any:
+    """``node`` of what ``rule`` gives for the nodes in it; itself if they stay the same."""
+    if not _is_by_name(node):
+        return node.map_children(rule)
+    args = [rule(one) if isinstance(one, e.Expr) else one for one in node.args]
+    same = all(a is b for a, b in zip(args, node.args, strict=True))
+    return node if same else Call(node.dtype, node.op, args)
 
 
 def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
@@ -30,7 +60,7 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
         if node not in seen:
             seen.add(node)
             if fvisit(node):
-                stack.extend(node.children()[::-1])
+                stack.extend(_children(node)[::-1])
 
 
 def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
@@ -65,7 +95,7 @@ def ir_transform(
     while stack:
         node, ready = stack.pop()
         if ready:
-            made = node.map_children(done.__getitem__)
+            made = _rebuilt(node, done.__getitem__)
             found = asked(postorder, made)
             done[node] = made if found is None else found
         elif node not in done:
@@ -74,7 +104,7 @@ def ir_transform(
                 done[node] = found
             else:
                 stack.append((node, True))
-                stack.extend((child, False) for child in node.children()[::-1])
+                stack.extend((child, False) for child in _children(node)[::-1])
     return done[stmt]
 
 

@@ -116,7 +116,10 @@ class Op(str):
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """The operator ``op_name``; an UnsupportedError if there is none."""
+        """The operator ``op_name``, of ``"tir.exp"`` what calls in expressions have as their ``op``; an
+        UnsupportedError if there is none."""
+        if isinstance(op_name, str) and op_name.startswith("tir."):
+            return importlib.import_module("tvmlite.tvm.tir.functions").operator_of_calls(op_name)
         if not isinstance(op_name, str) or not table.is_known(op_name):
             raise UnsupportedError(f"operator {show(op_name)} is not in the table", Span.of_caller())
         return Op(op_name)
