@@ -276,3 +276,51 @@ def test_what_byte_code_would_have_is_named() -> None:
         print(exe.bytecode)
     with pytest.raises(AttributeError, match="Executable has no attribute 'by_code'"):
         print(exe.by_code)
+
+
+def test_a_parameter_may_be_a_tuple_of_tuples() -> None:
+    tensor = relay.TensorType((2, 3))
+    pair = relay.var("pair", relay.TupleType([relay.TupleType([tensor, tensor]), tensor]))
+    inner = relay.TupleGetItem(pair, 0)
+    body = relay.TupleGetItem(inner, 0) - relay.TupleGetItem(inner, 1) * relay.TupleGetItem(pair, 1)
+    module = tvm.IRModule.from_expr(relay.Function([pair], body))
+    a, b, c = (np.random.default_rng(seed).random((2, 3), np.float32) for seed in range(3))
+
+    compiled = relay.create_executor("vm", module).evaluate()(((a, b), c)).numpy()
+    machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(module, "llvm"), tvm.cpu())
+
+    np.testing.assert_allclose(compiled, a - b * c, rtol=1e-6)
+    np.testing.assert_array_equal(machine.invoke("main", ((a, b), c)).numpy(), compiled)
+
+
+def test_a_machine_writes_its_outputs_into_arrays() -> None:
+    x = relay.var("x", shape=(3,))
+    compiler = relay.vm.VMCompiler()
+    compiler.lower(tvm.IRModule.from_expr(relay.Function([x], relay.Tuple([x + x, relay.exp(x)]))), "llvm")
+    compiler.codegen()
+    machine = tvm.runtime.vm.VirtualMachine(compiler.get_exec(), tvm.cpu())
+    data, first, second = np.arange(3, dtype=np.float32), tvm.nd.empty((3,)), tvm.nd.empty((3,))
+
+    machine.invoke_with_outputs("main", {"x": data}, [first, second])
+
+    np.testing.assert_array_equal(first.numpy(), data + data)
+    np.testing.assert_allclose(second.numpy(), np.exp(data), rtol=1e-6)
+    machine.set_outputs("main", first)
+    with pytest.raises(InputError, match="1 outputs are set, there are 2"):
+        machine.invoke("main", data)
+
+
+def test_a_machine_compiler_says_which_step_is_missing() -> None:
+    compiler = relay.vm.VMCompiler()
+
+    with pytest.raises(InputError, match="nothing was lowered"):
+        compiler.codegen()
+    with pytest.raises(InputError, match="nothing was compiled"):
+        compiler.get_exec()
+
+
+def test_there_are_no_kernels_of_models_before_to_clear() -> None:
+    relay.backend.te_compiler.get().clear()
+
+    with pytest.raises(UnsupportedError, match=r"TECompiler.lower is not in tvmlite"):
+        relay.backend.te_compiler.get().lower(None, "llvm")

@@ -27,9 +27,10 @@ from tvmlite.tvm.relay import transform as passes
 from tvmlite.tvm.relay.backend.graph_json import graph_json
 from tvmlite.tvm.relay.backend.interpreter import Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
-from tvmlite.tvm.relay.expr import Function, GlobalVar, adopt, bind, const
+from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt, bind, const
+from tvmlite.tvm.relay.graph.adopt import plain
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
-from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
+from tvmlite.tvm.relay.graph.outputs import flat, nested, with_flat_parameters, with_flat_result
 from tvmlite.tvm.runtime.container import ADT
 
 _LEVEL = 3
@@ -187,8 +188,8 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
-    main = with_flat_result(_with_own_names(inlined(core.main)))
-    return nodes.Module({"main": main}, core.output_names, core.attrs)
+    main = _with_own_names(with_flat_parameters(inlined(core.main)))
+    return nodes.Module({"main": plain(with_flat_result(main))}, core.output_names, core.attrs)
 
 
 def _with_own_names(main: nodes.Function) -> nodes.Function:
@@ -202,7 +203,7 @@ def _with_own_names(main: nodes.Function) -> nodes.Function:
             name = f"{param.name}{count}"
         taken.add(name)
         if name != param.name:
-            renamed[param] = nodes.Var(name, param.type, param.span)
+            renamed[param] = Var(name, param.type, param.span)
     if not renamed:
         return main
     params = tuple(renamed.get(param, param) for param in main.params)
@@ -358,8 +359,10 @@ class Executor:
         """The parameters of ``main``, and what runs it compiled."""
         model = prepared(module, self._params)
         lib = compile_model(model, target_of(self.target), opt_level=_level())
-        type_ = type_of(passes.InferType()(bound(module, self._params))["main"].body)
-        return model.main.params, lambda args: nested(lib(*args), type_)
+        main = passes.InferType()(bound(module, self._params))["main"]
+        type_ = type_of(main.body)
+        params = model.main.params if len(model.main.params) == len(main.params) else main.params
+        return params, lambda args: nested(lib(*flat(args)), type_)
 
 
 def create_executor(

@@ -17,9 +17,10 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
+from tvmlite.tvm.relay.op import run_time_axes
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
-from tvmlite.tvm.relay.op.run_time_sizes import with_sizes
+from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
 
 _FAR = 2**31 - 1
 """A bound that means as far as the axis goes."""
@@ -76,6 +77,9 @@ def strided_slice(
 ) -> Any:
     """``data[begin:end:strides]`` of the first axes, or of ``axes``; a bound that is None or left away is
     the far one."""
+    strides = known_numbers(strides)
+    if isinstance(strides, nodes.Expr) and axes is None:
+        return run_time_axes.strided_slice(data, begin, end, strides, slice_mode)
     begin, end, strides = _bounds(begin, end, strides, slice_mode)
     return function("strided_slice")(data, begin, end, strides, axes, slice_mode)
 
@@ -310,6 +314,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
         topk,
     )
 }
+ADAPTED |= run_time_axes.FROM_TENSORS
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize
