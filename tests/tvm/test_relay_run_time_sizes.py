@@ -202,7 +202,7 @@ def test_an_attribute_of_any_is_known_once_shapes_are() -> None:
 
 
 def test_what_is_to_be_one_number_is_a_scalar() -> None:
-    with pytest.raises(TypeInferError, match=r"expand_dims: axis is Tensor\[\(1, 1\), int64\], expected a scalar"):
+    with pytest.raises(TypeInferError, match=r"expand_dims: axis is .*, expected a scalar"):
         relay.expand_dims(X, sizes(1, 1))
     with pytest.raises(TypeInferError, match=r"squeeze: axis is .*, expected a vector of so many elements"):
         relay.squeeze(ONES, sizes(1, 1))

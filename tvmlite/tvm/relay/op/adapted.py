@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError, TypeInferError
+from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
@@ -248,6 +248,11 @@ def matmul(
     return function("reshape")(made, (*shape[:-1], units))
 
 
+def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Any:
+    """Channels as blocks of places; TVM's programs write the mode ``"CRD"`` as ``"CDR"``, too."""
+    return function("nn.depth_to_space")(data, block_size, layout, "CRD" if mode == "CDR" else mode)
+
+
 def _resize(name: str) -> Callable[..., Any]:
     build = function(name)
 
@@ -286,6 +291,32 @@ def non_max_suppression(
     return function("vision.non_max_suppression")(*given, *args, **options)
 
 
+def all_class_non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_boxes_per_class: Any = -1,
+    iou_threshold: Any = -1.0,
+    score_threshold: Any = -1.0,
+    output_format: str = "onnx",
+) -> Any:
+    """Rows (batch, class, box) of the boxes that stay, and their number; limits are numbers or tensors, and
+    as many boxes as there are stay where ``max_output_boxes_per_class`` is below 0."""
+    if output_format != "onnx":
+        raise UnsupportedError(
+            f"all_class_non_max_suppression: output_format is {show(output_format)}, 'onnx' is supported",
+            Span.of_caller(),
+            "take scores by the rows of 'onnx'",
+        )
+    if isinstance(max_output_boxes_per_class, int) and max_output_boxes_per_class < 0:
+        max_output_boxes_per_class = _FAR
+    given = ((max_output_boxes_per_class, "int64"), (iou_threshold, "float32"), (score_threshold, "float32"))
+    limits = (
+        function("cast")(function("reshape")(one, (1,)), dtype)
+        if isinstance(one, nodes.Expr) else const(np.array([one]), dtype) for one, dtype in given
+    )  # fmt: skip
+    return function("vision.all_class_non_max_suppression")(boxes, scores, *limits)
+
+
 def _known_type(expr: Any) -> Any:
     """The type of ``expr``; None where it is not known yet."""
     try:
@@ -315,9 +346,11 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     )
 }
 ADAPTED |= run_time_axes.FROM_TENSORS
+ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize
+ADAPTED["vision.all_class_non_max_suppression"] = all_class_non_max_suppression
 ADAPTED["vision.non_max_suppression"] = non_max_suppression
 ADAPTED |= {name: _resize(name) for name in ("image.resize1d", "image.resize2d", "image.resize3d")}
 """By TVM's name."""

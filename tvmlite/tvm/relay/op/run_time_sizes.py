@@ -132,10 +132,14 @@ def _known_type(value: Any) -> Any:
 
 def tensor_type(what: str, value: Any) -> TensorType:
     """The type of ``value``; an error that names ``what`` where it is not known to be a tensor's."""
-    type_ = _known_type(value)
+    fault = ""
+    try:
+        type_ = type_of(value)
+    except TypeInferError as error:
+        type_, fault = None, f": {error.message}"
     if not isinstance(type_, TensorType):
         raise TypeInferError(
-            f"{what} has no type of a tensor, which sizes from a tensor need",
+            f"{what} has no type of a tensor, which sizes from a tensor need{fault}",
             Span.of_caller(),
             hint='write it: relay.var("n", shape=(2,), dtype="int64")',
         )
