@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 
 
@@ -196,3 +196,13 @@ def test_columns_first_has_both_spellings() -> None:
     assert tvm.ir.structural_equal(
         relay.nn.depth_to_space(x, 2, "NCHW", "CDR"), relay.nn.depth_to_space(x, 2, "NCHW", "CRD")
     )
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_norm_along_several_axes_is_named(typed: bool) -> None:
+    x = relay.var("x", shape=(2, 3, 4))
+    scale = relay.var("scale", shape=(3, 4)) if typed else relay.var("scale")
+    made = relay.nn.layer_norm(x, scale, scale, axis=(1, 2))
+
+    with pytest.raises(TypeInferError, match=r"axis is \(1, 2\), expected one of|%scale is not determined"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(made))

@@ -121,7 +121,7 @@ def test_the_number_of_sizes_must_be_known() -> None:
 # --- axes, strides, scales and steps ----------------------------------------------------------------
 
 
-def of_tensors(kind: str, build: Callable[..., Any], data: np.ndarray, *given: Any) -> np.ndarray:
+def of_tensors(kind: str, build: Callable[..., Any], data: Any, *given: Any) -> np.ndarray:
     """What ``build`` gives of ``data`` and of numbers that are arguments of the run."""
     arrays = [np.asarray(one) for one in (data, *given)]
     params = [relay.var(f"p{at}", shape=one.shape, dtype=str(one.dtype)) for at, one in enumerate(arrays)]

@@ -147,10 +147,10 @@ class VirtualMachine:
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """The arguments of the next ``run``, by place or by name; of a tuple, its arrays one by one."""
-        names, args = self._exe.get_function_params(func_name), flat(args)
-        if len(args) > len(names):
-            raise InputError(f"set_input: {len(args)} arguments are given, there are {len(names)}")
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        names, values = self._exe.get_function_params(func_name), flat(args)
+        if len(values) > len(names):
+            raise InputError(f"set_input: {len(values)} arguments are given, there are {len(names)}")
+        given = {**dict(zip(names, values, strict=False)), **kwargs}
         unknown = sorted(set(kwargs).difference(names))
         if unknown:
             raise InputError(
