@@ -332,3 +332,36 @@ def test_a_renamed_parameter_may_be_what_the_result_is_a_view_of(type_: relay.Ty
 
     found = tvm.runtime.vm.VirtualMachine(lib, tvm.cpu()).run(*given)
     np.testing.assert_array_equal(found.numpy(), arrays[1].ravel())
+
+
+def test_a_machine_writes_its_outputs_into_arrays() -> None:
+    x = relay.var("x", shape=(3,))
+    compiler = relay.vm.VMCompiler()
+    compiler.lower(tvm.IRModule.from_expr(relay.Function([x], relay.Tuple([x + x, relay.exp(x)]))), "llvm")
+    compiler.codegen()
+    machine = tvm.runtime.vm.VirtualMachine(compiler.get_exec(), tvm.cpu())
+    data, first, second = np.arange(3, dtype=np.float32), tvm.nd.empty((3,)), tvm.nd.empty((3,))
+
+    machine.invoke_with_outputs("main", {"x": data}, [first, second])
+
+    np.testing.assert_array_equal(first.numpy(), data + data)
+    np.testing.assert_allclose(second.numpy(), np.exp(data), rtol=1e-6)
+    machine.set_outputs("main", first)
+    with pytest.raises(InputError, match="1 outputs are set, there are 2"):
+        machine.invoke("main", data)
+
+
+def test_a_machine_compiler_says_which_step_is_missing() -> None:
+    compiler = relay.vm.VMCompiler()
+
+    with pytest.raises(InputError, match="nothing was lowered"):
+        compiler.codegen()
+    with pytest.raises(InputError, match="nothing was compiled"):
+        compiler.get_exec()
+
+
+def test_there_are_no_kernels_of_models_before_to_clear() -> None:
+    relay.backend.te_compiler.get().clear()
+
+    with pytest.raises(UnsupportedError, match=r"TECompiler.lower is not in tvmlite"):
+        relay.backend.te_compiler.get().lower(None, "llvm")

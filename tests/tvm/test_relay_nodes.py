@@ -186,7 +186,7 @@ def test_positional_arguments_stand_in_the_order_of_tvm() -> None:
     one_hot = relay.one_hot(relay.const([0, 1]), relay.const(1.0), relay.const(0.0), 4, -1, "float32")
     assert run_infer_type(one_hot).checked_type == relay.TensorType((2, 4))
     assert relay.nn.conv2d_transpose(
-        relay.var("d", shape=(1, 2, 4, 4)), relay.var("w"), (2, 2), (0, 0), (1, 1), 3, (2, 2)
+        relay.var("d", shape=(1, 2, 4, 4)), relay.var("w"), (2, 2), (0, 0), (1, 1), 1, 3, (2, 2)
     ).attrs.channels == 3  # fmt: skip
     assert run_infer_type(relay.topk(x, 2, 1, "indices", False, "int64")).checked_type.dtype == "int64"
     assert relay.argsort(x, is_ascend=1).attrs.is_ascend is True

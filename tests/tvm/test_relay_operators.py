@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 
 
@@ -157,3 +157,52 @@ def test_unknown_options_of_executors_are_named() -> None:
         relay.backend.Executor("graph", {"woof": "bark"})
     with pytest.raises(UnsupportedError, match='Attribute "woof" is not available on this Runtime'):
         relay.backend.Runtime("cpp", {"woof": "bark"})
+
+
+def suppressed(boxes: np.ndarray, scores: np.ndarray, *limits: float) -> list[list[int]]:
+    """The rows that stay, as many as the second result says."""
+    given = [relay.var(name, shape=one.shape) for name, one in (("b", boxes), ("s", scores))]
+    rows = relay.vision.all_class_non_max_suppression(*given, *limits)
+    run = relay.create_executor("vm").evaluate(relay.Function(given, rows.astuple()))
+    found, count = run(boxes, scores)
+    return found.numpy()[: int(count.numpy()[0])].tolist()
+
+
+def test_boxes_of_all_classes_are_thinned_out_by_numbers() -> None:
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [0.5, 0.5, 2, 2]]], np.float32)
+    scores = np.array([[[0.2, 0.8, 0.5], [0.6, 0.1, 0.7]]], np.float32)
+
+    assert suppressed(boxes, scores, -1, 0.5, 0.15) == [[0, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 0]]
+    assert suppressed(boxes, scores, 1, 0.5, 0.65) == [[0, 0, 1], [0, 1, 2]]
+    with pytest.raises(UnsupportedError, match="output_format is 'tensorflow', 'onnx' is supported"):
+        relay.vision.all_class_non_max_suppression(
+            relay.const(boxes), relay.const(scores), output_format="tensorflow"
+        )
+
+
+def test_results_are_counted_where_types_are_not_known_yet() -> None:
+    boxes = relay.var("boxes", shape=(1, relay.Any(), 6))
+    count = relay.var("count", shape=(1,), dtype="int32")
+    indices = relay.var("indices", shape=(1, relay.Any()), dtype="int32")
+
+    both = relay.vision.non_max_suppression(boxes, count, indices, return_indices=True)
+
+    assert len(both) == 2
+
+
+def test_columns_first_has_both_spellings() -> None:
+    x = relay.var("x", shape=(1, 4, 2, 2))
+
+    assert tvm.ir.structural_equal(
+        relay.nn.depth_to_space(x, 2, "NCHW", "CDR"), relay.nn.depth_to_space(x, 2, "NCHW", "CRD")
+    )
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_norm_along_several_axes_is_named(typed: bool) -> None:
+    x = relay.var("x", shape=(2, 3, 4))
+    scale = relay.var("scale", shape=(3, 4)) if typed else relay.var("scale")
+    made = relay.nn.layer_norm(x, scale, scale, axis=(1, 2))
+
+    with pytest.raises(TypeInferError, match=r"axis is \(1, 2\), expected one of|%scale is not determined"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(made))

@@ -116,3 +116,93 @@ def test_the_number_of_sizes_must_be_known() -> None:
     with pytest.raises(TypeInferError, match="reshape: data has no type of a tensor"):
         relay.reshape(relay.var("data"), sizes(2))
     assert relay.reshape(relay.var("data"), relay.const([6, 4])).attrs.newshape == (6, 4)
+
+
+# --- axes, strides, scales and steps ----------------------------------------------------------------
+
+
+def of_tensors(kind: str, build: Callable[..., Any], data: Any, *given: Any) -> np.ndarray:
+    """What ``build`` gives of ``data`` and of numbers that are arguments of the run."""
+    arrays = [np.asarray(one) for one in (data, *given)]
+    params = [relay.var(f"p{at}", shape=one.shape, dtype=str(one.dtype)) for at, one in enumerate(arrays)]
+    module = tvm.IRModule.from_expr(relay.Function(params, build(*params)))
+    return relay.create_executor(kind, module).evaluate()(*arrays).numpy()
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("begin", "end", "strides"),
+    [((1, 2, 3), (2, 0, 0), (1, -1, -2)), ((-1, -1, 0), (-4, -9, 9), (-1, -2, 3)), ((0, 2), (2, 1), (2, 1))],
+)
+def test_strides_of_either_sign_come_from_a_tensor(kind: str, begin: Any, end: Any, strides: Any) -> None:
+    at = tuple(slice(*one) for one in zip(begin, end, strides, strict=True))
+
+    found = of_tensors(kind, relay.strided_slice, DATA, *map(np.int64, (begin, end, strides)))
+
+    np.testing.assert_array_equal(found, DATA[at])
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize(
+    ("axis", "shape"), [(0, (1, 1, 2, 3, 4)), (-1, (2, 3, 4, 1, 1)), (2, (2, 3, 1, 1, 4))]
+)
+def test_a_tensor_says_where_axes_are_put_in(kind: str, axis: int, shape: Any) -> None:
+    found = of_tensors(kind, lambda x, n: relay.expand_dims(x, n, 2), DATA, np.int32(axis))
+
+    np.testing.assert_array_equal(found, DATA.reshape(shape))
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize("axis", [(0, 3), (-1, 0), (3, -4)])
+def test_a_tensor_says_which_axes_go(kind: str, axis: Any) -> None:
+    data = DATA.reshape(1, 6, 4, 1)
+
+    found = of_tensors(kind, relay.squeeze, data, np.int64(axis))
+
+    np.testing.assert_array_equal(found, np.squeeze(data, axis))
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize("numbers", [(2, 11, 3), (7, -2, -4), (5, 5, 1), (3, 1, 1)])
+def test_all_of_a_range_comes_from_tensors(kind: str, numbers: Any) -> None:
+    start, *others = map(np.int32, numbers)
+
+    found = of_tensors(kind, lambda *one: relay.arange(*one, dtype="int32"), start, *others)
+
+    np.testing.assert_array_equal(found, np.arange(*numbers))
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_upsampling_takes_a_scale_from_a_tensor(kind: str, layout: str) -> None:
+    data = DATA.reshape(1, 2, 3, 4) if layout == "NCHW" else DATA.reshape(1, 3, 4, 2)
+    axes = [layout.index(axis) for axis in "HW"]
+
+    found = of_tensors(kind, lambda x, n: relay.nn.upsampling(x, 3, n, layout), data, np.float32(2))
+
+    np.testing.assert_array_equal(found, data.repeat(3, axes[0]).repeat(2, axes[1]))
+
+
+def test_a_size_from_a_tensor_is_any_to_the_program() -> None:
+    made = relay.zeros(sizes(2), "int8")
+
+    assert made.checked_type == relay.TensorType((relay.Any(), relay.Any()), "int8")
+    assert made.checked_type != relay.TensorType((relay.Any(), 3), "int8")
+
+
+def test_an_attribute_of_any_is_known_once_shapes_are() -> None:
+    x = relay.var("x", shape=(relay.Any(), 2))
+    main = relay.Function([x, k := relay.var("k", shape=(), dtype="int64")], relay.topk(x, k, 0, "values"))
+
+    run = relay.create_executor("vm", tvm.IRModule.from_expr(main)).evaluate()
+
+    for rows in (3, 5):
+        data = np.random.default_rng(rows).random((rows, 2), np.float32)
+        np.testing.assert_array_equal(run(data, np.int64(4)).numpy(), -np.sort(-data, axis=0)[:4])
+
+
+def test_what_is_to_be_one_number_is_a_scalar() -> None:
+    with pytest.raises(TypeInferError, match=r"expand_dims: axis is .*, expected a scalar"):
+        relay.expand_dims(X, sizes(1, 1))
+    with pytest.raises(TypeInferError, match=r"squeeze: axis is .*, expected a vector of so many elements"):
+        relay.squeeze(ONES, sizes(1, 1))

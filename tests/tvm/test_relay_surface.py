@@ -115,7 +115,7 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
     [
         ("relay.prelude", "Prelude"),
         ("relay.op.contrib.dnnl", "make_pattern"),
-        ("relay.backend.te_compiler", "get"),
+        ("relay.backend.te_compiler", "lower_to_primfunc"),
         ("relay.op.op", "register_strategy"),
         ("relay.op", "register_gradient"),
         ("relay.qnn.op", "register_qnn_legalize"),

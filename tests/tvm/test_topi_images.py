@@ -303,3 +303,11 @@ def test_topi_is_loaded_when_it_is_used() -> None:
     program = "import sys, tvmlite.tvm.topi; print('tvmlite.te' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
+
+
+def test_convolutions_of_volumes_have_the_names_of_topi() -> None:
+    data, kernel = te.placeholder((1, 2, 4, 5, 6), name="d"), te.placeholder((3, 2, 2, 2, 2), name="k")
+
+    made = topi.nn.conv3d_ncdhw(Input=data, Filter=kernel, stride=2, padding=0, dilation=1, groups=1)
+
+    assert [int(n) for n in made.shape] == [1, 3, 2, 2, 3]

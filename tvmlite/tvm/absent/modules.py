@@ -61,8 +61,8 @@ _ABSENT = {
     _ENTRY: "aot runtime.executor testing.aot",
     _FEATURES: "auto_scheduler.feature autotvm.tuner.metric",
     _KERNELS: """
-        relay.backend.aot relay.backend.compile_engine relay.backend.graph_executor_codegen
-        relay.backend.te_compiler relay.backend.utils relay.backend.name_transforms runtime.name_transforms
+        relay.backend.aot relay.backend.graph_executor_codegen relay.backend.utils
+        relay.backend.name_transforms runtime.name_transforms
     """,
     LAYOUTS: """
         autotvm.graph_tuner.base_graph_tuner autotvm.graph_tuner.dynamic_programming_tuner
@@ -173,6 +173,7 @@ _ANOTHER = {
         relay.analysis.{analysis,annotated_regions,call_graph,count_layers,feature,operations_distribution}
     """,
     "relay.backend": "relay.backend.{executor,runtime}",
+    "relay.backend.te_compiler": "relay.backend.compile_engine",
     "relay.build_module": "relay.backend.{executor_factory,graph_executor_factory}",
     "relay.expr": "relay.function",
     "relay.frontend": "relay.frontend.onnx",

@@ -85,6 +85,12 @@ RELAY: dict[str, dict[str, str]] = {
         ADT: "ConstructorValue",
         "expressions have no side effects": "RefValue",
     },
+    "relay.backend.te_compiler": {
+        "relay.build makes kernels of fused groups: lib.lib.kernels lists them": """
+            CCacheKey CCacheValue CompileEngine LoweredFunction LoweredOutput get_shape
+            get_valid_implementations lower_call lower_to_primfunc select_implementation
+        """,
+    },
     "relay.testing": {
         ADT: "Prelude add_nat_definitions make_nat_expr",
         "models are run here, not trained: there are no gradients": "check_grad gradient",
@@ -99,7 +105,7 @@ RELAY: dict[str, dict[str, str]] = {
         "tvm.transform.PassContext(opt_level=..., config=...)": "build_config",
     },
     "relay.vm": {
-        "relay.vm.compile gives the executable": "VMExecutable VMCompiler VMExecutor",
+        "relay.vm.compile gives the executable": "VMExecutable VMExecutor",
         PYTHON: "Object",
     },
 }

@@ -28,6 +28,7 @@ from tvmlite.tvm.relay.backend.graph_json import graph_json
 from tvmlite.tvm.relay.backend.interpreter import Closure, Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt, bind, const
+from tvmlite.tvm.relay.graph.adopt import plain
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
 from tvmlite.tvm.relay.graph.inputs import arrays_of, with_flat_parameters
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
@@ -189,7 +190,7 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
     main = with_flat_parameters(with_flat_result(_with_own_names(inlined(core.main))))
-    return nodes.Module({"main": main}, core.output_names, core.attrs)
+    return nodes.Module({"main": plain(main)}, core.output_names, core.attrs)
 
 
 def _with_own_names(main: nodes.Function) -> nodes.Function:

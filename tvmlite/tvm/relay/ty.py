@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from typing import Any as Anything
+from weakref import WeakSet
 
 import numpy as np
 
@@ -22,6 +23,8 @@ _DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"
 """TVM's other names of dtypes."""
 
 _numbers = itertools.count(1)
+
+_computed: WeakSet[te.SizeVar] = WeakSet()
 
 
 _show = later("relay.text.printer", "show_type")
@@ -228,7 +231,7 @@ def _long(given: te.Expr) -> te.Expr:
 
 
 def same_type(a: Anything, b: Anything) -> bool:
-    """Whether two types are equal; an ``Any()`` equals any other, as in TVM."""
+    """Whether two types are equal; an ``Any()`` equals any other, and what a tensor gives, as in TVM."""
     match a, b:
         case types.TensorType(), types.TensorType():
             return (
@@ -246,13 +249,24 @@ def same_type(a: Anything, b: Anything) -> bool:
 
 def _same_extent(a: Anything, b: Anything) -> bool:
     if is_unknown(a) or is_unknown(b):
-        return is_unknown(a) and is_unknown(b)
+        return all(is_unknown(one) or _is_computed(one) for one in (a, b))
     return types.same_dim(a, b)
 
 
 def is_unknown(extent: Anything) -> bool:
     """Whether ``extent`` is, or is computed of, one that is known when the program runs only."""
     return isinstance(extent, te.Expr) and any(isinstance(node, Any) for node in postorder(extent))
+
+
+def _is_computed(extent: Anything) -> bool:
+    return isinstance(extent, te.Expr) and any(node in _computed for node in postorder(extent))
+
+
+def computed(name: str) -> te.SizeVar:
+    """A new extent that a tensor gives when the program runs: ``relay.zeros(shape, "float32")``."""
+    made = dim(name)
+    _computed.add(made)
+    return made
 
 
 def scalar_type(dtype: Anything) -> TensorType:

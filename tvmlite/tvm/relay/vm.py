@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvmlite.core.errors import InputError, UnsupportedError
@@ -10,7 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
-from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, results
+from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, optimize, results
 from tvmlite.tvm.relay.graph.inputs import arrays_of
 from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
@@ -92,6 +92,46 @@ def compile(
     return Executable(build(mod, target, target_host, params=params))
 
 
+class VMCompiler:
+    """The steps of ``compile``, one by one."""
+
+    def __init__(self) -> None:
+        self._params: dict[str, Any] = {}
+        self._given: tuple[Any, Any, Any] | None = None
+        self._exe: Executable | None = None
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Parameters that become constants."""
+        self._params = dict(params)
+
+    def get_params(self) -> dict[str, Any]:
+        """The parameters that were set."""
+        return dict(self._params)
+
+    def lower(self, mod: Any, target: Any = None, target_host: Any = None) -> None:
+        """What ``codegen`` is to compile."""
+        self._given = mod, target, target_host
+
+    def codegen(self) -> None:
+        """Compile what ``lower`` was given."""
+        if self._given is None:
+            raise InputError("VMCompiler.codegen: nothing was lowered: call lower(mod, target) first")
+        self._exe = compile(*self._given, params=self._params)
+
+    def optimize(
+        self, mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """``mod`` after the passes that do not depend on the processor; parameters are constants in it."""
+        self._params |= dict(params or {})
+        return optimize(mod, target, self._params)
+
+    def get_exec(self) -> Executable:
+        """What ``codegen`` compiled."""
+        if self._exe is None:
+            raise InputError("VMCompiler.get_exec: nothing was compiled: call lower and codegen first")
+        return self._exe
+
+
 class VirtualMachine:
     """Runs an executable. How memory is allocated is of no account: that is planned at compile time."""
 
@@ -101,6 +141,7 @@ class VirtualMachine:
         self._exe = exe
         self._inputs: dict[str, Any] = {}
         self._results: Any = None
+        self._given: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
         return _refused("VirtualMachine", name)
@@ -146,7 +187,25 @@ class VirtualMachine:
         if missing:
             raise InputError(f"invoke: inputs {', '.join(missing)} have not been set")
         self._results = results(self._exe.lib(*(self._inputs[name] for name in names)))
+        outputs, self._given = self._given, []
+        if outputs and len(outputs) != len(self.get_outputs()):
+            raise InputError(f"invoke: {len(outputs)} outputs are set, there are {len(self.get_outputs())}")
+        for output, found in zip(outputs, self.get_outputs(), strict=False):
+            output[...] = found
         return self._results
+
+    def set_outputs(self, func_name: str, *args: Any) -> None:
+        """Arrays into which the next run writes its outputs, too."""
+        _require_main("set_outputs", func_name)
+        self._given = list(args)
+
+    def invoke_with_outputs(
+        self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[Any]
+    ) -> None:
+        """Run the function of inputs by name; ``output_args`` get what it gives."""
+        self.set_input(func_name, **input_args)
+        self.set_outputs(func_name, *output_args)
+        self.invoke(func_name)
 
     def invoke_stateful(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Run the function; ``get_outputs`` has what it gives."""

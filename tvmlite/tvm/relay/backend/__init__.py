@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.lazy import attributes
 
 
 def _checked(what: str, options: dict[str, Any] | None, known: Sequence[str]) -> dict[str, Any]:
@@ -65,4 +65,4 @@ class Runtime:
         return hash(self.name)
 
 
-__getattr__ = refusing(__name__)
+__getattr__, _ = attributes(__name__, "te_compiler", {})

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import substitute
+from tvmlite.core.node import rewrite, substitute
 from tvmlite.relay.ir import types
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.te import expr as e
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Function, Var, adopt
 
@@ -30,7 +32,35 @@ def specialized(function: Any, arrays: Sequence[Any]) -> Any:
         if _is_open(param.type)
     }
     params = [made.get(param, param) for param in function.params]
-    return Function(params, adopt(substitute(function.body, made)), attrs=function.attrs)
+    extents: dict[Any, e.Const] = {}
+    for param in made:
+        _bind(param.type, made[param].type, extents)
+    body = _with_extents(substitute(function.body, made), extents)
+    return Function(params, adopt(body), attrs=function.attrs)
+
+
+def _bind(own: Any, known: Any, extents: dict[Any, e.Const]) -> None:
+    """Enter what the extents of ``own`` that are ``Any()`` are in the type ``known``."""
+    if isinstance(own, types.TupleType):
+        for one, other in zip(own.fields, known.fields, strict=True):
+            _bind(one, other, extents)
+    elif isinstance(own, types.TensorType):
+        pairs = zip(own.shape, known.shape, strict=True)
+        extents |= {one: e.const(int(other), e.INDEX) for one, other in pairs if isinstance(one, ty.Any)}
+
+
+def _with_extents(body: Any, extents: dict[Any, e.Const]) -> Any:
+    """``body`` with ``extents`` in the attributes of its calls, which may be computed of them."""
+
+    def known(extent: Any) -> Any:
+        return types.normal_dim(substitute(extent, extents)) if ty.is_unknown(extent) else extent
+
+    def rule(node: Any) -> Any:
+        if not isinstance(node, Call) or not any(map(ty.is_unknown, types.dims_of(node.attrs))):
+            return node
+        return node._with({"attrs": types.map_dims(node.attrs, known)})
+
+    return rewrite(body, rule)
 
 
 def _is_open(type_: Any) -> bool:

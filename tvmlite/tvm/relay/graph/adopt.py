@@ -115,3 +115,39 @@ def _made(node: Any) -> Any:
     made = object.__new__(own if own in SURFACE.values() else SURFACE[kind])
     made.__dict__.update(fields)
     return made
+
+
+def plain(root: Any) -> Any:
+    """``root`` of our own nodes alone, as the compiler takes it: what its passes make would else be adopted
+    where it becomes part of a node of the surface, and a variable would be two."""
+    done: dict[Any, Any] = {}
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in done:
+            continue
+        if ready:
+            done[node] = _plain(node, done)
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in _parts(node))
+    return done[root]
+
+
+def _plain(node: Any, done: dict[Any, Any]) -> Any:
+    """``node`` as one of ours, of parts that are."""
+    kind = _kind(node)
+    fields = dict(node.__dict__)
+    for name in _PARTS[kind]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            fields[name] = tuple(done[one] for one in value)
+        elif value is not None:
+            fields[name] = str(value) if isinstance(value, str) else done[value]
+    if type(node) is kind and all(fields[name] is getattr(node, name) for name in _PARTS[kind]):
+        return node
+    if "attrs" in fields:
+        fields["attrs"] = tuple(fields["attrs"])
+    made = object.__new__(kind)
+    made.__dict__.update(fields)
+    return made

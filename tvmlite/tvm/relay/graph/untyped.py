@@ -102,9 +102,10 @@ def _matmul(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
 
 def _along_axis(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
     """Vectors of one element for each place along ``axis``."""
-    if not -len(data.shape) <= call["axis"] < len(data.shape):
-        return {}
-    one = TensorType((data.shape[call["axis"]],), data.dtype)
+    axis = call["axis"]
+    if not isinstance(axis, int) or not -len(data.shape) <= axis < len(data.shape):
+        return {}  # which the operator's own type relation will say
+    one = TensorType((data.shape[axis],), data.dtype)
     return dict.fromkeys(range(1, len(call.args)), one)
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 _DEVICE = "it is for {}, and tvmlite compiles for CPUs: use {}"
-_SIZES = (
-    "sizes are numbers or named dimensions, never tensors: use {}, with relay.var(..., shape=('n', ...)) "
-    "for sizes that differ from run to run"
-)
-_TENSOR = "relay.{} takes its sizes in a tensor, too"
+_TENSOR = "relay.{} takes its sizes, axes and scales in a tensor, too"
 _LOWERED = "it stands in graphs that TVM has lowered: give the graph before, and tvmlite.compile lowers it"
 _TRAINING = "tvmlite runs models and does not train them: there is no gradient"
 _BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
@@ -28,14 +24,14 @@ ABSENT: dict[str, str] = {
     "dyn.ones": _TENSOR.format("ones"),
     "dyn.full": _TENSOR.format("full"),
     "dyn.one_hot": _TENSOR.format("one_hot"),
-    "dyn.expand_dims": _SIZES.format("expand_dims"),
-    "dyn.squeeze": _SIZES.format("squeeze"),
+    "dyn.expand_dims": _TENSOR.format("expand_dims"),
+    "dyn.squeeze": _TENSOR.format("squeeze"),
     "dyn.strided_slice": _TENSOR.format("strided_slice"),
     "dyn.sparse_to_dense": _TENSOR.format("sparse_to_dense"),
     "dyn.topk": _TENSOR.format("topk"),
     "dyn.nn.pad": _TENSOR.format("nn.pad"),
-    "dyn.nn.upsampling": _SIZES.format("nn.upsampling, or image.resize2d"),
-    "dyn.nn.upsampling3d": _SIZES.format("nn.upsampling3d, or image.resize3d"),
+    "dyn.nn.upsampling": _TENSOR.format("nn.upsampling"),
+    "dyn.nn.upsampling3d": _TENSOR.format("nn.upsampling3d"),
     "dyn.image.resize2d": _TENSOR.format("image.resize2d"),
     "sparse_fill_empty_rows": "how many rows there are depends on the data: use sparse_to_dense",
     # chosen by the compiler

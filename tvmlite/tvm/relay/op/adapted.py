@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError, TypeInferError
+from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
+from tvmlite.tvm.relay.op import run_time_axes
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
-from tvmlite.tvm.relay.op.run_time_sizes import with_sizes
+from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
 
 _FAR = 2**31 - 1
 """A bound that means as far as the axis goes."""
@@ -77,6 +78,9 @@ def strided_slice(
 ) -> Any:
     """``data[begin:end:strides]`` of the first axes, or of ``axes``; a bound that is None or left away is
     the far one."""
+    strides = known_numbers(strides)
+    if isinstance(strides, nodes.Expr) and axes is None:
+        return run_time_axes.strided_slice(data, begin, end, strides, slice_mode)
     begin, end, strides = _bounds(begin, end, strides, slice_mode)
     return function("strided_slice")(data, begin, end, strides, axes, slice_mode)
 
@@ -258,6 +262,11 @@ def blocks_inputs(kernel_layout: str) -> bool:
     return re.search(r"\d+i\d+o$", kernel_layout) is not None
 
 
+def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Any:
+    """Channels as blocks of places; TVM's programs write the mode ``"CRD"`` as ``"CDR"``, too."""
+    return function("nn.depth_to_space")(data, block_size, layout, "CRD" if mode == "CDR" else mode)
+
+
 def _resize(name: str) -> Callable[..., Any]:
     build = function(name)
 
@@ -296,6 +305,32 @@ def non_max_suppression(
     return function("vision.non_max_suppression")(*given, *args, **options)
 
 
+def all_class_non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_boxes_per_class: Any = -1,
+    iou_threshold: Any = -1.0,
+    score_threshold: Any = -1.0,
+    output_format: str = "onnx",
+) -> Any:
+    """Rows (batch, class, box) of the boxes that stay, and their number; limits are numbers or tensors, and
+    as many boxes as there are stay where ``max_output_boxes_per_class`` is below 0."""
+    if output_format != "onnx":
+        raise UnsupportedError(
+            f"all_class_non_max_suppression: output_format is {show(output_format)}, 'onnx' is supported",
+            Span.of_caller(),
+            "take scores by the rows of 'onnx'",
+        )
+    if isinstance(max_output_boxes_per_class, int) and max_output_boxes_per_class < 0:
+        max_output_boxes_per_class = _FAR
+    given = ((max_output_boxes_per_class, "int64"), (iou_threshold, "float32"), (score_threshold, "float32"))
+    limits = (
+        function("cast")(function("reshape")(one, (1,)), dtype)
+        if isinstance(one, nodes.Expr) else const(np.array([one]), dtype) for one, dtype in given
+    )  # fmt: skip
+    return function("vision.all_class_non_max_suppression")(boxes, scores, *limits)
+
+
 def _known_type(expr: Any) -> Any:
     """The type of ``expr``; None where it is not known yet."""
     try:
@@ -325,9 +360,12 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     )
 }
 ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
+ADAPTED |= run_time_axes.FROM_TENSORS
+ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize
+ADAPTED["vision.all_class_non_max_suppression"] = all_class_non_max_suppression
 ADAPTED["vision.non_max_suppression"] = non_max_suppression
 ADAPTED |= {name: _resize(name) for name in ("image.resize1d", "image.resize2d", "image.resize3d")}
 """By TVM's name."""

@@ -23,14 +23,6 @@ from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op.results import results_of
 from tvmlite.tvm.relay.op.run_time_sizes import bound, known_numbers, whole_numbers
 
-_ORDER = {
-    f"nn.conv{rank}d_transpose": tuple(
-        "data weight strides padding dilation channels kernel_size groups".split()
-    )
-    for rank in (1, 2, 3)
-}
-"""The first parameters of TVM's function, where they stand in another order than in the table."""
-
 _FLAGS = (
     "is_ascend",
     "exclude",
@@ -57,8 +49,7 @@ _UNSET = ("dtype", "out_dtype", "out_layout")
 def function(name: str) -> Callable[..., Any]:
     """TVM's function of the operator ``name``."""
     row, build = table.get(name), builders.builder(name)
-    order = _ORDER.get(name, row.parameters)
-
+    order = row.parameters
     rank = len(row.attrs["strides"]) if isinstance(row.attrs.get("strides"), tuple) else 0
 
     def call(*args: Any, **options: Any) -> Any:

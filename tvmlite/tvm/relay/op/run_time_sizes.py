@@ -17,11 +17,11 @@ from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir import op as table
-from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, show_type
 from tvmlite.te import expr as e
+from tvmlite.tvm.relay import ty
 
 _counts = itertools.count(1)
 
@@ -47,16 +47,13 @@ def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: 
 
 def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value: Any) -> Any:
     """The call of ``topk`` with ``k`` from a tensor: below 1, and at most, all elements along the axis."""
-    shape = _tensor_type(f"{name}: data", given["data"]).shape
-    extent = shape[given.get("axis", -1)]
-    if not isinstance(extent, int):
-        raise TypeInferError(
-            f"{name}: k is a tensor, expected a number: the extent is not known", Span.of_caller()
-        )
+    axis = given.get("axis", -1)
+    extent = tensor_type(f"{name}: data", given["data"]).shape[axis]
+    own = make("take", make("shape_of", given["data"], dtype="int64"), _number(axis), axis=0, mode="wrap")
     whole = make("cast", value, dtype="int64")
-    whole = make("where", make("less", whole, _number(1)), _number(extent), whole)
+    whole = make("where", make("less", whole, _number(1)), own, make("minimum", whole, own))
     return with_sizes(
-        f"{name}: k", whole, lambda size: build(**{**given, "k": e.Min(size, e.const(extent, size.dtype))})
+        f"{name}: k", whole, lambda size: build(**{**given, "k": e.Min(*e.match(size, extent))})
     )
 
 
@@ -83,7 +80,7 @@ def with_sizes(what: str, value: Any, build: Callable[[Any], Any], reshaped: Any
     """What ``build`` makes of the elements of the tensor ``value`` as dimensions, in tuples as its axes are;
     with ``reshaped``, they are the codes of a reshape of that."""
     shape = _shape(what, value)
-    dims = tuple(dim(f"size_{next(_counts)}") for _ in range(int(np.prod(shape, dtype=int))))
+    dims = tuple(ty.computed(f"size_{next(_counts)}") for _ in range(int(np.prod(shape, dtype=int))))
     vector = make("cast", make("reshape", value, newshape=(-1,)), dtype="int64")
     if reshaped is not None:
         vector = _resolved(vector, reshaped, len(dims))
@@ -110,7 +107,7 @@ def _counted(data: Any, shape: Sequence[Any]) -> Any:
 
 def _broadcast(data: Any, shape: Sequence[Any]) -> Any:
     """``data`` with extents of ``shape`` where they are not 1: else the run stops."""
-    own = list(_tensor_type("broadcast_to: data", data).shape)
+    own = list(tensor_type("broadcast_to: data", data).shape)
     behind = list(shape)[len(shape) - len(own) :]
     wanted = [have if have == 1 else want for have, want in zip(own, behind, strict=True)]
     return make("assume_shape", data, newshape=tuple(wanted)) if wanted else data
@@ -133,11 +130,16 @@ def _known_type(value: Any) -> Any:
         return None
 
 
-def _tensor_type(what: str, value: Any) -> TensorType:
-    type_ = _known_type(value)
+def tensor_type(what: str, value: Any) -> TensorType:
+    """The type of ``value``; an error that names ``what`` where it is not known to be a tensor's."""
+    fault = ""
+    try:
+        type_ = type_of(value)
+    except TypeInferError as error:
+        type_, fault = None, f": {error.message}"
     if not isinstance(type_, TensorType):
         raise TypeInferError(
-            f"{what} has no type of a tensor, which sizes from a tensor need",
+            f"{what} has no type of a tensor, which sizes from a tensor need{fault}",
             Span.of_caller(),
             hint='write it: relay.var("n", shape=(2,), dtype="int64")',
         )
@@ -145,7 +147,7 @@ def _tensor_type(what: str, value: Any) -> TensorType:
 
 
 def _shape(what: str, value: Any) -> tuple[int, ...]:
-    type_ = _tensor_type(what, value)
+    type_ = tensor_type(what, value)
     if not type_.is_static:
         raise TypeInferError(
             f"{what} is {show_type(type_)}, expected numbers, or a tensor of so many elements as is known",
@@ -157,7 +159,7 @@ def _shape(what: str, value: Any) -> tuple[int, ...]:
 def _resolved(wanted: Any, data: Any, count: int) -> Any:
     """The extents that ``wanted`` says: 0 keeps that of the data, -1 is what is left over."""
     own = make("cast", make("shape_of", data, dtype="int64"), dtype="int64")
-    rank = _tensor_type("reshape: data", data).ndim
+    rank = tensor_type("reshape: data", data).ndim
     if rank < count:
         own = make("nn.pad", own, pad_width=((0, count - rank),), pad_value=0)
     kept = make("strided_slice", own, begin=(0,), end=(count,), strides=(1,))

@@ -210,6 +210,24 @@ def _of_layouts(name: str, make: Any, data_layout: str, kernel_layout: str) -> C
     return apply
 
 
+def _of_volumes(data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    build = _of_layouts("nn.conv3d", relay.nn.conv3d, data_layout, kernel_layout)
+
+    def apply(
+        Input: Tensor,
+        Filter: Tensor,
+        stride: Any = 1,
+        padding: Any = "VALID",
+        dilation: Any = 1,
+        groups: int = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        return build(Input, Filter, stride, padding, dilation, groups, out_dtype)
+
+    apply.__doc__ = build.__doc__
+    return apply
+
+
 def conv1d(
     data: Tensor,
     kernel: Tensor,
@@ -235,8 +253,8 @@ def conv1d(
 
 conv1d_ncw = group_conv1d_ncw = _of_layouts("nn.conv1d", relay.nn.conv1d, "NCW", "OIW")
 conv1d_nwc = group_conv1d_nwc = _of_layouts("nn.conv1d", relay.nn.conv1d, "NWC", "WIO")
-conv3d_ncdhw = _of_layouts("nn.conv3d", relay.nn.conv3d, "NCDHW", "OIDHW")
-conv3d_ndhwc = _of_layouts("nn.conv3d", relay.nn.conv3d, "NDHWC", "DHWIO")
+conv3d_ncdhw = _of_volumes("NCDHW", "OIDHW")
+conv3d_ndhwc = _of_volumes("NDHWC", "DHWIO")
 
 
 __getattr__ = refusing(__name__)
