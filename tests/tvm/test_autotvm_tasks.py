@@ -147,7 +147,7 @@ def test_an_operator_that_no_kernel_has_is_a_warning() -> None:
 
     with pytest.warns(UserWarning, match="no kernel has nn.conv2d_transpose, it is computed by others"):
         found = autotvm.task.extract_from_program(
-            relay.Function([x, w], transposed), params, "llvm", ops=("nn.conv2d_transpose",)
+            relay.Function((x, w), transposed), params, "llvm", ops=("nn.conv2d_transpose",)
         )
     assert found == []
 
