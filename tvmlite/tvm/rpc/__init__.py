@@ -79,7 +79,7 @@ class LocalSession:
         raise MissingName(
             f"LocalSession.{name} is not in tvmlite",
             Span.of_caller(),
-            "load_module loads a library of a file",
+            "load_module loads a file's library",
         )
 
     def _stored(self, name: str) -> Path:
