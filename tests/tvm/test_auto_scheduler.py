@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,16 @@ def test_the_key_of_a_graph_is_that_of_what_it_computes() -> None:
         return auto_scheduler.ComputeDAG([a, b]).workload_key()
 
     assert key(2.0) == elsewhere() != key(3.0)
+
+
+def test_a_result_has_seconds_with_values_and_an_entry_is_pickled() -> None:
+    result = auto_scheduler.MeasureResult([0.5, 2], 0, "", 1.0, 0.0)
+    assert [one.value for one in result.costs] == [0.5, 2.0]
+    assert result.costs == (0.5, 2.0)
+
+    registry = auto_scheduler.workload_registry
+    key = registry.register_workload_tensors('["pickled/product"]', product(8, 8, 8))
+    again = pickle.loads(pickle.dumps(registry.serialize_workload_registry_entry(key)))
+    del registry.WORKLOAD_FUNC_REGISTRY["pickled/product"]
+    registry.deserialize_workload_registry_entry(again)
+    assert [one.name for one in registry.workload_key_to_tensors(key)] == ["A", "B", "C"]

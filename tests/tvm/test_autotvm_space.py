@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
@@ -204,7 +205,7 @@ def test_a_knob_lists_its_settings() -> None:
     space.define_annotate("words", [space.axis(2), space.axis(3)], "try_unroll")
     space.define_knob("unroll", [0, 16])
 
-    knobs = space.space_map
+    knobs: Any = space.space_map
     assert sorted(one.size[1] for one in knobs["tile_y"].entities) == [1, 2, 4, 8]
     assert [knobs[name].num_output for name in ("tile_x", "order", "words", "unroll")] == [2, 3, 2, 0]
     assert [one.val for one in knobs["unroll"].entities] == [0, 16]

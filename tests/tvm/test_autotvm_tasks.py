@@ -138,6 +138,20 @@ def test_the_tasks_of_a_model_are_its_kernels() -> None:
     assert len(several) == len(every)
 
 
+def test_an_operator_that_no_kernel_has_is_a_warning() -> None:
+    x, w = relay.var("x", shape=(1, 64, 8, 8)), relay.var("w", shape=(64, 32, 4, 4))
+    transposed = relay.nn.conv2d_transpose(
+        x, w, channels=32, kernel_size=(4, 4), strides=(2, 2), padding=(1, 1)
+    )
+    params = {"w": np.ones((64, 32, 4, 4), np.float32)}
+
+    with pytest.warns(UserWarning, match="no kernel has nn.conv2d_transpose, it is computed by others"):
+        found = autotvm.task.extract_from_program(
+            relay.Function((x, w), transposed), params, "llvm", ops=("nn.conv2d_transpose",)
+        )
+    assert found == []
+
+
 def test_configurations_of_kernels_are_those_of_autotvm() -> None:
     mod, params = network()
     for task in autotvm.task.extract_from_program(mod, params, "llvm"):

@@ -151,3 +151,15 @@ def test_a_graph_is_of_a_schedule_and_counts_what_is_stated() -> None:
     assert len(auto_scheduler.ComputeDAG(s).get_init_state().stage_ops) == 4
     d = te.compute((8, 8), lambda i, j: c[i, j], name="d", attrs={"FLOP": 77})
     assert auto_scheduler.ComputeDAG([a, b, d]).flop_ct == 2 * 8**3 + 77
+
+
+def test_operations_are_counted_by_the_kind_of_the_result() -> None:
+    a, b, c = matmul_auto_scheduler_test(8, 8, 8)
+    product = 2 * 8**3
+    padded = topi.nn.pad(c, [1, 1])
+    chosen = te.compute((8, 8), lambda i, j: te.if_then_else(a[i, j] > 0, a[i, j] + b[i, j], 0.0))
+    rooted = te.compute((8, 8), lambda i, j: te.sqrt(a[i, j]) * (i * 2 + j).astype("float32"))
+
+    counts = [auto_scheduler.ComputeDAG([a, b, one]).flop_ct for one in (c, padded, chosen, rooted)]
+
+    assert counts == [product, product, 2 * 8**2, 8**2]

@@ -365,3 +365,18 @@ def test_there_are_no_kernels_of_models_before_to_clear() -> None:
 
     with pytest.raises(UnsupportedError, match=r"TECompiler.lower is not in tvmlite"):
         relay.backend.te_compiler.get().lower(None, "llvm")
+
+
+@pytest.mark.parametrize(
+    "words", ["-keys=cpu -link-params=0", "-device=arm_cpu -model=unknown", "-host=llvm -libs=cblas"]
+)
+def test_options_of_targets_that_say_nothing_of_the_code_are_left_out(words: str) -> None:
+    mod, params = perceptron()
+
+    made = relay.build(mod, target=f"llvm {words}", params=params)
+    module = made["default"](tvmlite.cpu(0))
+    module["set_input"]("x", X)
+    module["run"]()
+    np.testing.assert_allclose(module["get_output"](0).numpy(), expected(X, params), rtol=1e-5)
+    plain = relay.create_executor("graph", mod, target=f"llvm {words}", params=params).evaluate()(X)
+    np.testing.assert_allclose(np.asarray(plain), expected(X, params), rtol=1e-5)

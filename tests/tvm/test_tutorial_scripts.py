@@ -159,3 +159,17 @@ def test_a_state_of_plain_loops_has_no_record() -> None:
         auto_scheduler.measure_record.dump_record_to_string(
             given, auto_scheduler.MeasureResult([0.1], 0, "", 0.2, 1)
         )
+
+
+def test_a_session_finds_functions_and_names_what_it_has_not() -> None:
+    session = rpc.LocalSession()
+
+    @tvm.register_func("tests.session.add_one", override=True)
+    def add_one(x: int) -> int:
+        return x + 1
+
+    assert session.get_function("tests.session.add_one")(10) == 11
+    assert not session.cuda(0).exist
+    assert not hasattr(session, "system_lib")
+    with pytest.raises(UnsupportedError, match=r"LocalSession\.system_lib is not in tvmlite"):
+        session.system_lib()

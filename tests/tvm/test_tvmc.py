@@ -288,6 +288,11 @@ def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
         tvmc.tune(tvmc.load(str(model)), target="llvm", tuner="sa")
 
 
+def test_a_model_of_open_extents_is_tuned_for_sizes_that_are_given(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"input 'x' has open extents(?s:.*)--input-shapes"):
+        tvmc.tune(tvmc.load(str(model)), target="llvm", tuning_records=tmp_path / "records.json")
+
+
 def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
     loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
 

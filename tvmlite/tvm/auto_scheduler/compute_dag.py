@@ -13,10 +13,10 @@ from tvmlite.core.span import Span
 from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Operation, PlaceholderOp, Tensor
-from tvmlite.te.tensor.work import operations
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.loop_state import State as State
 from tvmlite.tvm.auto_scheduler.workload_registry import workload_key_to_tensors
+from tvmlite.tvm.autotvm.task.flop import stage_flop
 
 
 class ComputeDAG:
@@ -40,7 +40,7 @@ class ComputeDAG:
         self.tensors = list(compute_or_sche)
         self.outputs = [one.op for one in self.tensors if not isinstance(one.op, PlaceholderOp)]
         self.ops = _in_order(self.outputs)
-        self.flop_ct = float(operations(self.outputs, {}))
+        self.flop_ct = float(sum(map(stage_flop, self.ops)))
         self.init_state = State(None, core, self.outputs)
 
     def get_init_state(self) -> State:

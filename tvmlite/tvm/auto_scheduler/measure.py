@@ -29,17 +29,29 @@ class MeasureInput:
     state: State
 
 
+class Seconds(float):
+    """A number of seconds, whose ``value`` it is: TVM's are constants."""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return float(self)
+
+
 @dataclass(frozen=True)
 class MeasureResult:
     """``costs`` are the seconds of a call, a number a run; ``error_no`` is not 0 where there are none, and
     ``error_msg`` says why. ``all_cost`` are the seconds of the measurement, ``timestamp`` is when it
     ended."""
 
-    costs: Sequence[float]
+    costs: Sequence[Any]
     error_no: int
     error_msg: str
     all_cost: float
     timestamp: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", tuple(map(Seconds, self.costs)))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def register_workload(func_name: Any, f: Callable[..., Any] | None = None, overr
 def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> str:
     """Register ``tensors`` under the name in ``workload_key``, which is returned."""
     name = decode_workload_key(workload_key)[0]
-    register_workload(name, lambda: list(tensors), override)
+    register_workload(name, functools.partial(list, tuple(tensors)), override)
     return workload_key
 
 

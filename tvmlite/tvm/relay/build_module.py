@@ -20,6 +20,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
@@ -218,7 +219,7 @@ def target_of(given: Any) -> Target:
         given = next(iter(given.values()), None)
     if isinstance(given, (list, tuple)):
         given = given[0] if given else None
-    return Target.parse("native" if given is None else given if isinstance(given, Target) else str(given))
+    return given if isinstance(given, Target) else targets.machine(given)
 
 
 def level_in_force() -> int:

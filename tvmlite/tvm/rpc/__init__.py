@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
-from tvmlite.tvm.absent import refusing
+from tvmlite.core.span import Span
+from tvmlite.tvm.absent import MissingName, refusing
+from tvmlite.tvm.registry import get_global_func
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module
 
 RPC_SESS_MASK = 128
 """TVM's mark of remote devices, of which there are none."""
+
+_DEVICES = ("cl", "cuda", "ext_dev", "hexagon", "metal", "rocm", "vulkan", "webgpu")
 
 __getattr__ = refusing(__name__)
 
@@ -59,6 +65,22 @@ class LocalSession:
     def cpu(self, dev_id: int = 0) -> AnyDevice:
         """The processor."""
         return device("cpu", dev_id)
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """The function that is registered as ``name``, ``tvm.get_global_func`` of it."""
+        found = get_global_func(name)
+        assert found is not None
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Other devices, ``session.cuda(0)``, as ``tvm.cuda(0)``; else a MissingName."""
+        if name in _DEVICES:
+            return functools.partial(device, name)
+        raise MissingName(
+            f"LocalSession.{name} is not in tvmlite",
+            Span.of_caller(),
+            "load_module loads a file's library",
+        )
 
     def _stored(self, name: str) -> Path:
         place = self._place(name)

@@ -42,23 +42,42 @@ def compute_flop(sch: Schedule) -> int:
     return count
 
 
-def _count(node: Any) -> int:
+def stage_flop(op: Any) -> int:
+    """The arithmetic operations of a stage by the auto-scheduler's rules: its attribute ``FLOP``, or else
+    what ``compute_flop`` counts, without operators of another kind of dtype than the result. A stage that is
+    not computed counts none."""
+    if not isinstance(op, t.ComputeOp):
+        return 0
+    stated = dict(op.attrs).get("FLOP")
+    if stated is not None:
+        return int(getattr(stated, "value", stated))
+    kind = _kind(op.body[0].dtype)
+    return _elements(op.axis) * sum(_count(one, kind) for one in op.body)
+
+
+def _kind(dtype: str) -> str:
+    return dtype.rstrip("0123456789")
+
+
+def _count(node: Any, kind: str | None = None) -> int:
+    """The operations of an expression; of operators, if ``kind`` is given, those with an operand of it."""
+    count = functools.partial(_count, kind=kind)
     match node:
         case t.Reduce():
-            if len(node.source) != 1:
+            if kind is None and len(node.source) != 1:
                 raise _uncounted("a reduction has several values")
-            combined = _count(node.combiner.result[0]) + _count(node.source[0])
-            return _elements(node.axis) * combined
+            return _elements(node.axis) * sum(map(count, (*node.combiner.result, *node.source)))
         case e.Binary():
-            return 1 + _count(node.a) + _count(node.b)
+            counts = kind is None or kind in (_kind(node.a.dtype), _kind(node.b.dtype))
+            return counts + count(node.a) + count(node.b)
         case e.Not():
-            return 1 + _count(node.a)
+            return (kind in (None, _kind(node.a.dtype))) + count(node.a)
         case e.Select():
-            return _count(node.condition) + max(_count(node.a), _count(node.b))
+            return count(node.condition) + max(count(node.a), count(node.b))
         case e.Cast():
-            return _count(node.value)
+            return count(node.value)
         case e.Call() | e.Foreign():
-            return sum(map(_count, node.args))
+            return sum(map(count, node.args))
         case e.Const() | e.Var() | t.TensorRead():
             return 0
     raise _uncounted(f"{type(node).__name__} is no arithmetic")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import substitute
+from tvmlite.core.node import reachable, substitute
+from tvmlite.core.span import warn
 from tvmlite.driver import compile
 from tvmlite.relay.entry import tasks
-from tvmlite.relay.ir.nodes import Constant, Function, Module
+from tvmlite.relay.ir.nodes import Call, Constant, Function, Module
 from tvmlite.te import space
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.task import Task
@@ -58,7 +59,10 @@ def kernel_tasks(
     wanted = None if ops is None else {_name(one) for one in ops}
     machine = targets.machine(target)
     found: dict[str, tuple[space.Task, int]] = {}
-    for kernel in compile(bound(mod, params), machine).kernels:
+    module = bound(mod, params)
+    kernels = compile(module, machine).kernels
+    _warn_of_missing(module, wanted or (), {name for kernel in kernels for name in kernel.task.operators})
+    for kernel in kernels:
         group = kernel.task.group
         names = kernel.task.operators
         if wanted is not None and not any(_stands_for(name, one) for name in names for one in wanted):
@@ -70,6 +74,17 @@ def kernel_tasks(
             calls = found[core.key][1] if core.key in found else 0
             found[core.key] = core, calls + kernel.task.calls
     return list(found.values())
+
+
+def _warn_of_missing(module: Module, wanted: Iterable[str], names: Iterable[str]) -> None:
+    """Warn of operators of ``module`` that are ``wanted``, and that no kernel has: passes took them apart."""
+    there = {str(node.op) for node in reachable(module.main.body) if isinstance(node, Call)}
+    for one in sorted(there.intersection(wanted)):
+        if not any(_stands_for(name, one) for name in names):
+            warn(
+                f"extract_from_program: no kernel has {one}, it is computed by others; there are tasks of "
+                "these without ops="
+            )
 
 
 def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:

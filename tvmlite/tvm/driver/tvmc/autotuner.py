@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.measure import LocalRunner
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.tuning.tune import tune
@@ -27,7 +27,7 @@ from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, refuse
 from tvmlite.tvm.driver.tvmc.model import TVMCModel
 
 _LOSSES = {"": "reg", "_rank": "rank", "_rank_binary": "rank-binary"}
-_XGB = {
+_XGB: dict[str, dict[str, Any]] = {
     f"xgb{loss}{'_' if feature else ''}{feature}": {"loss_type": kind, "feature_type": feature or FEATURES[0]}
     for loss, kind in _LOSSES.items()
     for feature in ("", *FEATURES)
@@ -124,6 +124,13 @@ def tune_model(
         tasks=(tasks_filter, (None, "all")),
         desired_layout=(desired_layout, (None, *LAYOUTS)),
     )
+    module = bound(tvmc_model.mod, tvmc_model.params)
+    for param in module.main.params:
+        if not getattr(param.type, "is_static", True):
+            raise InputError(
+                f"tune: input {param.name!r} has open extents, {param.type}: kernels are timed at one size",
+                hint=f'--input-shapes "{param.name}:[1,...]", or load(..., shape_dict=)',
+            )
     path = Path(tvmc_model.default_tuning_records_path() if tuning_records is None else tuning_records)
     if prior_records is not None and Path(prior_records) != path:
         path.write_bytes(Path(prior_records).read_bytes())
@@ -132,7 +139,7 @@ def tune_model(
         runs = {"budget": repeat * min_repeat_ms / 1000}
     with LocalRunner(timeout=float(timeout), threads=num_threads(), **runs) as runner:
         tuned = tune(
-            bound(tvmc_model.mod, tvmc_model.params),
+            module,
             targets.machine(target),
             path,
             trials=trials,
