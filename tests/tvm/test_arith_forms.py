@@ -128,6 +128,19 @@ def test_what_holds_in_a_branch_is_forgotten_after_it() -> None:
     assert known.const_int_bound(X).min_value < 0
 
 
+def test_choices_in_many_choices_are_simplified_soon() -> None:
+    made = X
+    for number in range(8):
+        made = tir.if_then_else(
+            tir.all(tir.LT(Y, number), tir.any(tir.GT(Z, number), made > 3)), made + 1, made - 1
+        )
+    at = {X: 1, Y: 4, Z: 2}
+
+    found = plain(arith.Analyzer().simplify(made))
+
+    assert value(plain(made), at) == value(found, at)
+
+
 def test_a_branch_that_is_computed_in_any_case_stays_safe() -> None:
     a = te.placeholder((9,), name="a")
     read = tir.Select(X < 9, a[LEAST(X, 8)], 0.0)

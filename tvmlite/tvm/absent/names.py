@@ -258,9 +258,9 @@ _NAMES: dict[str, dict[str, str]] = {
     "te.tensor": {"te.ComputeOp": "BaseComputeOp"},
     "testing": {
         _TESTS: """
-            CompareBeforeAfter Feature check_bool_expr_is_true check_int_constraints_trans_consistency
-            ErrorTest context_test device_test echo error_test generate_random_input_data
-            get_dtype_range identity
+            CompareBeforeAfter ErrorTest Feature
+            check_bool_expr_is_true check_int_constraints_trans_consistency
+            context_test device_test echo error_test generate_random_input_data get_dtype_range identity
             identity_after is_ampere_or_newer multi_gpu_exists nop object_use_count run_check_signal
             skip_if_wheel_test strtobool terminate_self test_check_eq_callback test_raise_error_callback
             test_wrap_callback

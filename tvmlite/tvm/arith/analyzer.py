@@ -34,6 +34,7 @@ class Analyzer:
         self._bounds = Bounds()
         self._remainders = Remainders(lambda expr: self._bounds.of(expr)[0] >= 0)
         self._values: dict[Any, Any] = {}
+        self._depth = 0
 
     def simplify(self, expr: Any, steps: int = 2) -> Any:
         """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
@@ -43,7 +44,7 @@ class Analyzer:
                 if isinstance(axis.dom, Range):
                     self._known.bind(axis.var, axis.dom.min, axis.dom.extent)
         truncates = _has(node, e.TruncDiv, e.TruncMod) and not _has(node, e.FloorDiv, e.FloorMod)
-        node = rewrite(rewrite(node, _of_one), self._in_branches)
+        node = choices.in_branches_of(rewrite(node, _of_one), self._in_scope, self._scope)
         forms = [_without_offset(one) for one in self._forms(node)]
         if truncates:
             forms = [rewrite(one, self._truncated) for one in forms]
@@ -62,8 +63,15 @@ class Analyzer:
         """Whether ``node``, an expression of ints, is known not to be negative."""
         return self._bounds.of(node)[0] >= 0 or self._known.prove(node >= 0)
 
-    def _in_branches(self, node: Any) -> Any:
-        return choices.in_branches(node, lambda one: plain(self.simplify(one)), self._scope)
+    def _in_scope(self, node: e.Expr) -> e.Expr:
+        """``node``, of a branch, simplified; of choices in many choices only as conditions of indices are."""
+        if self._depth == _DEEPEST:
+            return self._known.simplify(node)
+        self._depth += 1
+        try:
+            return plain(self.simplify(node))
+        finally:
+            self._depth -= 1
 
     def _forms(self, node: e.Expr) -> Iterator[e.Expr]:
         """``node`` in several forms, some of which may be shorter."""
@@ -84,7 +92,8 @@ class Analyzer:
         yield rewrite(node, choices.merged)
         conditions = rewrite(first, lambda one: extremes.compared(_without_offset(one)))
         if conditions is not first:
-            yield rewrite(rewrite(conditions, self._known_condition), self._in_branches)
+            known = rewrite(conditions, self._known_condition)
+            yield choices.in_branches_of(known, self._known.simplify, self._scope)
         found = extremes.normal(node, self._known.simplify)
         if found is not None:
             yield extremes.made(found)
@@ -193,6 +202,10 @@ class Analyzer:
         if name.startswith("_"):
             raise AttributeError(name)
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
+
+
+_DEEPEST = 3
+"""The choices around one whose branches are simplified in all ways there are."""
 
 
 def _least(forms: Iterable[e.Expr]) -> e.Expr:

@@ -38,6 +38,29 @@ def negated(condition: e.Expr) -> e.Expr:
     return e.Not(condition)
 
 
+def in_branches_of(root: e.Expr, simplify: Simplify, scope: Scope) -> e.Expr:
+    """``in_branches`` of the choices in ``root``; those in their branches are left to ``simplify``."""
+    outer, stack = set(), [root]
+    while stack:
+        node = stack.pop()
+        if node not in outer:
+            outer.add(node)
+            stack += _always(node)
+    done: dict[Any, Any] = {}
+    for node in postorder(root):
+        made = node.map_children(done.__getitem__)
+        done[node] = in_branches(made, simplify, scope) if node in outer else made
+    return done[root]
+
+
+def _always(node: Any) -> list[Any]:
+    """The children of ``node`` that no condition in it is about."""
+    match node:
+        case e.Select(first, _, _) | e.Call("if_then_else", (first, _, _)) | e.And(first, _) | e.Or(first, _):
+            return [first]
+    return list(node.children())
+
+
 def in_branches(node: Any, simplify: Simplify, scope: Scope) -> Any:
     """A choice whose branches are simplified by what holds in them, and ``a and b``, ``a or b`` whose ``b``
     is simplified by what ``a`` leaves to it; else ``node``."""

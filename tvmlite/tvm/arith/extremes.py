@@ -19,7 +19,7 @@ Maxima: TypeAlias = list[list[e.Expr]]
 """The least of several maxima, each the greatest of its terms."""
 
 _DTYPES = ("int32", "int64")
-_MOST = 64
+_MOST = 24
 """Terms of a normal form: the form of a longer one is not sought."""
 
 
