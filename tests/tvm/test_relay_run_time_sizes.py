@@ -206,3 +206,16 @@ def test_what_is_to_be_one_number_is_a_scalar() -> None:
         relay.expand_dims(X, sizes(1, 1))
     with pytest.raises(TypeInferError, match=r"squeeze: axis is .*, expected a vector of so many elements"):
         relay.squeeze(ONES, sizes(1, 1))
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+def test_integers_are_resized_to_a_size_from_a_tensor(kind: str) -> None:
+    data = DATA.reshape(1, 2, 3, 4).astype(np.int8)
+
+    found = of_tensors(
+        kind, lambda x, n: relay.nn.upsampling(x, n, 1, method="bilinear"), data, np.float32(2)
+    )
+
+    assert found.dtype == np.int8
+    assert found.shape == (1, 2, 6, 4)
+    np.testing.assert_array_equal(found[:, :, ::2], data)

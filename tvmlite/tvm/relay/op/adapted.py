@@ -267,16 +267,23 @@ def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str =
     return function("nn.depth_to_space")(data, block_size, layout, "CRD" if mode == "CDR" else mode)
 
 
+_RESIZED = (
+    *("size", "roi", "layout", "method", "coordinate_transformation_mode", "rounding_method"),
+    *("cubic_alpha", "cubic_exclude", "extrapolation_value", "out_dtype"),
+)
+"""What resizes take after the data, in TVM's order."""
+
+
 def _resize(name: str) -> Callable[..., Any]:
     build = function(name)
 
     def resize(data: Any, *args: Any, **options: Any) -> Any:
         dtype = getattr(_known_type(data), "dtype", "float32")
-        made = build(data, *args, **options)
-        if not dtype.startswith(("int", "uint")) or made["method"] == "nearest_neighbor":
-            return made
-        out_dtype = made["out_dtype"] or dtype
-        return function("cast")(build(function("cast")(data, "float32"), *args, **options), out_dtype)
+        given = dict(zip(_RESIZED, args, strict=False)) | options
+        if not dtype.startswith(("int", "uint")) or given.get("method") == "nearest_neighbor":
+            return build(data, *args, **options)
+        found = build(function("cast")(data, "float32"), *args, **options)
+        return function("cast")(found, given.get("out_dtype") or dtype)
 
     return functools.update_wrapper(resize, build)
 
