@@ -33,10 +33,8 @@ from tvmlite.tvm.relay.graph.adopt import plain
 from tvmlite.tvm.relay.graph.calls import inlined, to_core
 from tvmlite.tvm.relay.graph.inputs import arrays_of, with_flat_parameters
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
+from tvmlite.tvm.relay.opt_level import level_in_force
 from tvmlite.tvm.runtime.container import ADT
-
-_LEVEL = 3
-"""The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
 
 
 class ExecutorFactoryModule:
@@ -220,41 +218,6 @@ def target_of(given: Any) -> Target:
     if isinstance(given, (list, tuple)):
         given = given[0] if given else None
     return given if isinstance(given, Target) else targets.machine(given)
-
-
-def level_in_force() -> int:
-    """The level that the context says, or the highest below it without the passes that it disables."""
-    context = transform.PassContext.current()
-    if context is transform.DEFAULT:
-        return _LEVEL
-    disabled = set(context.disabled_pass)
-    others = sorted({*context.required_pass, *disabled.difference(_FIRST_LEVEL)})
-    if others:
-        warn(f"relay.build: which passes run is decided by the level; {', '.join(others)} not regarded")
-    level = min(max(context.opt_level, 0), 4)
-    found = min([level, *(_FIRST_LEVEL[name] - 1 for name in disabled.intersection(_FIRST_LEVEL))])
-    if found < level and disabled != {"AlterOpLayout"}:
-        warn(
-            f"relay.build: opt_level is {found} in place of {level}, the highest without "
-            f"{', '.join(sorted(disabled.intersection(_FIRST_LEVEL)))}"
-        )
-    return found
-
-
-_FIRST_LEVEL = {
-    "AlterOpLayout": 3,
-    "CanonicalizeOps": 2,
-    "CombineParallelConv2D": 4,
-    "CombineParallelDense": 2,
-    "EliminateCommonSubexpr": 2,
-    "FastMath": 4,
-    "FoldConstant": 1,
-    "FoldScaleAxis": 2,
-    "FuseOps": 1,
-    "SimplifyExpr": 2,
-    "SimplifyInference": 1,
-}
-"""The first level of ``tvmlite.compile`` that has a pass, by TVM's name of it."""
 
 
 def _symbol(name: str) -> str:

@@ -20,7 +20,7 @@ from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.driver.tvmc.model import TVMCModel, TVMCPackage
 from tvmlite.tvm.driver.tvmc.pass_config import parse_configs
 from tvmlite.tvm.ir.transform import PassContext
-from tvmlite.tvm.relay.build_module import level_in_force
+from tvmlite.tvm.relay.opt_level import level_in_force
 
 CODE = {"relay": "", "tir": "loops", "ll": "llvm", "asm": "asm", "c": "c"}
 """What ``dump_code`` may name, and what ``lib.source`` calls it."""

@@ -1,0 +1,44 @@
+"""The level of ``tvmlite.compile`` that a context of passes asks for."""
+
+from __future__ import annotations
+
+from tvmlite.core.span import warn
+from tvmlite.tvm.ir import transform
+
+_LEVEL = 3
+"""The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
+
+
+def level_in_force() -> int:
+    """The level that the context says, or the highest below it without the passes that it disables."""
+    context = transform.PassContext.current()
+    if context is transform.DEFAULT:
+        return _LEVEL
+    disabled = set(context.disabled_pass)
+    others = sorted({*context.required_pass, *disabled.difference(_FIRST_LEVEL)})
+    if others:
+        warn(f"relay.build: which passes run is decided by the level; {', '.join(others)} not regarded")
+    level = min(max(context.opt_level, 0), 4)
+    found = min([level, *(_FIRST_LEVEL[name] - 1 for name in disabled.intersection(_FIRST_LEVEL))])
+    if found < level and disabled != {"AlterOpLayout"}:
+        warn(
+            f"relay.build: opt_level is {found} in place of {level}, the highest without "
+            f"{', '.join(sorted(disabled.intersection(_FIRST_LEVEL)))}"
+        )
+    return found
+
+
+_FIRST_LEVEL = {
+    "AlterOpLayout": 3,
+    "CanonicalizeOps": 2,
+    "CombineParallelConv2D": 4,
+    "CombineParallelDense": 2,
+    "EliminateCommonSubexpr": 2,
+    "FastMath": 4,
+    "FoldConstant": 1,
+    "FoldScaleAxis": 2,
+    "FuseOps": 1,
+    "SimplifyExpr": 2,
+    "SimplifyInference": 1,
+}
+"""The first level of ``tvmlite.compile`` that has a pass, by TVM's name of it."""
