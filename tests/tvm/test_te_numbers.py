@@ -10,7 +10,7 @@ import pytest
 
 import tvmlite.te as native
 import tvmlite.tvm as tvm
-from tvmlite.tvm import te, tir
+from tvmlite.tvm import te, tir, topi
 
 OPERATORS: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = (
     (lambda a: a + 100, lambda x: x + 100),
@@ -90,6 +90,23 @@ def test_loops_by_hand_read_numbers_alike() -> None:
     x = np.array([0, 1, 255, 254, 3, 4], "u1")
 
     np.testing.assert_array_equal(tvm.build(te.create_schedule(c.op), [a, c])(x), x.astype("int32") + 1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number", "expected"),
+    [("int8", 200, "int32"), ("uint8", -1, "int32"), ("int64", 2, "int64"), ("int8", 2.0, "float32"),
+     ("float16", 2.0, "float32"), ("float16", 1, "float16"), ("float64", 2.0, "float64")],
+)  # fmt: skip
+def test_functions_of_whole_tensors_read_numbers_alike(dtype: str, number: float, expected: str) -> None:
+    a = te.placeholder((3,), dtype, "a")
+    x, wide = np.array([1, 100, 127]).astype(dtype), np.dtype(expected).type(number)
+    total, greater = topi.add(a, number), topi.greater(number, a)
+    outputs = [np.zeros(3, expected), np.zeros(3, bool)]
+    tvm.build(te.create_schedule([total.op, greater.op]), [a, total, greater])(x, *outputs)
+
+    assert topi.multiply(a, number).dtype == total.dtype == expected
+    np.testing.assert_array_equal(outputs[0], x.astype(expected) + wide)
+    np.testing.assert_array_equal(outputs[1], number > x.astype("float64"))
 
 
 def test_programs_of_te_alone_keep_the_dtype_of_what_stands_beside_a_number() -> None:

@@ -14,6 +14,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.te.tag import tag_of
 from tvmlite.tvm.topi.operate import operate
 
@@ -112,15 +113,15 @@ def _tagged_broadcast(made: t.Tensor) -> t.Tensor:
 
 
 def _with_scalar(name: str, lhs: Any, rhs: Any) -> t.Tensor:
-    """One side is a number or a scalar expression: it is in the formula."""
+    """One side is a scalar expression, or a number, which is an int32 or a float32: it is in the formula."""
     tensor, scalar = (lhs, rhs) if isinstance(lhs, t.Tensor) else (rhs, lhs)
     e.scalar(f"topi.{name}: a tensor or a number", scalar)
-    shape = tensor.shape
+    value = scalar if isinstance(scalar, e.Operators) else const(scalar)
 
     def element(*i: Any) -> Any:
-        return _SCALARS[name](*(one(*i) if isinstance(one, t.Tensor) else one for one in (lhs, rhs)))
+        return _SCALARS[name](*(one(*i) if isinstance(one, t.Tensor) else value for one in (lhs, rhs)))
 
-    return te.compute(shape, element, name=f"T_{name}", tag=tag_of(f"topi.{name}", "") or "elemwise")
+    return te.compute(tensor.shape, element, name=f"T_{name}", tag=tag_of(f"topi.{name}", "") or "elemwise")
 
 
 functions: dict[str, Any] = {
