@@ -44,6 +44,15 @@ class _Aliased(MetaPathFinder):
         return ModuleSpec(fullname, _Module(PACKAGE + fullname.removeprefix(ALIAS)))
 
 
+class _KeepingFunctions(ModuleType):
+    """A package, one of whose functions has the name of a module in it, as ``tvm.topi.nn.conv2d``: importing
+    the module does not put it in the function's place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not isinstance(value, ModuleType) or isinstance(getattr(self, name, value), ModuleType):
+            super().__setattr__(name, value)
+
+
 class _NotHere(MetaPathFinder, Loader):
     """Finds the modules of TVM that have no file here (``tvmlite.tvm.absent``): where the names of one are in
     another module, that."""
@@ -60,14 +69,14 @@ class _NotHere(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True) if absent.is_absent(name) else None
 
     def _another(self, name: str, place: str) -> str:
-        """The module ``tvm.<place>``; an ImportError if ``name`` is a function of its package, here or in
-        TVM, of which the import would make a module."""
+        """The module ``tvm.<place>``. Where ``name`` is a function of its package too, here or in TVM, that
+        stays what the package's attribute is."""
         package, _, last = f"{PACKAGE}.{name}".rpartition(".")
         owner = sys.modules[package]
         known = last in dir(owner) or name in importlib.import_module(f"{PACKAGE}.absent").NAMES
-        if not known or isinstance(getattr(owner, last), ModuleType):
-            return f"{PACKAGE}.{place}"
-        raise ModuleNotFoundError(f"tvm.{name} is a function, and no module in tvmlite: import tvm.{place}")
+        if known and not isinstance(getattr(owner, last), ModuleType):
+            owner.__class__ = _KeepingFunctions
+        return f"{PACKAGE}.{place}"
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return importlib.import_module(f"{PACKAGE}.absent").module(spec.name.removeprefix(f"{PACKAGE}."))
