@@ -124,7 +124,7 @@ def test_hosts_are_put_on_the_targets_of_a_map() -> None:
 
 def test_a_machines_name_stands_for_a_target() -> None:
     board = tvm.target.Target("raspberry-pi/4b-aarch64")
-    card = tvm.target.Target("nvidia/geforce-rtx-2080-ti", "aws/cpu/c5.24xlarge")
+    card = tvm.target.Target("cuda", "aws/cpu/c5.24xlarge")
     own = tvm.target.register_tag("tests/mine", {"kind": "llvm", "mcpu": "znver4", "num-cores": 3})
 
     assert (board.triple, board.cpu, board.num_cores, board.keys) == (
@@ -133,13 +133,13 @@ def test_a_machines_name_stands_for_a_target() -> None:
         4,
         ["arm_cpu", "cpu"],
     )
-    assert (card.kind.name, card.attrs["arch"], card.host.mcpu) == ("cuda", "sm_75", "cascadelake")
+    assert (card.kind.name, card.host.mcpu, card.host.num_cores) == ("cuda", "cascadelake", 48)
     assert tvm.target.list_tags()["tests/mine"] == own == tvm.target.Target("llvm -mcpu=znver4 -num-cores=3")
     with pytest.raises(TargetError, match="there is a tag 'tests/mine' already"):
         tvm.target.register_tag("tests/mine", {"kind": "c"})
     assert tvm.target.register_tag("tests/mine", {"kind": "c"}, override=True).kind.name == "c"
-    with pytest.raises(TargetError, match="'nvidia/no-such' is of unknown kind"):
-        tvm.target.Target("nvidia/no-such")
+    with pytest.raises(TargetError, match="'aws/no-such' is of unknown kind"):
+        tvm.target.Target("aws/no-such")
 
 
 def test_there_is_code_for_what_is_enabled() -> None:
