@@ -106,6 +106,17 @@ def test_options_of_passes_are_complete_and_checked() -> None:
             tvm.transform.PassContext(config=wrong)
 
 
+def test_an_option_that_no_pass_has_is_named_with_a_near_one() -> None:
+    for name, hint in (
+        ("relay.FuseOps.max_dept", "did you mean 'relay.FuseOps.max_depth'?"),
+        ("micro.words", "PassContext.list_configs() has all there are"),
+    ):
+        with pytest.raises(AttributeError) as error:
+            tvm.transform.PassContext(config={name: 1})
+        assert error.value.message == f"PassContext: config has {name!r}, which is no option"  # type: ignore[attr-defined]
+        assert error.value.hint == hint  # type: ignore[attr-defined]
+
+
 def test_a_written_result_is_part_of_a_function() -> None:
     x = relay.var("x", shape=(2,))
     written = relay.Function([x], x, relay.TensorType((2,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ _STRUCTURED: dict[str, dict[str, Any]] = {
     "tir.InjectDoubleBuffer": {"split_loop": 1},
     "tir.HoistIfThenElse": {"support_block_scope_hosting": False},
     "tir.HoistExpression": {"hoisted_conditionals": 31, "hoisted_let_bindings": 31},
+    "tir.ReduceBranchingThroughOvercompute": {"use_dataflow_analysis": False},
+    "tir.RemoveNoOp": {"use_dataflow_analysis": False, "max_simplification_steps": 0},
     "tir.Simplify": {
         "transitively_prove_inequalities": False,
         "convert_boolean_to_and_of_ors": False,
@@ -37,21 +40,28 @@ OPTIONS: dict[str, str] = {
         """
         relay.FuseOps.link_params relay.FuseOps.max_depth relay.ToMixedPrecision.keep_orig_output_dtype
         relay.backend.use_auto_scheduler relay.backend.use_meta_schedule
-        relay.backend.use_meta_schedule_dispatch relay.fallback_device_type relay.frontend.fill_span
-        relay.remove_standalone_reshapes.enable te.keep_schedule_record testing.immutable_module
+        relay.backend.use_meta_schedule_dispatch relay.collage.byoc_max_depth relay.collage.tvm_max_depth
+        relay.fallback_device_type relay.frontend.fill_span relay.remove_standalone_reshapes.enable
+        te.keep_schedule_record testing.immutable_module
         tir.debug_keep_trivial_loop tir.detect_global_barrier tir.disable_assert tir.disable_cse_tir
-        tir.disable_storage_rewrite tir.disable_vectorize tir.enable_buffer_predication
-        tir.enable_equiv_terms_in_cse_tir tir.instrument_bound_checkers tir.is_entry_func
-        tir.merge_static_smem tir.noalias tir.usmp.enable tir.usmp.use_workspace_io
+        tir.disable_storage_rewrite tir.disable_vectorize tir.enable_buffer_predication tir.enable_debug
+        tir.enable_equiv_terms_in_cse_tir tir.experimental_dma_bypass_cache tir.instr_siblings
+        tir.instrument_bound_checkers tir.instrument_lwp tir.is_entry_func tir.lwp_disable_func_prof
+        tir.lwp_max_depth tir.lwp_min_height tir.merge_static_smem tir.noalias tir.ptx_ldg32
+        tir.reset_start_id tir.use_async_copy tir.usmp.enable tir.usmp.use_workspace_io tir.vtcm_capacity
         """.split(),
         "IntImm",
     ),
-    **dict.fromkeys(("relay.backend.tir_converter", "tir.usmp.algorithm"), "runtime.String"),
+    **dict.fromkeys(
+        """
+        relay.backend.tir_converter relay.collage.byoc_fusion_style tir.usmp.algorithm
+        tir.usmp.custom_algorithm
+        """.split(),
+        "runtime.String",
+    ),
     "tir.add_lower_pass": "Array",
 }
 """TVM's options by name, with the names of their types."""
-
-_ROOMS = ("auto_scheduler", "hexagon", "meta_schedule", "relay", "runtime", "te", "testing", "tir")
 
 
 class WrongConfig(ConfigError, AttributeError):
@@ -71,8 +81,10 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     """``config`` with the options of each pass complete; a WrongConfig names what TVM does not have."""
     made: dict[str, Any] = {}
     for key, value in config.items():
-        if str(key).split(".")[0] not in _ROOMS or "." not in str(key):
-            raise WrongConfig(f"PassContext: config has {key!r}: options are of {', '.join(_ROOMS)}")
+        if key not in OPTIONS:
+            near = difflib.get_close_matches(str(key), OPTIONS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "PassContext.list_configs() has all there are"
+            raise WrongConfig(f"PassContext: config has {key!r}, which is no option", None, hint)
         made[key] = _structured(key, value) if key in _STRUCTURED else value
     return made
 
