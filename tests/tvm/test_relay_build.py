@@ -368,7 +368,7 @@ def test_there_are_no_kernels_of_models_before_to_clear() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["-keys=cpu -link-params=0", "-device=arm_cpu -model=unknown", "-host=llvm -libs=cblas"]
+    "words", ["-keys=cpu -link-params=0", "-device=arm_cpu -model=unknown", "-host=llvm -jit=orcjit"]
 )
 def test_options_of_targets_that_say_nothing_of_the_code_are_left_out(words: str) -> None:
     mod, params = perceptron()

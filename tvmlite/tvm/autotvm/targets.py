@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tvmlite.core.errors import TargetError
-from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.tvm import target as tvm_target
-
-_IGNORED = (
-    "-keys=",
-    "-device=",
-    "-model=",
-    "-libs=",
-    "-link-params=",
-    "-opt-level=",
-    "-mabi=",
-    "-host=",
-    "-jit=",
-)
-"""Options of TVM's that say nothing of the code made here."""
+from tvmlite.tvm.target.target import parsed
 
 
 def machine(target: Any) -> Target:
     """The machine that ``target`` (a string, or a target of TVM's) describes; this one for None."""
-    if target is None:
-        return Target.parse("native")
-    if type(target) is Target:
-        return target
-    if isinstance(target, Target):  # of a class that TVM's programs see: here it is what it describes
-        values = {one.name: getattr(target, one.name) for one in dataclasses.fields(Target)}
-        return Target(**{**values, "kind": str(target.kind)})
-    kept = [word for word in str(target).split() if not word.startswith(_IGNORED)]
-    if not kept:
-        raise TargetError(f"target {target!r} is no target", Span.of_caller(), 'such as "llvm"')
-    return Target.parse(" ".join(kept))
+    return Target.parse("native") if target is None else parsed(target)[0]
 
 
 def kind(target: Any) -> str:

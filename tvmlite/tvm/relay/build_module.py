@@ -217,7 +217,7 @@ def target_of(given: Any) -> Target:
         given = next(iter(given.values()), None)
     if isinstance(given, (list, tuple)):
         given = given[0] if given else None
-    return given if isinstance(given, Target) else targets.machine(given)
+    return targets.machine(given)
 
 
 def _symbol(name: str) -> str:

@@ -10,18 +10,21 @@ from typing import Any, ClassVar
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TargetError
-from tvmlite.core.span import Span
+from tvmlite.core.span import Span, warn
 from tvmlite.machine import target as machine
 from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.runtime.devices import device
 from tvmlite.tvm.target import described, tags
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
-_NOTES = ("keys", "device", "model", "tag")
-"""Options that choose TVM's schedules and records by name: ours look at the processor itself."""
+_NOTES = ("keys", "device", "model", "tag", "link-params", "opt-level", "jit")
+"""Options that choose TVM's schedules and records by name, where ours look at the processor itself, or say
+nothing of the code made here."""
+
+_LEFT_OUT = {"libs": "kernels are generated; tvm.contrib.cblas calls a library's matrix product"}
+"""Options that are kept with a warning, and why they change nothing."""
 
 _INSTEAD = {
-    "libs": "leave it out: kernels are generated; tvm.contrib.cblas calls a library's matrix product",
     "mfloat-abi": "the -mtriple says it, as arm-linux-gnueabihf does",
     "runtime": "lib.export_library writes a library that tvm.runtime.load_module loads",
     "system-lib": "lib.export_library writes a library that tvm.runtime.load_module loads",
@@ -49,8 +52,9 @@ class Target(machine.Target):
     ``host``, which runs what is not on the device, must be a CPU as well: there is no device.
 
     ``-mtriple``, ``-mcpu``, ``-mattr``, ``-num-cores`` and ``-vector-bits`` are understood; ``-keys``,
-    ``-device``, ``-model`` and ``-tag`` are kept (they name schedules of TVM's) and change nothing. Any other
-    is a TargetError. ``with Target(...):`` makes it the one that ``build`` takes by default.
+    ``-device``, ``-model``, ``-tag`` (which name schedules of TVM's), ``-link-params``, ``-opt-level`` and
+    ``-jit`` are kept and change nothing, and so is ``-libs``, with a warning. Any other is a TargetError.
+    ``with Target(...):`` makes it the one that ``build`` takes by default.
 
     A target of another kind of TVM's, such as ``"cuda"``, may be named and looked at: building for it is a
     TargetError.
@@ -120,8 +124,9 @@ class Target(machine.Target):
 
     @property
     def libs(self) -> list[str]:
-        """The libraries that schedules may call: of a CPU none."""
-        return list(self.notes.get("libs", []))
+        """The libraries that ``-libs`` names, which nothing here calls."""
+        given = self.notes.get("libs", [])
+        return given.split(",") if isinstance(given, str) else list(given)
 
     @property
     def host(self) -> Target | None:
@@ -260,10 +265,12 @@ def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
     if kind in described.KEYS:
         described.refuse(kind)
     options.pop("host", None)
-    notes = {key: value for key, value in options.items() if key in _NOTES}
+    notes = {key: value for key, value in options.items() if key in _NOTES or key in _LEFT_OUT}
     words = [kind if kind != "cpu" else "llvm"]
     for key, value in options.items():
-        if key not in _UNDERSTOOD and key not in _NOTES:
+        if key in _LEFT_OUT:
+            warn(f"target {kind!r}: -{key}={value} is left out: {_LEFT_OUT[key]}")
+        elif key not in _UNDERSTOOD and key not in _NOTES:
             known = ", ".join(f"-{one}" for one in (*_UNDERSTOOD, *_NOTES))
             raise TargetError(
                 f"target {kind!r}: option -{key}={value} is not supported; there are {known}",
