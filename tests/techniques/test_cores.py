@@ -35,7 +35,7 @@ MODELS = (
 )  # fmt: skip
 
 SMALL = ("mlp", "lstm", "minilm", "light_squeezenet")
-MOST_KERNELS = ("light_densenet121", "light_inception_v1", "light_inception_v2")
+MOST_KERNELS = ("light_densenet121", "light_inception_v1", "light_inception_v2", "light_shufflenet")
 MARKS = {
     **{name: [pytest.mark.slow] for name in MODELS},
     **{name: [] for name in SMALL},

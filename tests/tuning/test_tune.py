@@ -219,6 +219,7 @@ def _story(path: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole).wait() == 0

@@ -255,7 +255,17 @@ def test_convolutions_are_put_into_a_layout() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tuner", ["ga", "gridsearch", "random", "xgb", "xgb_rank_knob"])
+@pytest.mark.parametrize(
+    "tuner",
+    [
+        "ga",
+        "xgb",
+        *(
+            pytest.param(one, marks=pytest.mark.exhaustive)
+            for one in ("gridsearch", "random", "xgb_rank_knob")
+        ),
+    ],
+)
 def test_tasks_are_tuned_into_a_log(model: Path, tmp_path: Path, tuner: str) -> None:
     loaded = tvmc.load(str(model), shape_dict={"x": [16, 4]})
     tasks = tvmc.autotuner.autotvm_get_tuning_tasks(loaded.mod, loaded.params, "llvm")[:1]

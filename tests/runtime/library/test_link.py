@@ -37,7 +37,8 @@ def tools() -> list[object]:
         pytest.param([name], id=name) for name in ("cc", "gcc", "clang", "ld") if shutil.which(name)
     ]
     if importlib.util.find_spec("ziglang"):
-        found.append(pytest.param([sys.executable, "-m", "ziglang", "cc"], id="zig"))
+        zig = [sys.executable, "-m", "ziglang", "cc"]
+        found.append(pytest.param(zig, id="zig", marks=pytest.mark.exhaustive))
     return found
 
 

@@ -14,7 +14,17 @@ from tvmlite.relay.ir.op import make
 pytestmark = pytest.mark.filterwarnings("error")  # of schedules that do not fit
 
 rng = np.random.default_rng(0)
-TARGETS = ["native", "llvm -mcpu=haswell", pytest.param("c", marks=pytest.mark.slow)]
+SLOW, EXHAUSTIVE = pytest.mark.slow, pytest.mark.exhaustive
+TARGETS = ["native", "llvm -mcpu=haswell", pytest.param("c", marks=SLOW)]
+OPEN = [
+    ("native", False),
+    ("llvm -mcpu=haswell", False),
+    pytest.param("c", False, marks=SLOW),
+    pytest.param("native", True, marks=SLOW),
+    pytest.param("llvm -mcpu=haswell", True, marks=SLOW),
+    pytest.param("c", True, marks=[SLOW, EXHAUSTIVE]),
+]
+"""Targets, and whether the extents are known when the model runs only."""
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -34,8 +44,7 @@ def dequantized(codes: Expr, scales: Expr) -> Expr:
     return make("multiply", make("cast", codes, dtype="float32"), scales)
 
 
-@pytest.mark.parametrize("is_open", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("target", "is_open"), OPEN)
 @pytest.mark.parametrize(
     ("heads", "groups", "queries", "keys", "size"),
     [
