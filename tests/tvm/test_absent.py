@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 from types import ModuleType
@@ -61,6 +62,12 @@ def test_a_module_that_is_absent_says_what_to_use() -> None:
                 found.anything()
             assert error.value.message == f"tvm.{name}.anything is not in tvmlite"
             assert error.value.hint == hint
+
+
+def test_what_is_absent_has_a_signature_for_those_who_document_it() -> None:
+    assert str(inspect.signature(tvm.relay.Match)) == "(*args, **attrs)"
+    with pytest.raises(UnsupportedError, match="Match is not in tvmlite"):
+        tvm.relay.Match._anything  # noqa: B018
 
 
 def test_a_name_that_is_absent_says_what_to_use() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -25,6 +26,8 @@ class MissingName(UnsupportedError, AttributeError):
 class Missing:
     """What stands for a function or class of TVM that is not here: to call it, to derive from it or to ask
     for its attributes is an UnsupportedError; nothing is an instance of it."""
+
+    __signature__ = inspect.signature(lambda *args, **attrs: None)
 
     def __init__(self, name: str, instead: str | None) -> None:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
