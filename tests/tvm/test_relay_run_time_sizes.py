@@ -142,6 +142,28 @@ def test_strides_of_either_sign_come_from_a_tensor(kind: str, begin: Any, end: A
     np.testing.assert_array_equal(found, DATA[at])
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "strides"),
+    [
+        ((0, 1, 0), (2, 3, 4), (1, 1, 3)),
+        ((1, 2, 3), (-3, -4, -5), (-1, -2, -1)),
+        ((0, 0, -1), (9, 1, 0), (2, 1, -2)),
+    ],
+)
+def test_strides_that_become_known_make_a_slice(begin: Any, end: Any, strides: Any) -> None:
+    names = [relay.var(name, shape=(3,), dtype="int64") for name in ("begin", "end", "strides")]
+    function = relay.Function([X, *names], relay.strided_slice(X, *names))
+    given = dict(zip(names, map(np.int64, (begin, end, strides)), strict=True))
+    bound = relay.bind(function, {name: relay.const(value, "int64") for name, value in given.items()})
+
+    made = relay.transform.DynamicToStatic()(tvm.IRModule.from_expr(bound))
+
+    assert made["main"].body.op == relay.op.get("strided_slice")
+    found = relay.create_executor("debug", made).evaluate()(DATA).numpy()
+    at = tuple(slice(*one) for one in zip(begin, end, strides, strict=True))
+    np.testing.assert_array_equal(found, DATA[at])
+
+
 @pytest.mark.parametrize("kind", ["debug", "vm"])
 @pytest.mark.parametrize(
     ("axis", "shape"), [(0, (1, 1, 2, 3, 4)), (-1, (2, 3, 4, 1, 1)), (2, (2, 3, 1, 1, 4))]

@@ -13,7 +13,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.op import Fuse, fuse_class
+from tvmlite.relay.ir.op import Fuse, fuse_class, make
 from tvmlite.relay.passes.bind_dimensions import with_numbers
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
@@ -191,7 +191,29 @@ def _with_known_sizes(node: Any) -> Any:
     value = rewrite(node.value, lambda one: evaluated(one) if isinstance(one, nodes.Call) else one)
     if not isinstance(value, nodes.Constant):
         return node
-    return with_numbers(node.body, dict(zip(node.dims, map(int, value.data.reshape(-1)), strict=True)))
+    known = dict(zip(node.dims, map(int, value.data.reshape(-1)), strict=True))
+    return rewrite(with_numbers(node.body, known), _slice_of_window)
+
+
+def _slice_of_window(node: Any) -> Any:
+    """A window whose places are numbers, inside its data, as the slice that it is; else ``node``."""
+    if not isinstance(node, nodes.Call) or node.op != "strided_window":
+        return node
+    extents = tensor_type_of(node.args[0]).shape
+    places = list(zip(node["begin"], node["strides"], node["shape"], extents, strict=True))
+    if not all(isinstance(one, int) for place in places for one in place):
+        return node
+    ends = [first + step * count for first, step, count, _ in places]
+    if not all(
+        step and 0 <= first < extent and -abs(step) <= end < extent + abs(step)
+        for (first, step, _, extent), end in zip(places, ends, strict=True)
+    ):
+        return node
+    begin, strides = ([place[k] for place in places] for k in (0, 1))
+    cut = [
+        end if end >= 0 else -extent - 1 for end, (_, _, _, extent) in zip(ends, places, strict=True)
+    ]  # a negative end would be counted from behind
+    return make("strided_slice", node.args[0], begin=begin, end=cut, strides=strides, span=node.span)
 
 
 def FlexibleShapeDispatch(
