@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
+from onnxruntime import InferenceSession
 
 from tvmlite import relay
 from tvmlite.driver import compile
+from tvmlite.relay.frontend import from_onnx
 
 SIZE, KERNEL, STRIDE = 7, 2, 2
 
@@ -21,7 +24,7 @@ def pooled(row: np.ndarray, padding: int, inside: bool, mean: bool, counts: bool
         if mean:
             found.append(sum(values) / max(1, len(counted)))
         else:
-            found.append(max(values, default=-np.inf))
+            found.append(max(values, default=np.finfo(np.float32).min))
         start += STRIDE
     return found
 
@@ -42,3 +45,17 @@ def test_windows_that_begin_in_the_padding(kind: str, counts: bool, inside: bool
     wanted = pooled(row, 1, inside, kind == "avg", counts)
     assert len(wanted) == (4 if inside else 5)
     np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["native", pytest.param("c", marks=pytest.mark.slow)])
+def test_padding_is_the_least_finite_number_as_in_onnxruntime(target: str) -> None:
+    shapes = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, n]) for name, n in (("x", 4), ("y", 5))
+    ]
+    node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[1], pads=[1, 1])
+    graph = helper.make_graph([node], "g", shapes[:1], shapes[1:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    data = np.array([[[-np.inf, 2, 1, -np.inf]]], np.float32)
+
+    (expected,) = InferenceSession(proto.SerializeToString()).run(None, {"x": data})
+    np.testing.assert_array_equal(compile(from_onnx(proto), target)(data), expected)

@@ -87,10 +87,11 @@ def _tag(call: Call, rank: int) -> str:
 
 
 def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The greatest of each window; padding never wins."""
+    """The greatest of each window. Padding is the least finite number, which is what a window of padding
+    alone gives, as in TVM and ONNX Runtime."""
 
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
-        shape, axes, read = _windows_of(call, data, reducers.min_value(data.dtype), rank)
+        shape, axes, read = _windows_of(call, data, dtypes.limits(data.dtype)[0], rank)
         return te.compute(
             shape,
             lambda n, c, *at: reducers.max_reduce(read(n, c, *at), axes),
@@ -170,7 +171,7 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
         )
         more = _overhang(call, sizes, tuple(shape), geometry)
         work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
-        fill = 0 if mean else reducers.min_value(data.dtype.name).value
+        fill = 0 if mean else dtypes.limits(data.dtype.name)[0]
         source = windows.padded_numpy(data.astype(work), geometry.begins, more, fill, trailing)
         counted = np.zeros(source.shape[2 : 2 + rank], np.int64)
         inside = zip(geometry.begins, sizes, geometry.ends, strict=True)
