@@ -10,7 +10,7 @@ import pytest
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.tvm import relay, te, tir
-from tvmlite.tvm.runtime import ObjectPath
+from tvmlite.tvm.runtime import ADT, ObjectPath
 
 X, Y, Z = te.var("x"), te.var("y"), te.var("z")
 
@@ -115,6 +115,17 @@ def test_an_option_that_no_pass_has_is_named_with_a_near_one() -> None:
             tvm.transform.PassContext(config={name: 1})
         assert error.value.message == f"PassContext: config has {name!r}, which is no option"  # type: ignore[attr-defined]
         assert error.value.hint == hint  # type: ignore[attr-defined]
+
+
+def test_values_of_two_tags_are_two() -> None:
+    def made(inner: int, last: float) -> Any:
+        return ADT(0, [ADT(inner, []), tvm.nd.array(np.float32(last))])
+
+    assert equal(made(1, 2), made(1, 2))
+    assert not equal(made(1, 2), made(1, 3))
+    assert not equal(made(1, 2), made(2, 2))
+    with pytest.raises(ValueError, match=r"lhs at <root>\[0\]\.tag"):
+        tvm.ir.assert_structural_equal(made(1, 2), made(2, 2))
 
 
 def test_a_written_result_is_part_of_a_function() -> None:

@@ -17,6 +17,7 @@ from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
+from tvmlite.tvm.runtime.container import ADT
 from tvmlite.tvm.runtime.object_path import ObjectPath
 from tvmlite.tvm.written import GE, GT
 
@@ -40,6 +41,11 @@ def is_structural(value: Any) -> bool:
     )
 
 
+def tag_of(value: Any) -> int | None:
+    """The tag of an algebraic value; None of other sequences."""
+    return value.tag if isinstance(value, ADT) else None
+
+
 class Comparison:
     """One comparison of two values: which variables and buffers of one stand for which of the other."""
 
@@ -55,7 +61,9 @@ class Comparison:
     def _differ(self, a: Any, b: Any, at: ObjectPath, to: ObjectPath) -> Paths | None:
         a, b = _as_data(a, b), _as_data(b, a)
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-            return self._elements(a, b, at, to)
+            return (
+                self._elements(a, b, at, to) if tag_of(a) == tag_of(b) else (at.attr("tag"), to.attr("tag"))
+            )
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             return self._entries(a, b, at, to)
         if type(a) is not type(b):
@@ -185,7 +193,7 @@ def tokens(root: Any, map_free_vars: bool) -> list[Any]:
     while stack:
         node, bound = stack.pop()
         if isinstance(node, (tuple, list)):
-            found.append(len(node))
+            found += [tag_of(node), len(node)]
             stack += [(one, bound) for one in reversed(node)]
         elif isinstance(node, e.Const):
             found += [node.value, str.__str__(node.dtype), node.lanes]

@@ -182,6 +182,8 @@ def _compare(a: Any, b: Any, stack: list[tuple[Any, Any]]) -> str | None:
     if node_structure.is_structural(a) and node_structure.is_structural(b) and not isinstance(a, te.Expr):
         return _difference_of_loops(a, b)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        if node_structure.tag_of(a) != node_structure.tag_of(b):
+            return f"tags {node_structure.tag_of(a)} and {node_structure.tag_of(b)}"
         if len(a) != len(b):
             return f"{len(a)} and {len(b)} elements"
         stack.extend(zip(reversed(a), reversed(b), strict=True))
