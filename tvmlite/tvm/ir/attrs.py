@@ -16,7 +16,25 @@ from tvmlite.tvm.runtime.container import Map
 from tvmlite.tvm.runtime.convert import convert
 
 
-class DictAttrs(Map):
+class TypedLookups:
+    """TVM's functions that give an attribute, found by its name, as a type."""
+
+    __slots__ = ()
+
+    def get_int(self: Any, name: str) -> int:
+        """The value of ``name``, an int."""
+        return int(self[name])
+
+    def get_str(self: Any, name: str) -> str:
+        """The value of ``name``, a string."""
+        return str(self[name])
+
+    def get_int_tuple(self: Any, name: str) -> tuple[int, ...]:
+        """The value of ``name``, ints."""
+        return tuple(map(int, self[name]))
+
+
+class DictAttrs(Map, TypedLookups):
     """Attributes by name: ``attrs.x`` and ``attrs["x"]``."""
 
     type_key = "DictAttrs"
@@ -25,18 +43,6 @@ class DictAttrs(Map):
         if name in self:
             return self[name]
         raise MissingName(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}")
-
-    def get_int(self, name: str) -> int:
-        """The value of ``name``, an int."""
-        return int(self[name])
-
-    def get_str(self, name: str) -> str:
-        """The value of ``name``, a string."""
-        return str(self[name])
-
-    def get_int_tuple(self, name: str) -> tuple[int, ...]:
-        """The value of ``name``, ints."""
-        return tuple(map(int, self[name]))
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def _compile_arguments(parser: argparse.ArgumentParser) -> None:
         help="the level is one without them",
     )
     parser.add_argument(
-        "--pass-config", action="append", metavar="NAME=VALUE", help="of no account where nothing has it"
+        "--pass-config", action="append", metavar="NAME=VALUE", help="an option of a PassContext"
     )
 
 

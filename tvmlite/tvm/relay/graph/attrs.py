@@ -11,6 +11,7 @@ from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import show
 from tvmlite.te import expr as te
+from tvmlite.tvm.ir.attrs import TypedLookups
 
 
 class Listed(tuple):  # type: ignore[type-arg]
@@ -22,7 +23,7 @@ class Listed(tuple):  # type: ignore[type-arg]
         return f"[{', '.join(map(str, self))}]"
 
 
-class Attrs(tuple):  # type: ignore[type-arg]
+class Attrs(tuple, TypedLookups):  # type: ignore[type-arg]
     """Attributes: ``call.attrs.strides``, ``call.attrs["strides"]``, ``dict(call.attrs)``."""
 
     __slots__ = ()
@@ -59,18 +60,6 @@ class Attrs(tuple):  # type: ignore[type-arg]
     def get(self, name: str, default: Any = None) -> Any:
         """The value of ``name``, or ``default``."""
         return dict(self).get(name, default)
-
-    def get_int(self, name: str) -> int:
-        """The value of ``name``, an int."""
-        return int(self[name])
-
-    def get_str(self, name: str) -> str:
-        """The value of ``name``, a string."""
-        return str(self[name])
-
-    def get_int_tuple(self, name: str) -> tuple[int, ...]:
-        """The value of ``name``, ints."""
-        return tuple(map(int, self[name]))
 
 
 def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
