@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -63,20 +63,29 @@ def adopt(root: Any) -> Any:
     found = ADOPTED.get(root)
     if found is not None:
         return found
+
+    def build(node: Any) -> None:
+        made = _made(node)
+        ADOPTED.mark(made)
+        if made is not node:
+            ADOPTED.made[node] = made
+
+    _bottom_up(root, lambda node: ADOPTED.get(node) is not None, build)
+    return ADOPTED.get(root)
+
+
+def _bottom_up(root: Any, is_done: Callable[[Any], bool], build: Callable[[Any], None]) -> None:
+    """``build`` each node of ``root`` that is not done, behind its parts."""
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
         node, ready = stack.pop()
-        if ADOPTED.get(node) is not None:
+        if is_done(node):
             continue
         if ready:
-            made = _made(node)
-            ADOPTED.mark(made)
-            if made is not node:
-                ADOPTED.made[node] = made
+            build(node)
         else:
             stack.append((node, True))
             stack.extend((part, False) for part in _parts(node))
-    return ADOPTED.get(root)
 
 
 def _kind(node: nodes.Expr) -> type:
@@ -121,16 +130,11 @@ def plain(root: Any) -> Any:
     """``root`` of our own nodes alone, as the compiler takes it: what its passes make would else be adopted
     where it becomes part of a node of the surface, and a variable would be two."""
     done: dict[Any, Any] = {}
-    stack: list[tuple[Any, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in done:
-            continue
-        if ready:
-            done[node] = _plain(node, done)
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in _parts(node))
+
+    def build(node: Any) -> None:
+        done[node] = _plain(node, done)
+
+    _bottom_up(root, done.__contains__, build)
     return done[root]
 
 
