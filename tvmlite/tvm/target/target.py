@@ -17,14 +17,18 @@ from tvmlite.tvm.runtime.devices import device
 from tvmlite.tvm.target import described, tags
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
-_NOTES = ("keys", "device", "model", "tag", "link-params", "opt-level", "jit")
+_NOTES = ("keys", "device", "model", "tag", "opt-level", "jit")
 """Options that choose TVM's schedules and records by name, where ours look at the processor itself, or say
 nothing of the code made here."""
+
+_OLD = {"link-params": ("0", "False")}
+"""Options in logs of TVM's before 0.11, with the values that say nothing."""
 
 _LEFT_OUT = {"libs": "kernels are generated; tvm.contrib.cblas calls a library's matrix product"}
 """Options that are kept with a warning, and why they change nothing."""
 
 _INSTEAD = {
+    "link-params": 'weights are in the library; Executor("graph", {"link-params": True}) says so in TVM',
     "mfloat-abi": "the -mtriple says it, as arm-linux-gnueabihf does",
     "runtime": "lib.export_library writes a library that tvm.runtime.load_module loads",
     "system-lib": "lib.export_library writes a library that tvm.runtime.load_module loads",
@@ -52,8 +56,9 @@ class Target(machine.Target):
     ``host``, which runs what is not on the device, must be a CPU as well: there is no device.
 
     ``-mtriple``, ``-mcpu``, ``-mattr``, ``-num-cores`` and ``-vector-bits`` are understood; ``-keys``,
-    ``-device``, ``-model``, ``-tag`` (which name schedules of TVM's), ``-link-params``, ``-opt-level`` and
-    ``-jit`` are kept and change nothing, and so is ``-libs``, with a warning. Any other is a TargetError.
+    ``-device``, ``-model``, ``-tag`` (which name schedules of TVM's), ``-opt-level`` and ``-jit`` are kept
+    and change nothing, as ``-link-params=0`` of old logs, and so is ``-libs``, with a warning. Any other is a
+    TargetError.
     ``with Target(...):`` makes it the one that ``build`` takes by default.
 
     A target of another kind of TVM's, such as ``"cuda"``, may be named and looked at: building for it is a
@@ -79,6 +84,8 @@ class Target(machine.Target):
                 notes["devices"] = [Target(one) for one in notes["devices"]]
         else:
             made, notes = parsed(target)
+            if host is not None:
+                parsed(host)
         object.__setattr__(self, "own_host", host)
         for name in made.__dataclass_fields__:
             object.__setattr__(self, name, getattr(made, name))
@@ -264,13 +271,22 @@ def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
     kind, options = _read(given)
     if kind in described.KEYS:
         described.refuse(kind)
-    options.pop("host", None)
-    notes = {key: value for key, value in options.items() if key in _NOTES or key in _LEFT_OUT}
+    host = options.pop("host", None)
+    if host is not None:
+        parsed(host)
+    notes = {key: value for key, value in options.items() if key in (*_NOTES, *_OLD, *_LEFT_OUT)}
+    if "/" in kind:
+        raise TargetError(
+            f"{kind!r} is no machine that is known here; known are {', '.join(tags.names())}",
+            Span.of_caller(),
+            hint=f'tvm.target.register_tag({kind!r}, {{"kind": "llvm", "mcpu": ...}}) makes it one; '
+            "there is code for CPUs only",
+        )
     words = [kind if kind != "cpu" else "llvm"]
     for key, value in options.items():
         if key in _LEFT_OUT:
             warn(f"target {kind!r}: -{key}={value} is left out: {_LEFT_OUT[key]}")
-        elif key not in _UNDERSTOOD and key not in _NOTES:
+        elif key not in (*_UNDERSTOOD, *_NOTES) and value not in _OLD.get(key, ()):
             known = ", ".join(f"-{one}" for one in (*_UNDERSTOOD, *_NOTES))
             raise TargetError(
                 f"target {kind!r}: option -{key}={value} is not supported; there are {known}",
