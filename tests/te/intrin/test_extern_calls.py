@@ -152,6 +152,8 @@ def test_calls_that_make_no_sense_are_refused() -> None:
     x = te.var("x", "float32")
     with pytest.raises(TensorExpressionError, match=r"'vpdpbusd' is no LLVM intrinsic"):
         te.call_llvm_intrin("int32", "vpdpbusd", x)
+    with pytest.raises(TensorExpressionError, match=r"LLVM has no intrinsic 'llvm\.cbrt\.f32'"):
+        te.call_llvm_intrin("float32", "llvm.cbrt.f32", x)
     with pytest.raises(TensorExpressionError, match="'f' was given vectors"):
         te.call_extern("float32x4", "f", x)
     with pytest.raises(TensorExpressionError, match="float32 is not as wide as int8x8"):

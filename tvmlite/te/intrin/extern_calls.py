@@ -10,6 +10,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
+from tvmlite.te.intrin.llvm_names import is_intrinsic
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import intrinsics, registry
 
@@ -18,8 +19,8 @@ def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:
     """The LLVM intrinsic ``name`` (``"llvm.x86.avx512.vpdpbusd.512"``) of just these arguments.
 
     ``dtype`` is the result's, with its lanes: ``"int32x16"``. Only LLVM targets have such: where others
-    must be served too, use it in the special body of a tensor intrinsic. A wrong name or wrong types are
-    found when LLVM reads the code.
+    must be served too, use it in the special body of a tensor intrinsic. Wrong types are found when LLVM
+    reads the code.
     """
     arguments.text("call_llvm_intrin: name", name)
     if not name.startswith("llvm."):
@@ -27,7 +28,10 @@ def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:
             f"call_llvm_intrin: {name!r} is no LLVM intrinsic: their names start with 'llvm.'",
             Span.of_caller(),
         )
-    return _foreign("llvm", dtype, name, args)
+    made = _foreign("llvm", dtype, name, args)
+    if not is_intrinsic(made):
+        raise TensorExpressionError(f"call_llvm_intrin: LLVM has no intrinsic {name!r}", Span.of_caller())
+    return made
 
 
 call_llvm_pure_intrin = call_llvm_intrin

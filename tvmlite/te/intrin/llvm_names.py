@@ -1,0 +1,28 @@
+"""Which intrinsics LLVM has."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm.text import register_type, symbol
+
+
+def is_intrinsic(call: e.Foreign) -> bool:
+    """Whether LLVM knows the intrinsic that is called, ``"llvm.sqrt"`` or ``"llvm.sqrt.f32"``."""
+    types = [_type(one) for one in call.args]
+    return _is_known(f"declare {_type(call)} {symbol(call.name)}({', '.join(types)})")
+
+
+@cache
+def _is_known(declaration: str) -> bool:
+    """LLVM takes any name that starts with ``llvm.``; its printer remarks on those it does not know. The
+    types must be the right ones, for intrinsics of older versions are replaced by what they became."""
+    return "; Unknown intrinsic" not in str(llvm.parse_assembly(declaration))
+
+
+def _type(value: e.Expr) -> str:
+    is_address = isinstance(value, e.Call) and value.name == "address_of"
+    return "ptr" if is_address else register_type(value.dtype, value.lanes)
