@@ -190,7 +190,6 @@ def test_what_te_has_not_says_so() -> None:
     for call, name in (
         (te.gradient, "te.gradient: tensor expressions are not differentiated"),
         (te.extern_primfunc, "extern_primfunc: functions of TVMScript are not supported"),
-        (te.create_prim_func, "extern_primfunc"),
     ):
         with pytest.raises(UnsupportedError, match=name):
             call([])
@@ -199,6 +198,28 @@ def test_what_te_has_not_says_so() -> None:
         te.create_schedule(c.op)[b].rolling_buffer()
     with pytest.raises(TensorExpressionError, match=r"reduce_axis: thread_tag: 'threadIdx\.x' given"):
         te.reduce_axis((0, 4), thread_tag="threadIdx.x")
+
+
+def test_a_function_of_computes_is_built_with_its_parameters_in_any_order() -> None:
+    a, _, c = chain()
+    made = te.create_prim_func([c, a])
+
+    x, result = np.random.rand(12, 8).astype("float32"), tvm.nd.empty((12, 8))
+    tvm.build(made)(result, tvm.nd.array(x))
+    np.testing.assert_allclose(result.numpy(), (x + 1) * 2, rtol=1e-6)
+    assert isinstance(made, tvm.tir.PrimFunc)
+    assert "def main(c: out float32[12, 8], a: float32[12, 8])" in made.script()
+
+
+def test_a_function_of_a_scan_is_refused_as_a_wrong_type() -> None:
+    n = te.size_var("n")
+    x, state = te.placeholder((n, 4)), te.placeholder((n, 4))
+    first = te.compute((1, 4), lambda _, j: x[0, j])
+    update = te.compute((n, 4), lambda i, j: state[i - 1, j] + x[i, j])
+
+    with pytest.raises(TensorExpressionError, match=r"Unsupported Operation: ScanOp") as caught:
+        te.create_prim_func([x, te.scan(first, update, state)])
+    assert isinstance(caught.value, TypeError)
 
 
 def test_extents_answer_as_numbers_of_tvm() -> None:

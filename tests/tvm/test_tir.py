@@ -183,8 +183,8 @@ def test_a_loop_nest_written_by_hand() -> None:
     made = tvm.build(te.create_schedule(b.op), [a, b])(x)
     np.testing.assert_array_equal(made, np.where(x < 5, x / 2, x))
     builder = tir.ir_builder.create()
-    with pytest.raises(UnsupportedError, match="scope_attr: 'thread_extent' is not supported"):
-        builder.scope_attr(None, "thread_extent", 4)
+    with pytest.raises(UnsupportedError, match="scope_attr: 'coproc_scope' is not supported"):
+        builder.scope_attr(None, "coproc_scope", 4)
     with pytest.raises(UnsupportedError, match="allocate: axis_separators are not supported"):
         builder.allocate("float32", (4,), axis_separators=[1])
 

@@ -10,11 +10,10 @@ import functools
 import importlib
 from dataclasses import dataclass, fields, is_dataclass
 from types import FunctionType, MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
-from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
@@ -27,6 +26,7 @@ from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.tvm import groups
 from tvmlite.tvm.absent import MissingName
 from tvmlite.tvm.marks import as_vector, is_marked, is_marked_itself, mark
+from tvmlite.tvm.runtime.values import SHORT_DTYPES, Extent, Text
 
 ITER_TYPES = {
     "DataPar": 0,
@@ -45,36 +45,6 @@ _OF_KIND = {"data": 0, "reduce": 2, "ordered": 3}
 _OF_LOOP = {"unroll": 5, "vectorize": 6, "parallel": 7}
 
 
-class Text(str):
-    """A string, of which ``value`` is the string itself."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> str:
-        """The string."""
-        return str(self)
-
-    def astype(self, dtype: str) -> NoReturn:
-        """An error: a string is no number."""
-        text = f"Can't cast a handle to other types: the string {self.value!r} to {dtype}"
-        raise TensorExpressionError(text, Span.of_caller())
-
-
-class StringImm(Text):
-    """A string among the arguments of a call, which is written with quotation marks."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> str:
-        """The string."""
-        return str.__str__(self)
-
-    def __str__(self) -> str:
-        return f'"{self.value}"'
-
-
 class AttachType(str):
     """Where the loops of a stage stand, in our word, which equals TVM's number of it too."""
 
@@ -89,30 +59,6 @@ class AttachType(str):
 
     def __hash__(self) -> int:
         return hash(str(self))
-
-
-class Extent(int):
-    """An int of 32 bits that also answers as TVM's ``IntImm`` does, such as an extent that is known."""
-
-    dtype = "int32"
-    type_key = "IntImm"
-
-    def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very number."""
-        return self is other
-
-    @property
-    def value(self) -> int:
-        """The number."""
-        return int(self)
-
-    def astype(self, dtype: str) -> e.Expr:
-        """The number as a constant of ``dtype``."""
-        return e.const(int(self), dtype)
-
-
-SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
-"""Dtypes that TVM has other names for."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.node import Node, postorder, rewrite, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -74,6 +74,16 @@ class GE(_Reversed):
     ours: ClassVar[type[e.Compare]] = e.LessEqual
 
 
+def bound_value(where: str, var: e.Var, value: Any) -> e.Expr:
+    """``value`` for ``var``: a number of Python's in the dtype of ``var``; any other must have that."""
+    given = e.scalar(f"{where}: value", value)
+    if isinstance(value, e.Expr) and (given.dtype, given.lanes) != (var.dtype, var.lanes):
+        raise TensorExpressionError(
+            f"{where}: the value of {var.name} is {given.dtype}, {var.name} is {var.dtype}", Span.of_caller()
+        )
+    return e.cast(var.dtype, given)
+
+
 @dataclass(frozen=True, eq=False)
 class Let(e.Expr, Written):
     """``body``, in which ``var`` is ``value``."""
@@ -87,7 +97,7 @@ class Let(e.Expr, Written):
     binders: ClassVar[tuple[str, ...]] = ("var",)
 
     def __post_init__(self) -> None:
-        _set(self, "value", e.cast(self.var.dtype, e.scalar("tir.Let: value", self.value)))
+        _set(self, "value", bound_value("tir.Let", self.var, self.value))
         _set(self, "body", e.scalar("tir.Let: body", self.body))
         self._typed(self.body.dtype, self.body.lanes)
 

@@ -109,7 +109,7 @@ class IRBuilder:
 
     def __init__(self) -> None:
         self._open: list[list[ir.Stmt]] = [[]]
-        self._made: list[list[tuple[int, ir.Buffer | tuple[e.Var, Expr]]]] = [[]]
+        self._around: list[list[tuple[int, Callable[[ir.Stmt], ir.Stmt]]]] = [[]]
 
     def emit(self, stmt: ir.Stmt | Expr) -> None:
         """Add a statement, or an expression evaluated for its effect."""
@@ -165,14 +165,14 @@ class IRBuilder:
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
         buffer = ir.Buffer(name, dtypes.check(dtype), whole)
-        self._made[-1].append((len(self._open[-1]), buffer))
+        self.around_rest(lambda rest: ir.Allocate(buffer, rest))
         return BufferVar(self, buffer)
 
     def let(self, name: str, value: Value) -> e.Var:
         """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
         expr = e.scalar("let: value", value)
         var = e.Var(arguments.text("let: name", name), expr.dtype)
-        self._made[-1].append((len(self._open[-1]), (var, expr)))
+        self.around_rest(lambda rest: ir.Let(var, expr, rest))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
@@ -186,15 +186,18 @@ class IRBuilder:
     def begin(self) -> None:
         """Open a scope: what is emitted from here on is inside."""
         self._open.append([])
-        self._made.append([])
+        self._around.append([])
+
+    def around_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
+        """What is emitted from here on, until the innermost scope closes, becomes the statement that ``make``
+        gives for it."""
+        self._around[-1].append((len(self._open[-1]), make))
 
     def close(self) -> ir.Stmt:
         """Close the innermost scope and give its statements, under what was allocated and named there."""
-        statements, made = self._open.pop(), self._made.pop()
-        for position, one in reversed(made):
-            rest = ir.sequence(*statements[position:])
-            inner = ir.Allocate(one, rest) if isinstance(one, ir.Buffer) else ir.Let(one[0], one[1], rest)
-            statements[position:] = [inner]
+        statements, around = self._open.pop(), self._around.pop()
+        for position, make in reversed(around):
+            statements[position:] = [make(ir.sequence(*statements[position:]))]
         return ir.sequence(*statements)
 
 

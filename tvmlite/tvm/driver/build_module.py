@@ -8,14 +8,15 @@ from typing import Any
 
 from tvmlite import driver, te
 from tvmlite.core import arguments
-from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.errors import InputError, TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
@@ -23,6 +24,7 @@ from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
+from tvmlite.tvm.te.declare import create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
 from tvmlite.tvm.te.reads import check_reads_of
 from tvmlite.tvm.te.threads import refuse_threads, without_predicates_of_threads
@@ -61,6 +63,28 @@ def schedule_to_module(
 ) -> LoweredModule:
     """``lower`` under TVM's older name."""
     return lower(sch, args, name, binds)
+
+
+class NoFunction(TensorExpressionError, TypeError):
+    """An operation of which ``create_prim_func`` makes no loops: TVM says that its type is wrong."""
+
+
+def create_prim_func(ops: Sequence[Any], index_dtype_override: str | None = None) -> ir.Function:
+    """The loops of the tensors ``ops``, its parameters, those in between computed whole before what reads
+    them; ``tvm.build`` takes it. There are no blocks in it, and nothing schedules it further: a schedule is
+    ``te.create_schedule``'s. Indices are int64 in any case. A scan is an error, as in TVM."""
+    tensors = [
+        one for one in arguments.listed("create_prim_func: ops", ops, "tensors") if isinstance(one, Tensor)
+    ]
+    outputs = [one.op for one in tensors if not isinstance(one.op, PlaceholderOp)]
+    schedule = create_schedule(list(dict.fromkeys(outputs)))
+    for stage in schedule.stages:
+        if isinstance(stage.op, ScanOp):
+            raise NoFunction(
+                "create_prim_func: Unsupported Operation: ScanOp. tvm.lower gives the loops of its schedule",
+                Span.of_caller(),
+            )
+    return lower(schedule, ops)["main"]
 
 
 def build(

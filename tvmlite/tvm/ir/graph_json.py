@@ -16,10 +16,10 @@ from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te.schedule.schedule import Schedule, Trace
 from tvmlite.te.tensor.tensor import Operation, Tensor
 from tvmlite.tvm import nd
-from tvmlite.tvm.attributes import Extent, StringImm, Text
 from tvmlite.tvm.ir.attrs import DictAttrs
 from tvmlite.tvm.marks import is_marked_itself, mark
 from tvmlite.tvm.runtime.container import Array, Map
+from tvmlite.tvm.runtime.values import Extent, StringImm, Text
 from tvmlite.tvm.te.op_attributes import OpAttributes
 
 _MODULES = (

@@ -8,7 +8,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.attributes import Text as String
+from tvmlite.tvm.runtime.values import Text as String
 
 
 class ADT(list[Any]):

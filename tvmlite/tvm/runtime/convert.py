@@ -11,9 +11,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.tvm.attributes import SHORT_DTYPES, Extent, Text
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.container import Array, Map
+from tvmlite.tvm.runtime.values import SHORT_DTYPES, Extent, Text
 
 
 def convert(value: Any, span: Any = None) -> Any:

@@ -26,7 +26,7 @@ _OF_TE = """
 """What ``tvmlite.te`` has under the same name."""
 
 _DECLARED = """
-    comm_reducer compute const create_prim_func create_schedule decl_tensor_intrin extern extern_primfunc
+    comm_reducer compute const create_schedule decl_tensor_intrin extern extern_primfunc
     gradient placeholder reduce_axis scan size_var var
 """.split()
 
@@ -45,6 +45,7 @@ _PLACES = {
     "ScanOp": "tvmlite.te.tensor.scan",
     "TensorComputeOp": "tvmlite.te.tensor.tensor",
     **dict.fromkeys(("ceil", "floor", "nearbyint", "round", "trunc"), "tvmlite.tvm.te.folding"),
+    "create_prim_func": "tvmlite.tvm.driver.build_module",
     "decl_buffer": "tvmlite.tvm.tir.buffer",
     **dict.fromkeys(_FUNCTIONS, "tvmlite.tvm.tir.functions"),
     **dict.fromkeys(_PARAMETERS, "tvmlite.tvm.tir.parameters"),

@@ -204,9 +204,6 @@ def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
     )
 
 
-create_prim_func = extern_primfunc
-
-
 def gradient(*args: Any, **named: Any) -> NoReturn:
     """An error: tensor expressions are not differentiated."""
     raise UnsupportedError("te.gradient: tensor expressions are not differentiated", Span.of_caller())

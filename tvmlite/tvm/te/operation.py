@@ -1,9 +1,9 @@
 """``tvm.te.operation``: what declares tensors, under the names of that module."""
 
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.driver.build_module import create_prim_func
 from tvmlite.tvm.te.declare import (
     compute,
-    create_prim_func,
     extern,
     extern_primfunc,
     placeholder,

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError, TargetError, UnsupportedError
-from tvmlite.core.node import postorder
+from tvmlite.core.node import postorder, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
@@ -40,6 +40,14 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None
         raise arguments.refused("thread_axis: tag", tag, 'the name of an axis such as "threadIdx.x"')
     var = e.Var(arguments.text("thread_axis: name", name) or tag)
     return ThreadAxis(None if dom is None else range_of(dom), var, "data", tag)
+
+
+def bound(axis: ThreadAxis, extent: Any, body: ir.Stmt) -> ir.For:
+    """``body`` as a loop of ``extent`` iterations that is bound to the threads of ``axis``."""
+    index = e.Var(axis.var.name, e.INDEX)
+    inside = substitute(body, {axis.var: e.cast(axis.var.dtype, index)})
+    count = e.cast(e.INDEX, e.scalar("thread_extent", extent))
+    return ir.For(index, e.const(0, e.INDEX), count, inside, ir.SERIAL, ((BIND, axis.thread_tag),))
 
 
 def range_of(dom: Any) -> Range:

@@ -11,8 +11,8 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.loop.ir import Stmt as Stmt
 from tvmlite.tvm import attributes
 from tvmlite.tvm.absent import lookup
-from tvmlite.tvm.attributes import StringImm
 from tvmlite.tvm.runtime.convert import const
+from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir import calls, functions, nodes, parameters, text
 from tvmlite.tvm.tir.axis import IterVar, SizeVar, Var
 from tvmlite.tvm.tir.buffer import Buffer, decl_buffer

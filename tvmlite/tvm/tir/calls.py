@@ -7,10 +7,13 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.tvm.attributes import StringImm
+from tvmlite.te.tensor import intrinsics
 from tvmlite.tvm.runtime.convert import const
+from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
 from tvmlite.tvm.written import WrittenCall, plain
 
@@ -62,6 +65,20 @@ def _llvm_type(value: e.Expr) -> str:
     letter = "bf" if value.dtype == "bfloat16" else "f" if dtypes.is_float(value.dtype) else "i"
     width = 1 if value.dtype == "bool" else dtypes.width(value.dtype)
     return f"{f'v{value.lanes}' if value.lanes > 1 else ''}{letter}{width}"
+
+
+def prefetch(address: Any, rw: Any = 0, locality: Any = 3, cache_type: Any = 1) -> e.Expr:
+    """A hint that the element at ``address``, as ``tir.address_of`` gives it, is read soon: into all caches
+    (``locality`` 3) or all but the first (2), as LLVM's ``llvm.prefetch``. Others are errors."""
+    names = {level: name for name, level in ir.PREFETCHES.items()}
+    asked = tuple(int(getattr(one, "value", one)) for one in (rw, locality, cache_type))
+    if asked[0] != 0 or asked[1] not in names or asked[2] != 1:
+        raise UnsupportedError(
+            f"prefetch: rw, locality and cache_type are {asked}, expected (0, 3, 1) or (0, 2, 1)",
+            Span.of_caller(),
+        )
+    element = address.args[0] if isinstance(address, e.Call) and address.name == "address_of" else address
+    return intrinsics.call(names[asked[1]], element)
 
 
 def packed_call(called: e.Foreign) -> WrittenCall:

@@ -23,6 +23,7 @@ from tvmlite.tvm.te.folding import nearbyint as nearbyint
 from tvmlite.tvm.te.folding import round as round
 from tvmlite.tvm.te.folding import trunc as trunc
 from tvmlite.tvm.te.numbers import all_beside
+from tvmlite.tvm.tir.calls import prefetch
 from tvmlite.tvm.tir.parameters import named
 from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 from tvmlite.tvm.written import plain
@@ -72,6 +73,8 @@ def operator_of_calls(name: str) -> e.Intrinsic:
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
     """The intrinsic ``func_name``, a name or a ``tvm.ir.Op``, of ``args``; see ``te.call_intrin``."""
     name = str(getattr(func_name, "name", func_name)).removeprefix("tir.")
+    if name == "prefetch":
+        return prefetch(*plain(args))
     if name in FUNCTIONS:
         return call_of(name, dtype, args)
     instead = "" if name in TABLE or lowering_rule(name) is not None else instead_of(f"tir.{name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite import te
+from tvmlite.core import arguments
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -12,8 +13,9 @@ from tvmlite.te.intrin import ir_builder
 from tvmlite.te.intrin.ir_builder import BufferVar as BufferVar
 from tvmlite.te.intrin.ir_builder import Scope
 from tvmlite.te.loop import ir
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.marks import mark, with_marked_constants
+from tvmlite.tvm.te.threads import ThreadAxis, bound
 
 
 class IRBuilder(ir_builder.IRBuilder):
@@ -74,14 +76,29 @@ class IRBuilder(ir_builder.IRBuilder):
         """All that was written, as it was written."""
         return with_marked_constants(super().get())
 
+    def new_scope(self) -> Scope:
+        """What is allocated, named or bound to threads inside ends with it."""
+        return Scope(self, None, lambda body: body)
+
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
-        """An error but for notes that change nothing: ``"storage_scope"`` and pragmas."""
+        """With ``"thread_extent"`` what follows in the scope is to be carried out by ``value`` threads of the
+        axis ``node``: loops to look at, which ``tvm.build`` refuses. ``"storage_scope"`` and pragmas change
+        nothing; all others are errors."""
         if attr_key == "storage_scope" or attr_key.startswith("pragma_"):
+            return
+        if attr_key in ("thread_extent", "virtual_thread"):
+            axis = arguments.instance("scope_attr: node", node, ThreadAxis, "a te.thread_axis")
+            self.around_rest(lambda rest: bound(axis, value, rest))
             return
         raise UnsupportedError(
             f"ir_builder.scope_attr: {attr_key!r} is not supported: there is code for CPUs only",
             Span.of_caller(),
         )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingName(f"IRBuilder.{name} is not in tvmlite", Span.of_caller())
 
 
 def create() -> IRBuilder:

@@ -18,9 +18,10 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.intrinsics import TABLE
 from tvmlite.tvm import written
 from tvmlite.tvm.absent import instead_of
-from tvmlite.tvm.attributes import Extent, is_packed_call
+from tvmlite.tvm.attributes import is_packed_call
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.convert import const
+from tvmlite.tvm.runtime.values import Extent
 from tvmlite.tvm.tir import calls, uncompiled
 from tvmlite.tvm.tir.uncompiled import OpCall
 from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
@@ -171,6 +172,8 @@ def _call(dtype: str, op: Any, args: Sequence[Any]) -> Any:
         return calls.call_extern(dtype, *_name_first(name, args))
     if name in ("call_packed", "tvm_call_packed"):
         return calls.call_packed(*_name_first(name, args))
+    if name == "prefetch":
+        return calls.prefetch(*args)
     if name in TABLE:
         return te.call_intrin(dtype, name, *args)
     if name in FUNCTIONS:
@@ -220,7 +223,11 @@ IfThenElse = _named(
     ir.If,
     lambda condition, then_case, else_case=None: ir.If(_expr(condition), then_case, else_case),
 )
-LetStmt = _named("LetStmt", ir.Let, lambda var, value, body: ir.Let(var, _expr(value), body))
+LetStmt = _named(
+    "LetStmt",
+    ir.Let,
+    lambda var, value, body: ir.Let(var, written.bound_value("tir.LetStmt", var, value), body),
+)
 SeqStmt = _named("SeqStmt", ir.Seq, lambda seq: ir.Seq(tuple(seq)))
 Evaluate = _named(
     "Evaluate",

@@ -59,9 +59,9 @@ def max_num_threads(allow_none: bool = True) -> int:
 
 HYBRID_GLOBALS: dict[str, Any] = {
     **dict.fromkeys(("unroll", "vectorize", "parallel", "const_range", "serial"), range),
-    **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "tanh", "power", "round", "float32")},
-    **{name: getattr(np, name) for name in ("float64", "int8", "int16", "int32", "int64", "uint8")},
-    **{name: getattr(np, name) for name in ("floor", "ceil", "trunc")},
+    **{name: getattr(np, name) for name in "exp log sqrt tanh power round floor ceil trunc".split()},
+    **{name: getattr(np, name) for name in "float16 float32 float64 int8 int16 int32 int64".split()},
+    **{name: getattr(np, name) for name in "uint8 uint16 uint32 uint64".split()},
     "bind": bind,
     "allocate": allocate,
     "output_tensor": output_tensor,
@@ -69,9 +69,6 @@ HYBRID_GLOBALS: dict[str, Any] = {
     "sigmoid": sigmoid,
     "popcount": popcount,
     "likely": lambda condition: condition,
-    "uint16": np.uint16,
-    "uint32": np.uint32,
-    "float16": np.float16,
     "erf": math.erf,
     "max_num_threads": max_num_threads,
     "ceil_div": ceil_div,

@@ -14,7 +14,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.loop import ir
-from tvmlite.tvm.attributes import StringImm
+from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir.uncompiled import OpCall
 
 _SIGNATURES = """
