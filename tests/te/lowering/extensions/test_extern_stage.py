@@ -11,6 +11,7 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
+from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 
 SHAPE = (3, 10)
@@ -114,3 +115,20 @@ def test_memory_taken_as_it_is_must_stay_so(primitive: str, arrange: Any) -> Non
         caught.value
     )
     assert f"stage.{primitive}(" in str(caught.value)
+
+
+def test_a_loop_may_be_written_over_a_variable_of_32_bits() -> None:
+    n, i = te.size_var("n"), te.var("i")
+    A = te.placeholder((n,), name="A")
+
+    def emit(ins: Any, outs: Any) -> ir.Stmt:
+        place = (i.astype("int64"),)
+        doubled = ir.Load(ins[0], place) * i.astype("float32")
+        return ir.For(i, te.const(1), n - 1, ir.Store(outs[0], place, doubled))
+
+    C = te.extern((n,), [A], emit, name="C")
+    s = te.create_schedule(C.op)
+    a, got = np.random.rand(7).astype("f4"), np.zeros(7, "f4")
+    interpret(te.lower(s, [A, C]), [a, got])
+    for one in (got, *(tvmlite.build(s, [A, C], target=t, name="narrow")(a) for t in ("native", "c"))):
+        np.testing.assert_allclose(one[1:], a[1:] * np.arange(1, 7, dtype="f4"), rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError
@@ -37,6 +38,9 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
 
     def rule(node: Node) -> Any:
         match node:
+            case ir.For(var=var, min=first, extent=extent) if var.dtype != e.INDEX:
+                wide = widening.variable(var), widening.index(first), widening.index(extent)
+                return replace(node, var=wide[0], min=wide[1], extent=wide[2])
             case ir.Store(buffer, indices, value, predicate) if buffer in twins:
                 one = twins[buffer]
                 node = ir.Store(building.buffers[one], place(one, indices), value, predicate)
