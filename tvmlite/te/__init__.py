@@ -15,7 +15,7 @@ _NAMES = {
     "intrin.declare_intrin": "decl_tensor_intrin",
     "intrin.extern_calls": (
         "call_extern call_intrin call_llvm_intrin call_llvm_pure_intrin call_packed call_pure_extern "
-        "call_pure_intrin reinterpret"
+        "call_pure_intrin reinterpret trace"
     ),
     "intrin.ir_builder": "extern",
     "lowering.lower": "lower",

@@ -17,7 +17,7 @@ from tvmlite.te.tensor import registry
 
 @pytest.fixture(autouse=True)
 def _own_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_functions", {})
+    monkeypatch.setattr(registry, "_functions", dict(registry._functions))
     monkeypatch.setattr(registry, "_references", {})
 
 
@@ -139,6 +139,38 @@ def test_bits_are_read_with_other_lanes(run: Callable[..., Any]) -> None:
     want = np.tile(x[4:].view("i1"), 4)
     np.testing.assert_array_equal(run(s, [A, B], [x], [(16,)])[0], want)
     np.testing.assert_array_equal(tvmlite.build(s, [A, B])(x), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int64"])
+def test_a_traced_value_is_reported_and_may_be_changed(dtype: str, capsys: Any) -> None:
+    def report(i: int, value: Any) -> Any:
+        seen.append((i, value))
+        if value == 3:
+            raise ValueError("three")
+        return value * 2 if i % 2 else None
+
+    te.register_func(f"tests.report.{dtype}", report)
+    A = te.placeholder((4,), dtype, name="A")
+    B = te.compute((4,), lambda i: te.trace([i, A[i]], f"tests.report.{dtype}") + 1, name="B")
+    s = te.create_schedule(B.op)
+    x, want = np.array([1, 2, 4, 3], dtype), np.array([2, 5, 5, 4], dtype)
+    got = np.zeros(4, dtype)
+    seen: list[Any] = []
+    interpret(te.lower(s, [A, B]), [x, got])
+    for one in (got, *(tvmlite.build(s, [A, B], target=t, name="traced")(x) for t in ("native", "c"))):
+        np.testing.assert_array_equal(one, want)
+    assert seen == [(0, 1), (1, 2), (2, 4), (3, 3)] * 3
+    assert capsys.readouterr().err.count("ValueError: three") == 3
+
+
+def test_values_are_printed_unless_another_function_is_told(capfd: Any) -> None:
+    A = te.placeholder((2,), name="A")
+    B = te.compute((2,), lambda i: te.trace([i, A[i]]), name="B")
+
+    tvmlite.build(te.create_schedule(B.op), [A, B])(np.array([0.5, 2], "f4"))
+    assert capfd.readouterr().out == "[0, 0.5]\n[1, 2.0]\n"
+    with pytest.raises(TensorExpressionError, match="trace: args is empty"):
+        te.trace([])
 
 
 def test_the_interpreter_says_what_it_does_not_know(run: Callable[..., Any]) -> None:

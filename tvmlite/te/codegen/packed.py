@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def called(functions: Iterable[Node]) -> list[e.Foreign]:
 def callback(call: e.Foreign) -> Any:
     """A C function, to be kept alive, that calls the Python function registered under the call's name."""
     function = registry.get_global_func(call.name)
-    words = call.form.split(",") if call.form else []
+    words = argument_words(call)
     types: list[Any] = []
     for word in words:
         dtype, _, rank = word.partition(":")
@@ -62,7 +62,33 @@ def callback(call: e.Foreign) -> Any:
             return 1
         return 0
 
+    def value(*values: Any) -> Any:
+        return traced(function, values, dtypes.numpy_of(call.dtype)).item()
+
+    if gives_value(call):
+        return ctypes.CFUNCTYPE(_SCALARS[call.dtype], *types)(value)
     return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(run)
+
+
+def gives_value(call: e.Foreign) -> bool:
+    """Whether the call's value is what the function gives, and not whether it failed."""
+    return call.form.partition(",")[0] == "="
+
+
+def argument_words(call: e.Foreign) -> list[str]:
+    """The words of ``form`` that are about arguments."""
+    return [word for word in call.form.split(",") if word not in ("", "=")]
+
+
+def traced(function: Callable[..., Any], values: Sequence[Any], kind: np.dtype) -> Any:
+    """What ``function`` gives for ``values``, as a number of ``kind``: the last of them for None, and if it
+    raises, for an exception cannot cross compiled code."""
+    try:
+        made = function(*values)
+        return kind.type(values[-1] if made is None else made)
+    except Exception:
+        traceback.print_exc()
+        return kind.type(values[-1])
 
 
 def _call(function: Callable[..., Any], words: list[str], values: list[Any]) -> None:

@@ -331,7 +331,8 @@ class Foreign(Expr):
     - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
     - ``"packed"``: a Python function given to ``te.register_func``. ``form`` has a word an argument: the
       dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
-      Gives an int32: 0, or another number if the function failed.
+      Gives an int32: 0, or another number if the function failed. With ``=`` as its first word the call
+      gives what the function does, of the last argument's dtype, or that argument for None.
     - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
     - ``"tile"``: an instruction on AMX's tile registers (``techniques.common.amx``), for its effect; ``form``
       says how the registers are configured; ``"packed_bytes"``: of ``llvm.packed_stores``. LLVM only.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core import arguments
@@ -116,6 +117,19 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
             form.append(value.dtype)
     called = e.Foreign("packed", name, tuple(values), "int32", form=",".join(form))
     return ir.Assert(e.Equal(called, e.const(0)), f"the function {name!r}, called by name, failed")
+
+
+def trace(args: Sequence[Value], trace_action: str = registry.TRACE) -> Expr:
+    """The last of ``args``, scalars, as the Python function registered as ``trace_action`` makes it: called
+    with all of them each time that compiled code gets here, it gives the value to go on with, or None to
+    leave it. The default one prints them. An exception in it is printed, and leaves the value."""
+    arguments.text("trace: trace_action", trace_action)
+    given = arguments.listed("trace: args", args, "scalar expressions")
+    if not given:
+        raise TensorExpressionError("trace: args is empty, expected the value to trace", Span.of_caller())
+    values = tuple(e.scalar("trace: args", one) for one in given)
+    form = ",".join(["=", *(value.dtype for value in values)])
+    return e.Foreign("packed", trace_action, values, values[-1].dtype, form=form)
 
 
 def _foreign(kind: str, dtype: str, name: str, args: tuple[Any, ...]) -> e.Foreign:

@@ -165,14 +165,14 @@ class IRBuilder:
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
         buffer = ir.Buffer(name, dtypes.check(dtype), whole)
-        self.around_rest(lambda rest: ir.Allocate(buffer, rest))
+        self._around_rest(lambda rest: ir.Allocate(buffer, rest))
         return BufferVar(self, buffer)
 
     def let(self, name: str, value: Value) -> e.Var:
         """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
         expr = e.scalar("let: value", value)
         var = e.Var(arguments.text("let: name", name), expr.dtype)
-        self.around_rest(lambda rest: ir.Let(var, expr, rest))
+        self._around_rest(lambda rest: ir.Let(var, expr, rest))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
@@ -188,7 +188,7 @@ class IRBuilder:
         self._open.append([])
         self._around.append([])
 
-    def around_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
+    def _around_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
         """What is emitted from here on, until the innermost scope closes, becomes the statement that ``make``
         gives for it."""
         self._around[-1].append((len(self._open[-1]), make))

@@ -443,14 +443,17 @@ class _Run:
         if call.kind == "bits":
             return lambda: scalars.bits(args[0](), dtype, lanes)
         if call.kind == "packed":
-            return lambda: self.packed(registry.get_global_func(call.name), call.form, [a() for a in args])
+            return lambda: self.packed(registry.get_global_func(call.name), call, [a() for a in args])
         rule = registry.reference(call.name)
         return lambda: scalars.splat(np.asarray(rule(*(a() for a in args))).astype(dtype)[()], lanes)
 
-    def packed(self, function: Callable[..., Any], form: str, values: list[Any]) -> Any:
-        """Call a Python function on arrays and numbers; 1 if it failed."""
+    def packed(self, function: Callable[..., Any], call: e.Foreign, values: list[Any]) -> Any:
+        """Call a Python function on arrays and numbers: its value, or, of one called for its effect, 1 if it
+        failed."""
         given: list[Any] = []
-        for word in form.split(",") if form else ():
+        words = call.form.split(",") if call.form else []
+        gives_value = words[:1] == ["="]
+        for word in words[gives_value:]:
             rank = word.partition(":")[2]
             if not rank:
                 given.append(values.pop(0).item())
@@ -458,12 +461,13 @@ class _Run:
             data, shape = values[0], tuple(int(n) for n in values[1 : 1 + int(rank)])
             given.append(data[: int(np.prod(shape))].reshape(shape))
             del values[: 1 + int(rank)]
+        kind, old = dtypes.numpy_of(call.dtype), given[-1] if gives_value else 1
         try:
-            function(*given)
+            made = function(*given)
+            return kind.type((old if made is None else made) if gives_value else 0)
         except Exception:  # it is the user's, and fails as it does in compiled code
             traceback.print_exc()
-            return np.int32(1)
-        return np.int32(0)
+            return kind.type(old)
 
     def intrinsic(self, call: e.Call) -> Run:
         args, lanes = [self.expr(a) for a in call.args], call.lanes

@@ -17,6 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MATMUL = "tvm.contrib.cblas.matmul"
 """A function that programs may call by name without registering it."""
+TRACE = "tvm.default_trace_action"
+"""What ``te.trace`` calls by default."""
 
 
 def _matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray, transa: bool = False, transb: bool = False) -> None:
@@ -24,7 +26,12 @@ def _matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray, transa: bool = False, t
     np.matmul(a.T if transa else a, b.T if transb else b, out=c)
 
 
-_functions: dict[str, Callable[..., Any]] = {MATMUL: _matmul}
+def _show(*values: Any) -> None:
+    """Print ``values`` on a line."""
+    print(list(values))
+
+
+_functions: dict[str, Callable[..., Any]] = {MATMUL: _matmul, TRACE: _show}
 _rules: dict[str, Callable[..., Any]] = {}
 _references: dict[str, Callable[..., Any]] = {symbols.NOW: time.monotonic_ns}
 

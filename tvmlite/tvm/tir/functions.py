@@ -14,7 +14,7 @@ from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.intrinsics import TABLE
-from tvmlite.te.tensor.registry import lowering_rule, register_reference
+from tvmlite.te.tensor.registry import TRACE, lowering_rule, register_reference
 from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.te.folding import ceil as ceil
@@ -178,9 +178,9 @@ def infinity(dtype: str, span: Any = None) -> e.Expr:
     return mark(te.infinity(dtype))
 
 
-def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> e.Expr:
-    """An error: compiled code does not report values."""
-    raise UnsupportedError("trace: compiled code does not report values", Span.of_caller())
+def trace(args: Any, trace_action: str = TRACE) -> e.Expr:
+    """The last of ``args``, reported to a Python function each time; see ``te.trace``."""
+    return te.trace(plain(args), trace_action)
 
 
 def builtins_any(values: Any) -> bool:
