@@ -13,6 +13,7 @@ from tvmlite.te.intrin.extern_calls import call_packed as call_packed
 from tvmlite.te.intrin.extern_calls import call_pure_extern as call_pure_extern
 from tvmlite.te.intrin.extern_calls import call_pure_intrin as call_pure_intrin
 from tvmlite.te.intrin.extern_calls import reinterpret as reinterpret
+from tvmlite.te.intrin.extern_calls import trace as trace
 from tvmlite.te.intrin.ir_builder import extern as extern
 from tvmlite.te.lowering.lower import lower as lower
 from tvmlite.te.schedule.schedule import Schedule as Schedule
