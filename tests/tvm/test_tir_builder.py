@@ -81,3 +81,19 @@ def test_a_value_has_the_dtype_of_what_it_is_bound_to(make: Any) -> None:
     assert make(x, 1).value.dtype == "float32"
     with pytest.raises(TensorExpressionError, match="the value of x is float64, x is float32"):
         make(x, te.var("y", "float64"))
+
+
+def test_a_variable_may_be_bound_once() -> None:
+    x, y = te.var("x"), te.var("y")
+    one, same, other = tir.Let(x, 1, x + 1), tir.Let(x, 1, x + 2), tir.Let(x, 2, x + 2)
+    loop = tir.For(x, 0, 4, tir.ForKind.SERIAL, tir.Evaluate(x + y))
+
+    def holds(body: Any, *params: Any) -> bool:
+        return tir.analysis.verify_ssa(tir.PrimFunc(list(params), body))
+
+    assert holds(tir.Evaluate(x + y), x, y)
+    assert holds(loop, y)
+    assert not holds(loop, x, y)
+    assert not holds(tir.SeqStmt([loop, tir.For(x, 0, 2, tir.ForKind.SERIAL, tir.Evaluate(x))]), y)
+    assert holds(tir.Evaluate(one + same))
+    assert not holds(tir.Evaluate(one * other))

@@ -298,7 +298,7 @@ _NAMES: dict[str, dict[str, str]] = {
             apply_prim_func_arg_and_result_memory_constraints calculate_constant_bytes
             calculate_workspace_bytes detect_buffer_access_lca estimate_tir_flops get_block_access_region
             get_block_read_write_region get_prim_func_arg_and_result_memory_constraints undefined_vars
-            verify_gpu_code verify_memory verify_ssa verify_well_formed
+            verify_gpu_code verify_memory verify_well_formed
         """,
     },
     "tir.ir_builder": {"tir.ir_builder.create": "WithScope"},
