@@ -319,7 +319,7 @@ def test_functions_of_expressions_are_in_their_module_too() -> None:
 def test_llvm_intrinsics_are_chosen_by_the_types_that_are_counted() -> None:
     a, b = te.placeholder((16,), name="a"), te.placeholder((16,), name="b", dtype="int32")
     x, y = np.linspace(0, 4, 16, dtype="f4"), np.arange(16, dtype="i4")
-    one, three = tir.const(1, "uint32"), tir.const(3, "uint32")
+    one, two, three = (tir.const(n, "uint32") for n in (1, 2, 3))
 
     for given, value, make, expected in (
         (a, x, lambda i: tir.call_llvm_pure_intrin("float32", "llvm.sqrt", one, a[i]), np.sqrt(x)),
@@ -331,6 +331,12 @@ def test_llvm_intrinsics_are_chosen_by_the_types_that_are_counted() -> None:
             y,
             lambda i: tir.call_llvm_pure_intrin("int32", "llvm.ctpop", one, b[i]),
             [*map(int.bit_count, range(16))],
+        ),
+        (
+            b,
+            y,
+            lambda i: tir.call_llvm_intrin("int32", "llvm.ctlz", two, b[i], tir.const(0, "int1")),
+            [32 - n.bit_length() for n in range(16)],
         ),
     ):
         c = te.compute((16,), make, name="c")

@@ -65,5 +65,5 @@ class Extent(int):
         raise MissingName(f"IntImm has no attribute {name!r} in tvmlite", Span.of_caller())
 
 
-SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool", "int1": "bool"}
 """Dtypes that TVM has other names for."""
