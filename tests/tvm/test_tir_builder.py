@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -97,3 +99,10 @@ def test_a_variable_may_be_bound_once() -> None:
     assert not holds(tir.SeqStmt([loop, tir.For(x, 0, 2, tir.ForKind.SERIAL, tir.Evaluate(x))]), y)
     assert holds(tir.Evaluate(one + same))
     assert not holds(tir.Evaluate(one * other))
+
+
+def test_a_buffer_tells_its_scope() -> None:
+    shared = tir.decl_buffer((4,), scope="shared")
+
+    assert (shared.scope(), tir.decl_buffer((4,)).scope()) == ("shared", "global")
+    assert copy.copy(shared.scope)() == pickle.loads(pickle.dumps(shared.scope))() == "shared"

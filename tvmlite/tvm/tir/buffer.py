@@ -28,6 +28,22 @@ from tvmlite.tvm.written import WrittenCall, plain
 BROADCAST = "auto_broadcast"
 
 
+class MemoryScope(str):
+    """Where a buffer is, in our word; called it gives TVM's: ``buffer.scope()``."""
+
+    memory: str
+
+    def __new__(cls, ours: str, memory: str = "global") -> MemoryScope:
+        """``ours``, which is ``memory`` in TVM."""
+        made = super().__new__(cls, ours)
+        made.memory = memory
+        return made
+
+    def __call__(self) -> str:
+        """TVM's word."""
+        return self.memory
+
+
 @dataclass(frozen=True, eq=False)
 class TvmBuffer(DeclaredBuffer):
     """A declared buffer, with the variable that TVM has for its address, if it was given."""
@@ -126,6 +142,7 @@ def decl_buffer(
     given["shape"] = tuple(e.convert(n) for n in extents)  # in the dtypes they were given in
     for one in given["shape"]:
         with_marked_constants(one)
+    given["scope"] = MemoryScope(made.scope, scope or "global")
     return mark(TvmBuffer(**given, pointer=data, buffer_type=buffer_type, memory=scope or "global"))
 
 
