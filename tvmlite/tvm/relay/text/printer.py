@@ -14,8 +14,8 @@ from tvmlite.relay.ir.infer import known_type
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.printer import Layout, Printer, not_default
 from tvmlite.te import expr as te
+from tvmlite.tvm.ir import source
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.source import Written
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.graph.inferred import is_inferred
@@ -178,7 +178,7 @@ class _TvmPrinter(Printer):
             return f" /* {text} */" if text else ""
         type_ = known_type(node) if is_inferred(node) else None
         parts = [] if type_ is None else [f"ty={show_type(type_)}"]
-        if isinstance(getattr(node, "span", None), Written):
+        if isinstance(getattr(node, "span", None), source.Span):
             parts.append(f"span={node.span.source}:{node.span.line}:0")
         return f" /* {' '.join(parts)} */" if parts else ""
 
