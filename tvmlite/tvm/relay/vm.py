@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.errors import InputError, TypeInferError, UnsupportedError
+from tvmlite.core.span import Span, warn
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
-from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, optimize, results
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.backend.specialized import has_unknown_extents
+from tvmlite.tvm.relay.build_module import (
+    ExecutorFactoryModule,
+    bound,
+    build,
+    create_executor,
+    optimize,
+    results,
+)
 from tvmlite.tvm.relay.graph.inputs import arrays_of
 from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
@@ -46,13 +56,37 @@ def _refused(owner: str, name: str) -> Any:
     raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
+class ForEachShape:
+    """In place of a library: ``main``, whose types depend on extents that are ``relay.Any()``, compiled for
+    each combination of shapes when it first comes. It cannot be exported, for the ``reason`` given."""
+
+    def __init__(self, module: IRModule, target: Any, reason: TypeInferError) -> None:
+        self.lib, self._reason = self, reason
+        self.input_names = [param.name for param in module["main"].params]
+        self._run = create_executor("vm", module, target=target).evaluate()
+
+    def __call__(self, *arrays: Any) -> Any:
+        """What ``main`` gives for ``arrays``."""
+        return self._run(*arrays)
+
+    def export_library(self, file_name: Any, **options: Any) -> None:
+        """An error: there is no library."""
+        raise UnsupportedError(
+            f"export_library: main is compiled for the shapes that it is called with: {self._reason.message}",
+            Span.of_caller(),
+            "give extents that are the same one name: shape=('n', 3)",
+        )
+
+
 class Executable:
     """A compiled module: ``VirtualMachine(exe, device)`` runs it.
 
     ``mod`` is the module that ``export_library`` writes, ``lib`` the compiled model of tvmlite.
     """
 
-    def __init__(self, mod: ExecutorFactoryModule | LoadedModel) -> None:
+    def __init__(self, mod: ExecutorFactoryModule | LoadedModel | ForEachShape) -> None:
+        if not isinstance(mod, (ExecutorFactoryModule, LoadedModel, ForEachShape)):
+            raise InputError(f"Executable: mod is {show(mod)}, expected a compiled module")
         self.mod = mod
         self.lib = mod.lib
 
@@ -70,7 +104,7 @@ class Executable:
             raise InputError(
                 "load_exec: bytecode is not of tvmlite's Executable.save: compile the module again"
             )
-        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel)):
+        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel, ForEachShape)):
             raise InputError(f"load_exec: lib is {show(lib)}, expected the module that Executable.save gave")
         return Executable(lib)
 
@@ -88,8 +122,20 @@ def _require_main(where: str, func_name: str) -> None:
 def compile(
     mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
 ) -> Executable:
-    """``mod`` compiled for ``target``, with ``params`` as constants."""
-    return Executable(build(mod, target, target_host, params=params))
+    """``mod`` compiled for ``target``, with ``params`` as constants.
+
+    Where types depend on extents that are ``relay.Any()``, ``main`` is compiled for each combination of
+    shapes when it first comes, with a warning.
+    """
+    module = bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {})
+    try:
+        return Executable(build(mod, target, target_host, params=params))
+    except TypeInferError as error:
+        main = module["main"]
+        if not has_unknown_extents(main) or any(isinstance(one.type, ty.TupleType) for one in main.params):
+            raise
+        warn(f"relay.vm.compile: compiled for each combination of shapes: {error.message}")
+        return Executable(ForEachShape(module, target, error))
 
 
 class VMCompiler:
@@ -137,8 +183,8 @@ class VirtualMachine:
 
     NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
 
-    def __init__(self, exe: Executable, device: Any = None, memory_cfg: Any = None) -> None:
-        self._exe = exe
+    def __init__(self, exe: Any, device: Any = None, memory_cfg: Any = None) -> None:
+        self._exe = exe if isinstance(exe, Executable) else Executable(exe)
         self._inputs: dict[str, Any] = {}
         self._results: Any = None
         self._given: list[Any] = []
