@@ -389,3 +389,17 @@ def test_attributes_in_the_metadata_are_named() -> None:
         tvm.parser.parse_expr(
             "free_var %x: Tensor[(3), float32]; cumsum(%x, meta[relay.attrs.ScanopAttrs][0])"
         )
+
+
+def test_a_let_in_the_value_of_another_is_in_parentheses() -> None:
+    x, y, z, q = (relay.var(name) for name in "xyzq")
+    nested = relay.Let(z, relay.Let(q, x + x, y), z + z)
+
+    assert str(nested).splitlines()[2:] == [
+        "let %z = (",
+        "  let %q = add(%x, %x);",
+        "  %y",
+        ");",
+        "add(%z, %z)",
+    ]
+    assert tvm.ir.structural_equal(tvm.parser.parse_expr(nested.astext()), nested, map_free_vars=True)

@@ -152,7 +152,7 @@ class _TvmPrinter(Printer):
                 self._line(depth, f"let {self._typed(node.var)} = {self._text(value)};")
             else:
                 name = self._typed(node.var)
-                yield super()._statement(f"let {name} = ", value, depth, ";")
+                yield self._statement(f"let {name} = ", value, depth, ";")
         elif isinstance(node, nodes.Let):
             self._line(depth, f"{start}(")
             yield self._statement("", node, depth + 1, ";")
