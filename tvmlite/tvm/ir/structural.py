@@ -17,6 +17,7 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.text.operators import as_in_tvm
 from tvmlite.tvm.written import Uncompiled
 
 
@@ -141,7 +142,8 @@ def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
             return [(a.data, b.data)]
         case nodes.Call():
             types = (_given_types(a), _given_types(b))
-            return [(a.op, b.op), (a.args, b.args), (tuple(a.attrs), tuple(b.attrs)), types]
+            attrs = (as_in_tvm(str(a.op), a.attrs), as_in_tvm(str(b.op), b.attrs))
+            return [(a.op, b.op), (a.args, b.args), attrs, types]
         case nodes.Function():
             return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs))]
     names = [name for name in a.__dict__ if name not in ("span", "declared", *a.binders)]

@@ -19,7 +19,7 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.graph.inferred import is_inferred
-from tvmlite.tvm.relay.text.operators import is_left_out
+from tvmlite.tvm.relay.text.operators import as_in_tvm, is_left_out
 
 HEADER = '#[version = "0.0.5"]\n'
 
@@ -75,9 +75,13 @@ _WITHOUT_DEFAULT = {
     "nn.nll_loss": ("ignore_index",),
     "nn.upsampling": ("scale_h", "scale_w"),
     "nn.upsampling3d": ("scale_d", "scale_h", "scale_w"),
+    **dict.fromkeys([f"image.resize{rank}d" for rank in (1, 2, 3)], ("roi",)),
+    **dict.fromkeys(("argsort", "ndarray_size", "shape_of"), ("dtype",)),
+    **dict.fromkeys(("qnn.quantize", "qnn.dequantize", "qnn.requantize"), ("out_dtype",)),
+    "qnn.conv2d": ("padding", "out_dtype"),
     "slice_like": ("axes",),
-    "strided_slice": ("axes",),
-    "topk": ("k",),
+    "strided_slice": ("axes", "strides"),
+    "topk": ("k", "dtype"),
     "transpose": ("axes",),
 }
 """Attributes that TVM's text has whatever they are."""
@@ -106,11 +110,10 @@ def _written(call: Any) -> list[tuple[str, Any]]:
     name = str(call.op)
     shown = {*dict(not_default(call)), *_WITHOUT_DEFAULT.get(name, ())}
     order = [*_FIRST.get(name, ()), *(table.get(name).attrs if table.is_known(name) else ())]
-    left_out = {key: is_left_out(name, key, value) for key, value in call.attrs}
+    attrs = as_in_tvm(name, call.attrs)
+    left_out = {key: is_left_out(name, key, value) for key, value in attrs}
     own = [
-        (key, value)
-        for key, value in call.attrs
-        if (key in shown if left_out[key] is None else not left_out[key])
+        (key, value) for key, value in attrs if (key in shown if left_out[key] is None else not left_out[key])
     ]
     own.sort(key=lambda one: order.index(one[0]) if one[0] in order else len(order))
     return [*own, *((key, None) for key in _ARGUMENTS.get(name, ()))]
