@@ -16,7 +16,7 @@ from tvmlite.driver import compile as compile_model
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
 from tvmlite.tvm.absent import refusing
@@ -120,8 +120,15 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
+    others = {dict(one.attrs).get("Compiler", "default") for one in walk(core.main) if _is_function(one)}
+    for compiler in sorted(map(str, others - {"default"})):
+        warn(f"relay.build: the functions that are for the compiler {compiler!r} are compiled by tvmlite")
     main = with_flat_parameters(with_flat_result(_with_own_names(inlined(core.main))))
     return nodes.Module({"main": plain(main)}, core.output_names, core.attrs)
+
+
+def _is_function(node: Any) -> bool:
+    return isinstance(node, nodes.Function)
 
 
 def _with_own_names(main: nodes.Function) -> nodes.Function:
