@@ -30,13 +30,31 @@ def test_extents_of_any_are_broadcast_by_the_shapes_of_each_call() -> None:
     np.testing.assert_array_equal(machine.invoke("main", y=WIDE, x=WIDE).numpy(), WIDE + WIDE)
     with pytest.raises(TypeInferError, match=r"\(2, 2\) and \(3, 2\) do not broadcast"):
         machine.run(WIDE[:2], WIDE)
-    with pytest.raises(UnsupportedError, match=r"(?s)for the shapes that it is called with.*one name"):
+    with pytest.raises(UnsupportedError, match=r"(?s)types depend on the shapes: add.*one name"):
         exe.mod.export_library("model.so")
 
 
 def test_types_that_do_not_fit_are_errors_where_all_extents_are_known() -> None:
     with pytest.raises(TypeInferError, match="do not broadcast"):
         vm.compile(sum_of((2, 2), (3, 2)), "llvm")
+
+
+def test_functions_that_call_themselves_are_interpreted() -> None:
+    n, f = relay.var("n", "int32"), relay.GlobalVar("f")
+    rest = n + f(n - relay.const(1))
+    mod = tvm.IRModule(
+        {f: relay.Function([n], relay.If(n < relay.const(1), n, rest), relay.scalar_type("int32"))}
+    )
+    mod["main"] = relay.Function([n], f(n))
+
+    with pytest.warns(UserWarning, match="@f calls itself: the module is interpreted"):
+        exe = vm.compile(mod, "llvm")
+
+    assert vm.VirtualMachine(exe, tvm.cpu()).run(np.int32(10)).numpy() == 55
+    with pytest.raises(UnsupportedError, match=r"(?s)there is no library: @f calls itself.*while_loop"):
+        exe.mod.export_library("model.so")
+    with pytest.raises(UnsupportedError, match="@f calls itself, which is not supported"):
+        relay.build(mod, "llvm")
 
 
 def test_a_loaded_module_is_run_as_it_is(tmp_path: Path) -> None:

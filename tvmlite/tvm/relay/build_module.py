@@ -29,7 +29,7 @@ from tvmlite.tvm.relay.backend.interpreter import Closure, Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt, bind, const
 from tvmlite.tvm.relay.graph.adopt import plain
-from tvmlite.tvm.relay.graph.calls import inlined, to_core
+from tvmlite.tvm.relay.graph.calls import calls_itself, inlined, to_core
 from tvmlite.tvm.relay.graph.inputs import arrays_of, with_flat_parameters
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
 from tvmlite.tvm.relay.opt_level import level_in_force
@@ -236,8 +236,13 @@ class Executor:
         return call
 
     def _ready(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-        """The parameters of ``main``, and what runs it."""
-        return self._interpreted(module) if self.kind == "debug" else self._compiled(module)
+        """The parameters of ``main``, and what runs it: with ``"vm"``, functions that call themselves are
+        interpreted, with a warning."""
+        recursive = calls_itself(module) if self.kind == "vm" else None
+        if recursive is not None:
+            warn(f"create_executor: @{recursive} calls itself: the module is interpreted")
+        interprets = self.kind == "debug" or recursive is not None
+        return self._interpreted(module) if interprets else self._compiled(module)
 
     def _for_each_shape(self, module: IRModule) -> Callable[[Sequence[Any]], Any]:
         """What runs ``main``, which is made ready for each combination of shapes when it first comes."""
@@ -295,7 +300,7 @@ def create_executor(
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
     """What evaluates functions of ``mod``: ``"graph"``, ``"vm"`` and ``"aot"`` compile, ``"debug"``
-    interprets operator by operator in numpy."""
+    interprets operator by operator in numpy, and so does ``"vm"`` where a function calls itself."""
     if kind not in ("debug", "graph", "vm", "aot"):
         raise RuntimeError(f"create_executor: kind is {show(kind)}, expected 'debug', 'graph', 'vm' or 'aot'")
     if device is not None and getattr(device, "device_type", 1) != cpu().device_type:

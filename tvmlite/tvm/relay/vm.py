@@ -21,6 +21,7 @@ from tvmlite.tvm.relay.build_module import (
     optimize,
     results,
 )
+from tvmlite.tvm.relay.graph.calls import calls_itself
 from tvmlite.tvm.relay.graph.inputs import arrays_of
 from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
@@ -56,11 +57,12 @@ def _refused(owner: str, name: str) -> Any:
     raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
-class ForEachShape:
-    """In place of a library: ``main``, whose types depend on extents that are ``relay.Any()``, compiled for
-    each combination of shapes when it first comes. It cannot be exported, for the ``reason`` given."""
+class WithoutLibrary:
+    """In place of a library: ``main`` of types that depend on extents that are ``relay.Any()``, compiled for
+    each combination of shapes when it first comes, or of functions that call themselves, interpreted. It
+    cannot be exported, for the ``reason`` given."""
 
-    def __init__(self, module: IRModule, target: Any, reason: TypeInferError) -> None:
+    def __init__(self, module: IRModule, target: Any, reason: str) -> None:
         self.lib, self._reason = self, reason
         self.input_names = [param.name for param in module["main"].params]
         self._run = create_executor("vm", module, target=target).evaluate()
@@ -72,10 +74,11 @@ class ForEachShape:
     def export_library(self, file_name: Any, **options: Any) -> None:
         """An error: there is no library."""
         raise UnsupportedError(
-            f"export_library: main is compiled for the shapes that it is called with: {self._reason.message}",
-            Span.of_caller(),
-            "give extents that are the same one name: shape=('n', 3)",
+            f"export_library: there is no library: {self._reason}", Span.of_caller(), _HINT
         )
+
+
+_HINT = "give extents that are the same one name, shape=('n', 3); relay.loops.while_loop is compiled"
 
 
 class Executable:
@@ -84,8 +87,8 @@ class Executable:
     ``mod`` is the module that ``export_library`` writes, ``lib`` the compiled model of tvmlite.
     """
 
-    def __init__(self, mod: ExecutorFactoryModule | LoadedModel | ForEachShape) -> None:
-        if not isinstance(mod, (ExecutorFactoryModule, LoadedModel, ForEachShape)):
+    def __init__(self, mod: ExecutorFactoryModule | LoadedModel | WithoutLibrary) -> None:
+        if not isinstance(mod, (ExecutorFactoryModule, LoadedModel, WithoutLibrary)):
             raise InputError(f"Executable: mod is {show(mod)}, expected a compiled module")
         self.mod = mod
         self.lib = mod.lib
@@ -104,7 +107,7 @@ class Executable:
             raise InputError(
                 "load_exec: bytecode is not of tvmlite's Executable.save: compile the module again"
             )
-        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel, ForEachShape)):
+        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel, WithoutLibrary)):
             raise InputError(f"load_exec: lib is {show(lib)}, expected the module that Executable.save gave")
         return Executable(lib)
 
@@ -125,9 +128,12 @@ def compile(
     """``mod`` compiled for ``target``, with ``params`` as constants.
 
     Where types depend on extents that are ``relay.Any()``, ``main`` is compiled for each combination of
-    shapes when it first comes, with a warning.
+    shapes when it first comes, with a warning; where a function calls itself, it is interpreted, with one.
     """
     module = bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {})
+    recursive = calls_itself(module)
+    if recursive is not None:
+        return Executable(WithoutLibrary(module, target, f"@{recursive} calls itself"))
     try:
         return Executable(build(mod, target, target_host, params=params))
     except TypeInferError as error:
@@ -135,7 +141,7 @@ def compile(
         if not has_unknown_extents(main) or any(isinstance(one.type, ty.TupleType) for one in main.params):
             raise
         warn(f"relay.vm.compile: compiled for each combination of shapes: {error.message}")
-        return Executable(ForEachShape(module, target, error))
+        return Executable(WithoutLibrary(module, target, f"types depend on the shapes: {error.message}"))
 
 
 class VMCompiler:
