@@ -11,6 +11,7 @@ import tvmlite.tvm as tvm
 from tvmlite.core.errors import InputError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay import vm
+from tvmlite.tvm.runtime.profiler_vm import VirtualMachineProfiler
 
 WIDE = np.arange(6, dtype=np.float32).reshape(3, 2)
 ROW = np.array([[10, 20]], np.float32)
@@ -41,10 +42,8 @@ def test_types_that_do_not_fit_are_errors_where_all_extents_are_known() -> None:
 
 def test_functions_that_call_themselves_are_interpreted() -> None:
     n, f = relay.var("n", "int32"), relay.GlobalVar("f")
-    rest = n + f(n - relay.const(1))
-    mod = tvm.IRModule(
-        {f: relay.Function([n], relay.If(n < relay.const(1), n, rest), relay.scalar_type("int32"))}
-    )
+    body = relay.If(n < relay.const(1), n, n + f(n - relay.const(1)))
+    mod = tvm.IRModule({f: relay.Function([n], body, relay.scalar_type("int32"))})
     mod["main"] = relay.Function([n], f(n))
 
     with pytest.warns(UserWarning, match="@f calls itself: the module is interpreted"):
@@ -53,6 +52,8 @@ def test_functions_that_call_themselves_are_interpreted() -> None:
     assert vm.VirtualMachine(exe, tvm.cpu()).run(np.int32(10)).numpy() == 55
     with pytest.raises(UnsupportedError, match=r"(?s)there is no library: @f calls itself.*while_loop"):
         exe.mod.export_library("model.so")
+    with pytest.raises(UnsupportedError, match="profile: there is no library: @f calls itself"):
+        VirtualMachineProfiler(exe, tvm.cpu()).profile(np.int32(10))
     with pytest.raises(UnsupportedError, match="@f calls itself, which is not supported"):
         relay.build(mod, "llvm")
 

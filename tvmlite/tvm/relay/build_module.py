@@ -120,15 +120,12 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
-    others = {dict(one.attrs).get("Compiler", "default") for one in walk(core.main) if _is_function(one)}
-    for compiler in sorted(map(str, others - {"default"})):
+    functions = [one for one in walk(core.main) if isinstance(one, nodes.Function)]
+    others = {str(dict(one.attrs).get("Compiler", "default")) for one in functions}
+    for compiler in sorted(others - {"default"}):
         warn(f"relay.build: the functions that are for the compiler {compiler!r} are compiled by tvmlite")
     main = with_flat_parameters(with_flat_result(_with_own_names(inlined(core.main))))
     return nodes.Module({"main": plain(main)}, core.output_names, core.attrs)
-
-
-def _is_function(node: Any) -> bool:
-    return isinstance(node, nodes.Function)
 
 
 def _with_own_names(main: nodes.Function) -> nodes.Function:

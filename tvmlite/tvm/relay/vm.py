@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tvmlite.core.errors import InputError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span, warn
@@ -73,9 +73,14 @@ class WithoutLibrary:
 
     def export_library(self, file_name: Any, **options: Any) -> None:
         """An error: there is no library."""
-        raise UnsupportedError(
-            f"export_library: there is no library: {self._reason}", Span.of_caller(), _HINT
-        )
+        self._refuse("export_library")
+
+    def profile(self, *arrays: Any, **named: Any) -> NoReturn:
+        """An error: there are no kernels before a call."""
+        self._refuse("profile")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UnsupportedError(f"{what}: there is no library: {self._reason}", Span.of_caller(), _HINT)
 
 
 _HINT = "give extents that are the same one name, shape=('n', 3); relay.loops.while_loop is compiled"
