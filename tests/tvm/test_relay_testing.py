@@ -22,6 +22,12 @@ from tvmlite.tvm.relay.testing import run_infer_type
         ("dqn", {"batch_size": 1}, (1, 18), 1692672),
         ("resnet", {"num_layers": 18, "num_classes": 10, "image_shape": (3, 32, 32)}, (1, 10), 11168448),
         ("resnet", {"num_layers": 20, "num_classes": 10, "image_shape": (3, 28, 28)}, (1, 10), 271152),
+        (
+            "resnet_3d",
+            {"num_layers": 18, "num_classes": 10, "image_shape": (3, 4, 32, 32)},
+            (1, 10),
+            33142848,
+        ),
         ("mobilenet", {"num_classes": 10, "image_shape": (3, 64, 64)}, (1, 10), 3195328),
         ("squeezenet", {"version": "1.1", "image_shape": (3, 64, 64)}, (1, 1000), 1231552),
         ("synthetic", {}, (1, 3, 24, 12), 450),

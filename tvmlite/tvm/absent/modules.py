@@ -136,7 +136,6 @@ _ABSENT = {
         relay.transform.flexible_shape
     """,
     "tvmlite.visualize(s, args, path) draws the stages and loops of a schedule": "contrib.tedd",
-    "tvmlite.zoo has models": "relay.testing.resnet_3d",
     "relay.transform.AlterOpLayout() without rules of the program's own chooses layouts": """
         topi.x86.conv2d_alter_op topi.x86.dense_alter_op
     """,
@@ -175,6 +174,7 @@ _ANOTHER = {
     "relay.build_module": "relay.backend.{executor_factory,graph_executor_factory}",
     "relay.expr": "relay.function",
     "relay.frontend": "relay.frontend.onnx",
+    "relay.testing": "relay.testing.temp_op_attr",
     "relay.op.annotation": "relay.op.annotation.annotation",
     "relay.op.nn": "relay.op.nn.nn",
     "relay.qnn.op": "relay.qnn.op.{op,qnn}",
