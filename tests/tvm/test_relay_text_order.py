@@ -1,4 +1,4 @@
-"""In which order the text of Relay has values, and how it numbers and names them: expected texts are TVM's."""
+"""In which order the text of Relay has values, and how it numbers and names them, as TVM does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_what_operands_read_has_lines_above_all_of_them() -> None:
     wanted = ["%0 = exp(%a);", "%1 = exp(%b);", "%2 = nn.relu(%0);", "%3 = nn.relu(%1);"]
     free = ["free_var %a;", "free_var %b;"]
     assert lines(relay.add(*both)) == [*free, *wanted, "add(%2, %3)"]
-    assert lines(relay.concatenate(both, 0)) == [*free, *wanted, "%4 = (%2, %3);", "concatenate(%4)"]
+    assert lines(relay.concatenate(list(both), 0)) == [*free, *wanted, "%4 = (%2, %3);", "concatenate(%4)"]
 
 
 def test_a_shared_operand_stands_where_it_is_read_first() -> None:

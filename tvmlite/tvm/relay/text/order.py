@@ -7,7 +7,7 @@ arguments; its own line comes behind theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tvmlite.relay.ir import nodes
@@ -44,7 +44,7 @@ class Order:
             self._bind([] if isinstance(node, GlobalVar) else [node])
             return
         self._prepared.add(node)
-        read: Sequence[Any] = dependencies(node)
+        read: Iterable[Any] = dependencies(node)
         match node:
             case nodes.Call(op=op, args=args):
                 called = () if isinstance(op, str) else (op,)

@@ -161,6 +161,7 @@ class _TvmPrinter(Printer):
     """Writes one function or expression."""
 
     layout = _TvmLayout
+    _layout: _TvmLayout
 
     def __init__(
         self,

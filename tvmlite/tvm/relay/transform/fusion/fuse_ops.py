@@ -114,8 +114,8 @@ class _Mutator:
         return made._with({"op": new[op]}) if op in new else made
 
     def _arguments(self, args: Any, group: Group) -> Generator[Any, Any, list[Any]]:
-        """What a call in ``group`` gets: values of the group, and parameters for others. Parameters of the calls
-        that it reads come before its own."""
+        """What a call in ``group`` gets: values of the group, and parameters for others, which follow the
+        parameters of the calls that it reads."""
         made = []
         for arg in args:
             made.append((yield arg))
