@@ -89,7 +89,7 @@ def test_parameters_of_a_group_follow_those_of_the_calls_it_reads() -> None:
 
     call = fused["main"].body
     assert [arg.name_hint for arg in call.args] == ["scale", "data"]
-    given = {"data": np.float32([1, 2]), "scale": np.float32([4, 9])}
+    given = {"data": np.array([1, 2], np.float32), "scale": np.array([4, 9], np.float32)}
     result = relay.create_executor("graph", fused).evaluate()(**given)
     np.testing.assert_allclose(result.numpy(), given["data"] * np.sqrt(given["scale"] + 1e-5), rtol=1e-6)
 
