@@ -149,3 +149,24 @@ def test_free_variables_differ_in_the_hash_unless_they_are_mapped() -> None:
     assert tvm.ir.structural_hash(one, True) == tvm.ir.structural_hash(other, True)
     closed = [tvm.ir.structural_hash(relay.Function([var], relay.exp(var))) for var in (x, y)]
     assert closed[0] == closed[1]
+
+
+def test_types_to_be_inferred_are_equal_only_to_themselves() -> None:
+    one, other = relay.IncompleteType(relay.TypeKind.ShapeVar), relay.IncompleteType()
+
+    assert one == one
+    assert one != other
+    assert other != relay.IncompleteType()
+    assert relay.var("x", other).type_annotation is None
+
+
+def test_type_arguments_of_functions_are_compared() -> None:
+    f, x = relay.var("f"), relay.var("x")
+    types = [relay.TensorType((1, 2)), relay.TensorType((), "int8")]
+    call = relay.Call(f, [x], type_args=types[:1])
+
+    assert equal(call, relay.Call(f, [x], type_args=[relay.TensorType((1, 2))]))
+    assert not any(equal(call, relay.Call(f, [x], type_args=other)) for other in (None, types, types[1:]))
+    assert call.type_args == (types[0],)
+    assert relay.Call(f, [x]).type_args == ()
+    assert equal(relay.exp(x), relay.Call(relay.op.get("exp"), [x], type_args=types[:1]))

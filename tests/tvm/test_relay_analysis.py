@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -130,3 +132,48 @@ def test_a_free_variable_of_two_branches_has_no_block_of_its_own() -> None:
     assert not analysis.check_basic_block_normal_form(both)
     assert analysis.check_basic_block_normal_form(relay.Function([choice, x], both))
     assert analysis.check_basic_block_normal_form(relay.If(choice, x, relay.const(np.ones(2, "float32"))))
+
+
+def test_a_call_graph_says_who_calls_whom() -> None:
+    x = relay.var("x", shape=(2,))
+    f, g, main = map(relay.GlobalVar, ("f", "g", "main"))
+    mod = tvm.IRModule({f: relay.Function([x], x + x), g: relay.Function([x], f(g(x)))})
+    mod[main] = relay.Function([x], f(x) * g(f(x)))
+    graph = relay.analysis.CallGraph(mod)
+
+    assert [graph.ref_count(one) for one in (f, g, "main")] == [2, 2, 0]
+    assert [graph.global_call_count(one) for one in (f, g, main)] == [0, 2, 2]
+    assert [graph.is_recursive(one) for one in (f, g, main)] == [False, True, False]
+    assert graph.print_var("main") == (
+        "Call graph node: main,  #refs = 0\n  call site: <main> calls f\n  call site: <main> calls g\n"
+    )
+    assert "node: f,  #refs = 2" in str(graph)
+    assert graph.module is mod
+    with pytest.raises(InputError, match="ref_count: the module has no function 'h'; it has: f, g, main"):
+        graph.ref_count("h")
+
+
+def test_types_are_visited_and_changed() -> None:
+    class Halves(relay.TypeMutator):
+        def visit_tensor_type(self, tt: Any) -> Any:
+            return relay.TensorType(tt.shape, "float16")
+
+    class Dtypes(relay.TypeVisitor):
+        def __init__(self) -> None:
+            self.found: list[str] = []
+
+        def visit_tensor_type(self, tt: Any) -> None:
+            self.found.append(tt.dtype)
+
+    pair = relay.TupleType([relay.scalar_type("int8"), relay.IncompleteType()])
+    given = relay.FuncType([relay.TensorType((2,)), pair], relay.scalar_type("bool"))
+    dtypes = Dtypes()
+    dtypes.visit(given)
+
+    assert dtypes.found == ["float32", "int8", "bool"]
+    assert str(Halves().visit(given)) == "fn (Tensor[(2), float16], (float16, _)) -> float16"
+    assert relay.TypeMutator().visit(given) == given
+    with pytest.raises(NotImplementedError, match="TypeFunctor has no method for a TensorType"):
+        relay.TypeFunctor().visit(relay.TensorType(()))
+    with pytest.raises(UnsupportedError, match="visit: 3 given, expected a relay type"):
+        relay.TypeVisitor().visit(3)

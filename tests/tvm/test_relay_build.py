@@ -380,3 +380,14 @@ def test_options_of_targets_that_say_nothing_of_the_code_are_left_out(words: str
     np.testing.assert_allclose(module["get_output"](0).numpy(), expected(X, params), rtol=1e-5)
     plain = relay.create_executor("graph", mod, target=f"llvm {words}", params=params).evaluate()(X)
     np.testing.assert_allclose(np.asarray(plain), expected(X, params), rtol=1e-5)
+
+
+def test_functions_for_another_compiler_are_compiled_with_a_warning() -> None:
+    x, f = relay.var("x", shape=(2,)), relay.GlobalVar("f")
+    function = relay.Function([x], x + x)
+    mod = tvm.IRModule({f: function.with_attr("Compiler", "another"), "main": relay.Function([x], f(x))})
+
+    with pytest.warns(UserWarning, match="for the compiler 'another' are compiled by tvmlite"):
+        lib = relay.build(mod, "llvm")
+
+    np.testing.assert_array_equal(lib.lib(np.ones(2, np.float32)), [2, 2])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import tvmlite
 import tvmlite.tvm as tvm
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay import testing
+from tvmlite.tvm.relay.testing import run_infer_type
 
 
 @pytest.mark.parametrize(
@@ -18,9 +22,15 @@ from tvmlite.tvm.relay import testing
         ("dqn", {"batch_size": 1}, (1, 18), 1692672),
         ("resnet", {"num_layers": 18, "num_classes": 10, "image_shape": (3, 32, 32)}, (1, 10), 11168448),
         ("resnet", {"num_layers": 20, "num_classes": 10, "image_shape": (3, 28, 28)}, (1, 10), 271152),
+        (
+            "resnet_3d",
+            {"num_layers": 18, "num_classes": 10, "image_shape": (3, 4, 32, 32)},
+            (1, 10),
+            33142848,
+        ),
         ("mobilenet", {"num_classes": 10, "image_shape": (3, 64, 64)}, (1, 10), 3195328),
         ("squeezenet", {"version": "1.1", "image_shape": (3, 64, 64)}, (1, 1000), 1231552),
-        ("inception_v3", {"num_classes": 1000, "image_shape": (3, 96, 96)}, (1, 1000), 23799136),
+        ("synthetic", {}, (1, 3, 24, 12), 450),
         ("dcgan", {"batch_size": 1, "ngf": 8}, (1, 3, 64, 64), None),
         ("lstm", {"iterations": 3, "num_hidden": 5}, (1, 5), 600),
     ],
@@ -37,6 +47,39 @@ def test_a_network_has_the_weights_of_its_publication(
     if weights is not None:
         assert sum(one.size for key, one in params.items() if key.endswith("_weight")) == weights
     assert tvm.ir.structural_equal(tvm.parser.fromtext(mod.astext(show_meta_data=False)), mod)
+
+
+@pytest.mark.parametrize(
+    ("net", "weights", "named"),
+    [
+        (
+            testing.inception_v3.get_net(1, 1000, (3, 299, 299), "float32"),
+            23799136,
+            {"conv_4_bn_beta", "mixed_1_tower_2_conv_conv1_weight", "mixed_9_tower_mixed_conv_1_bn_gamma"},
+        ),
+        (
+            testing.densenet.get_net(121, 1000, (1, 3, 224, 224), "float32"),
+            3519680,
+            {"batch_1_0_5_gamma", "conv2d_2_3_15_weight", "conv_t_2_weight", "batch2_beta", "dense_bias"},
+        ),
+        (
+            testing.squeezenet.get_net(1, (3, 224, 224), 1000, "1.0", "float32"),
+            1244448,
+            {"conv1_bias", "fire1_input_conv_weight", "fire8_right_conv_bias", "conv_final_weight"},
+        ),
+        (
+            testing.mobilenet.mobile_net(layout="NHWC", data_shape=(1, 224, 224, 3)),
+            4209088,
+            {"separable_conv_block_13_weight", "separable_conv_block_1_bn1_gamma", "fc_bias"},
+        ),
+    ],
+)
+def test_parameters_have_the_names_that_tvms_have(net: Any, weights: int, named: set[str]) -> None:
+    types = {one.name_hint: one.type for one in run_infer_type(net).params}
+
+    assert named <= types.keys()
+    sizes = [math.prod(one.concrete_shape) for key, one in types.items() if key.endswith("_weight")]
+    assert sum(sizes) == weights
 
 
 def test_the_perceptron_computes_what_its_layers_say() -> None:
@@ -58,8 +101,9 @@ def test_weights_are_the_same_for_the_same_seed() -> None:
 
     assert np.array_equal(first, second)
     assert abs(first).max() < 0.1
-    ones = testing.create_workload(testing.mlp.get_net(1), testing.init.Constant(1))[1]
-    assert set(ones["fc2_weight"].numpy().reshape(-1)) == {1}
+    equal = testing.create_workload(testing.mlp.get_net(1), testing.init.Constant())[1]
+    assert set(equal["fc2_weight"].numpy().reshape(-1)) == {np.float32(1 / (64 * 128))}
+    assert set(equal["fc2_bias"].numpy()) == {0}
 
 
 def test_a_network_that_there_is_not_is_named() -> None:

@@ -389,3 +389,57 @@ def test_attributes_in_the_metadata_are_named() -> None:
         tvm.parser.parse_expr(
             "free_var %x: Tensor[(3), float32]; cumsum(%x, meta[relay.attrs.ScanopAttrs][0])"
         )
+
+
+def test_a_let_in_the_value_of_another_is_in_parentheses() -> None:
+    x, y, z, q = (relay.var(name) for name in "xyzq")
+    nested = relay.Let(z, relay.Let(q, x + x, y), z + z)
+
+    assert str(nested).splitlines()[2:] == [
+        "let %z = (",
+        "  let %q = add(%x, %x);",
+        "  %y",
+        ");",
+        "add(%z, %z)",
+    ]
+    assert tvm.ir.structural_equal(tvm.parser.parse_expr(nested.astext()), nested, map_free_vars=True)
+
+
+@pytest.mark.parametrize(
+    ("build", "written"),
+    [
+        (lambda x: relay.sum(x, axis=1), "sum(%x, axis=[1])"),
+        (lambda x: relay.clip(x, 0, 6), "clip(%x, a_min=0f, a_max=6f)"),
+        (lambda x: relay.argsort(x), 'argsort(%x, dtype="int32")'),
+        (lambda x: relay.shape_of(x), 'shape_of(%x, dtype="int32")'),
+        (lambda x: relay.topk(x, 2, ret_type="values"), 'topk(%x, k=2, ret_type="values", dtype="int32")'),
+        (
+            lambda x: relay.strided_slice(x, [0], [1], axes=[1]),
+            "strided_slice(%x, begin=[0], end=[1], strides=[1], axes=[1])",
+        ),
+        (
+            lambda x: relay.qnn.op.quantize(x, relay.const(0.5), relay.const(0), out_dtype="int8"),
+            'qnn.quantize(%x, 0.5f, 0, out_dtype="int8")',
+        ),
+    ],
+)
+def test_attributes_have_the_form_that_tvms_have(build: Any, written: str) -> None:
+    x = relay.var("x", shape=(2, 3))
+    call = build(x)
+
+    assert str(call).splitlines()[-1] == written
+    assert tvm.ir.structural_equal(tvm.parser.parse_expr(call.astext()), call, map_free_vars=True)
+
+
+def test_attributes_are_equal_however_a_program_writes_them() -> None:
+    x = relay.var("x", shape=(2, 3))
+    pairs = [
+        (relay.max(x, 1), relay.max(x, [1])),
+        (relay.clip(x, 0, 6), relay.clip(x, 0.0, 6.0)),
+        (relay.cumsum(x, 1), relay.cumsum(x, 1, exclusive=False)),
+    ]
+
+    for one, other in pairs:
+        assert tvm.ir.structural_equal(one, other)
+        assert tvm.ir.structural_hash(one) == tvm.ir.structural_hash(other)
+    assert not tvm.ir.structural_equal(relay.max(x, 1), relay.max(x, [0]))

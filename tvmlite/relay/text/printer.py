@@ -150,6 +150,17 @@ class Layout:
         return False
 
 
+def run_nested(first: Iterator[Any]) -> None:
+    """Carry out a generator that yields generators, with a stack of our own: what they walk may be deep."""
+    stack = [first]
+    while stack:
+        inner = next(stack[-1], None)
+        if inner is None:
+            stack.pop()
+        else:
+            stack.append(inner)
+
+
 class Printer:
     """Writes one function or expression; ``constants`` collects the large ones by hash."""
 
@@ -167,25 +178,20 @@ class Printer:
 
     def definition(self, name: str, function: Function) -> str:
         """``def @name(...) { ... }``"""
-        self._run(self._function(f"def @{_bare_or_quoted(name)}", function, self._layout.root_scope, 0, ""))
+        run_nested(self._function(f"def @{_bare_or_quoted(name)}", function, self._layout.root_scope, 0, ""))
         return "\n".join(self._lines) + "\n"
 
     def expression(self, root: Expr) -> str:
         """The lines of an expression, after the variables that are free in it."""
         for var in free_variables(self._layout.order):
             self._lines.append(f"free_var {self._typed(var)};")
-        self._run(self._block(self._layout.root_scope, root, 0, ""))
+        run_nested(self._block(self._layout.root_scope, root, 0, ""))
         return "\n".join(self._lines)
 
-    def _run(self, first: Iterator[Any]) -> None:
-        """Carry out a generator that yields generators, with a stack of our own: blocks may nest deeply."""
-        stack = [first]
-        while stack:
-            inner = next(stack[-1], None)
-            if inner is None:
-                stack.pop()
-            else:
-                stack.append(inner)
+    def _number(self, node: Expr) -> int:
+        """The number that names ``node``, whose line is next."""
+        self._counter += 1
+        return self._counter - 1
 
     def _line(self, depth: int, text: str) -> None:
         self._lines.append(INDENT * depth + text)
@@ -195,8 +201,7 @@ class Printer:
         declared: list[str] = []
         while True:
             for node in scope.statements:
-                self._texts[node] = name = f"%{self._counter}"
-                self._counter += 1
+                self._texts[node] = name = f"%{self._number(node)}"
                 yield self._statement(f"{name} = ", node, depth, ";")
             if not isinstance(result, (Let, LetDims)) or result in self._texts:
                 break

@@ -15,7 +15,7 @@ LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops 
 MEMORY = "memory is planned when a model is compiled"
 ONE = "there is one code generator for all of a model; other compilers are not called"
 PYTHON = "objects are Python's own; tvm.register_func registers functions"
-FOREIGN = ("_ffi_api", "_ir_pass", "_make")
+FOREIGN = ("_backend", "_build_module", "_ffi_api", "_ir_pass", "_make", "_vm")
 """Modules of TVM's functions in C++."""
 
 SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"
@@ -111,8 +111,6 @@ _ABSENT = {
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
     "relay.transform.ToMixedPrecision": "relay.transform.recast",
-    "relay.TensorType and the like have fields to look at": "relay.type_functor",
-    "relay.vm.compile": "relay.backend.vm",
     "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",
     "te.decl_tensor_intrin declares an instruction": "tir.tensor_intrin",
     "te.hybrid.script reads the source of a function itself": """
@@ -138,7 +136,6 @@ _ABSENT = {
         relay.transform.flexible_shape
     """,
     "tvmlite.visualize(s, args, path) draws the stages and loops of a schedule": "contrib.tedd",
-    "tvmlite.zoo has models": "relay.testing.resnet_3d",
     "relay.transform.AlterOpLayout() without rules of the program's own chooses layouts": """
         topi.x86.conv2d_alter_op topi.x86.dense_alter_op
     """,
@@ -177,12 +174,13 @@ _ANOTHER = {
     "relay.build_module": "relay.backend.{executor_factory,graph_executor_factory}",
     "relay.expr": "relay.function",
     "relay.frontend": "relay.frontend.onnx",
+    "relay.testing": "relay.testing.temp_op_attr",
     "relay.op.annotation": "relay.op.annotation.annotation",
     "relay.op.nn": "relay.op.nn.nn",
     "relay.qnn.op": "relay.qnn.op.{op,qnn}",
     "relay.quantize": "relay.quantize.quantize",
     "relay.transform": "relay.transform.transform",
-    "relay.vm": "runtime.vm",
+    "relay.vm": "runtime.vm relay.backend.vm",
     "runtime_params": "relay.param_dict runtime.params",
     "te": "te.tensor_intrin",
     "te.tag": "topi.tag",

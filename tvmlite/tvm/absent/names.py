@@ -179,7 +179,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "relay.Function and tir.PrimFunc": "BaseFunc CallingConv",
         "relay.RelayExpr and tir.PrimExpr": "BaseExpr",
         "types are written in full": """
-            GlobalTypeVar RelayRefType TypeCall TypeConstraint TypeKind TypeRelation TypeVar
+            GlobalTypeVar RelayRefType TypeCall TypeConstraint TypeRelation TypeVar
         """,
         "a call's attrs are fields to look at": "Attrs",
         "a program's functions are called by their own names": "GlobalVarSupply NameSupply",

@@ -6,7 +6,6 @@ from tvmlite.tvm.absent.modules import ADT, CPUS, DEVICES, LAYOUTS, MEMORY, ONE,
 
 _EXTENT = "a dimension that differs from run to run has a name: shape=('n', 3)"
 _OPERATOR = "an operator is one decorated function (docs/adding_an_operator.md)"
-_FIELDS = "relay.TensorType and the like have fields to look at"
 _POLYMORPHISM = "there are no type variables: write types in full"
 _QUANTIZE = "relay.quantize.quantize, or tvmlite.quantize"
 _REFERENCES = {"expressions have no side effects: return new values": "RefCreate RefRead RefWrite"}
@@ -14,8 +13,6 @@ _TYPES = {
     _POLYMORPHISM: "TypeConstraint TypeVar",
     ADT: "GlobalTypeVar TypeCall",
     _EXTENT: "Id ShapeVar is_dynamic type_has_any",
-    _FIELDS: "TypeFunctor TypeMutator TypeVisitor",
-    "a type's kind is its class: isinstance(t, relay.TensorType)": "TypeKind",
     "an operator's type relation is a function: tvmlite.relay.ir.op.operator": "TypeRelation",
     "there are no references: return new values": "RefType",
 }
@@ -44,7 +41,6 @@ RELAY: dict[str, dict[str, str]] = {
         ADT: "unmatched_cases",
         ONE: "AnnotatedRegionSet",
         "a type's kind is its class: isinstance(t, relay.TensorType)": "check_kind",
-        "mod.functions has the functions by name": "CallGraph",
     },
     "relay.build_module": {"relay.build": "AotExecutor BuildModule GraphExecutor get_executor_from_target"},
     "relay.expr": {
@@ -54,7 +50,6 @@ RELAY: dict[str, dict[str, str]] = {
         "relay.analysis.post_order_visit": "extract_intermdeiate_expr dfs",
         MEMORY: "StorageInfo",
     },
-    "relay.expr_functor": {_FIELDS: "TypeFunctor"},
     "relay.ty": {_EXTENT: "ShapeVar is_dynamic type_has_any"},
     "relay.dataflow_pattern": {"rewrite, with a callback": "DominatorPattern partition"},
     "relay.frontend": {

@@ -11,6 +11,7 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
 from tvmlite.tvm.executors.graph import GraphExecutor
 from tvmlite.tvm.executors.model import ModelExecutor, library_of
+from tvmlite.tvm.runtime.container import Map
 
 
 def create(graph_json_str: Any, libmod: Any, device: Any) -> GraphModule:
@@ -92,8 +93,8 @@ class GraphModule:
         """The number of the input ``name``; -1 if there is none."""
         return self.module["get_input_index"](name)
 
-    def get_input_info(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """The shapes and dtypes of the inputs by name."""
+    def get_input_info(self) -> tuple[Map, Map]:
+        """The shapes, ``ShapeTuple``s, and dtypes of the inputs by name."""
         return self.module["get_input_info"]()
 
     def get_output(self, index: int, out: Any = None) -> Any:

@@ -13,6 +13,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.span import warn
 from tvmlite.runtime.ndarray import NDArray, array
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
+from tvmlite.tvm.runtime.container import Map, ShapeTuple, String
 from tvmlite.tvm.runtime_params import load_param_dict
 
 
@@ -95,9 +96,10 @@ class Executor:
         names = self._names()
         return names.index(name) if name in names else -1
 
-    def get_input_info(self) -> tuple[dict[str, tuple[int | None, ...]], dict[str, str]]:
-        """The shapes and dtypes of the inputs by name."""
-        return {one.name: one.shape for one in self.inputs}, {one.name: one.dtype for one in self.inputs}
+    def get_input_info(self) -> tuple[Map, Map]:
+        """The shapes, ``ShapeTuple``s, and the dtypes of the inputs by name."""
+        shapes = Map({one.name: ShapeTuple(one.shape) for one in self.inputs})  # type: ignore[arg-type]
+        return shapes, Map({one.name: String(one.dtype) for one in self.inputs})
 
     def get_num_inputs(self) -> int:
         """The number of inputs."""

@@ -7,7 +7,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
     "instrument module transform",
     {
         "tvmlite.tvm": "container",
-        "tvmlite.tvm.relay.ty": "FuncType IncompleteType TensorType TupleType Type",
+        "tvmlite.tvm.relay.ty": "FuncType IncompleteType TensorType TupleType Type TypeKind",
         "tvmlite.tvm.relay.expr": "GlobalVar RelayExpr",
         ".module": "IRModule",
         "tvmlite.tvm.relay.op.op": "Op",

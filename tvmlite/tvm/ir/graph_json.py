@@ -35,7 +35,14 @@ _MODULES = (
     "tvm.te.threads",
     "tvm.tir.types",
 )
-_OF_TVM = ("tvm.ir.attrs", "tvm.tir.buffer", "tvm.tir.function", "tvm.tir.uncompiled", "tvm.written")
+_OF_TVM = (
+    "tvm.ir.attrs",
+    "tvm.ir.source",
+    "tvm.tir.buffer",
+    "tvm.tir.function",
+    "tvm.tir.uncompiled",
+    "tvm.written",
+)
 """Modules whose classes may have the names of others."""
 
 _SEQUENCES: dict[str, type] = {"tuple": tuple, "list": list, "attributes": OpAttributes, "Array": Array}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tvmlite.core import span
 
@@ -16,13 +17,21 @@ class SourceName(str):
         return str(self)
 
 
-@dataclass(frozen=True)
-class Written(span.Span):
-    """A place that a program gave a node itself; it is printed."""
+@dataclass(frozen=True, init=False)
+class Span(span.Span):
+    """A place in ``source`` that a program gave a node itself; it is printed."""
 
-    end_line: int = 0
-    column: int = 0
-    end_column: int = 0
+    end_line: int
+    column: int
+    end_column: int
+    compared_fields: ClassVar[tuple[str, ...]] = ("source", "line", "end_line", "column", "end_column")
+
+    def __init__(
+        self, source: str | None, line: int = 0, end_line: int = 0, column: int = 0, end_column: int = 0
+    ) -> None:
+        super().__init__(str(source or ""), int(line))
+        for name, value in (("end_line", end_line), ("column", column), ("end_column", end_column)):
+            object.__setattr__(self, name, int(value))
 
     @property
     def source_name(self) -> SourceName | None:
@@ -32,12 +41,3 @@ class Written(span.Span):
     def same_as(self, other: object) -> bool:
         """Whether ``other`` is this very place."""
         return self is other
-
-
-def Span(
-    source: str | None, line: int = 0, end_line: int = 0, column: int = 0, end_column: int = 0
-) -> Written:
-    """A place in ``source``."""
-    return Written(
-        str(source or ""), int(line), end_line=int(end_line), column=int(column), end_column=int(end_column)
-    )

@@ -16,6 +16,8 @@ from tvmlite.tvm.ir import node_structure
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
+from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.text.operators import as_in_tvm
 from tvmlite.tvm.written import Uncompiled
 
 
@@ -139,11 +141,18 @@ def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
         case nodes.Constant():
             return [(a.data, b.data)]
         case nodes.Call():
-            return [(a.op, b.op), (a.args, b.args), (tuple(a.attrs), tuple(b.attrs))]
+            types = (_given_types(a), _given_types(b))
+            attrs = (as_in_tvm(str(a.op), a.attrs), as_in_tvm(str(b.op), b.attrs))
+            return [(a.op, b.op), (a.args, b.args), attrs, types]
         case nodes.Function():
             return [(a.body, b.body), (tuple(a.attrs), tuple(b.attrs))]
     names = [name for name in a.__dict__ if name not in ("span", "declared", *a.binders)]
     return [(getattr(a, name), getattr(b, name)) for name in names]
+
+
+def _given_types(call: Any) -> tuple[Any, ...]:
+    """The types that a program gave a call of a function; those of an operator follow from its arguments."""
+    return () if isinstance(call.op, Op) else getattr(call, "given_types", ())
 
 
 def _has_written_result(function: Any) -> bool:

@@ -12,7 +12,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
     __name__,
     """
         analysis backend build_module dataflow_pattern expr expr_functor frontend loops op qnn quantize
-        scope_builder testing transform ty vm
+        scope_builder testing transform ty type_functor vm
     """,
     {
         ".expr": """
@@ -20,7 +20,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
             Tuple TupleGetItem TupleWrapper Var bind const var
         """,
         ".ty": """
-            Any FuncType IncompleteType TensorType TupleType Type scalar_type
+            Any FuncType IncompleteType TensorType TupleType Type TypeKind scalar_type
         """,
         ".adt": """
             Clause Constructor Match Pattern=Match PatternConstructor PatternTuple PatternVar
@@ -28,6 +28,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         """,
         ".expr_functor": "ExprFunctor ExprMutator ExprVisitor",
         ".scope_builder": "ScopeBuilder",
+        ".type_functor": "TypeFunctor TypeMutator TypeVisitor",
         ".build_module": "GraphExecutor=GraphExecutorFactory build build_config create_executor optimize",
         "tvmlite.tvm.ir.module": "Module=IRModule",
         "tvmlite.tvm.ir.source": "SourceName Span",

@@ -16,6 +16,7 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var
+from tvmlite.tvm.relay.graph.call_graph import CallGraph
 from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
 from tvmlite.tvm.relay.graph.visit import in_order, parts_of
@@ -249,7 +250,7 @@ def detect_feature(a: Any, b: Any = None) -> set[Feature]:
 
 alpha_equal = structural_equal
 
-__all__ = ["Feature", "alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
+__all__ = ["CallGraph", "Feature", "alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
 
 
 __getattr__ = refusing(__name__)

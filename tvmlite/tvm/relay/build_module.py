@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,92 +16,24 @@ from tvmlite.driver import compile as compile_model
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
-from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
 from tvmlite.tvm.relay import transform as passes
-from tvmlite.tvm.relay.backend.graph_json import graph_json
+from tvmlite.tvm.relay.backend.factory import ExecutorFactoryModule
 from tvmlite.tvm.relay.backend.interpreter import Closure, Interpreter
 from tvmlite.tvm.relay.backend.specialized import has_unknown_extents, specialized
 from tvmlite.tvm.relay.expr import Function, GlobalVar, Var, adopt, bind, const
 from tvmlite.tvm.relay.graph.adopt import plain
-from tvmlite.tvm.relay.graph.calls import inlined, to_core
+from tvmlite.tvm.relay.graph.calls import calls_itself, inlined, to_core
 from tvmlite.tvm.relay.graph.inputs import arrays_of, with_flat_parameters
 from tvmlite.tvm.relay.graph.outputs import nested, with_flat_result
 from tvmlite.tvm.relay.opt_level import level_in_force
 from tvmlite.tvm.runtime.container import ADT
-
-
-class ExecutorFactoryModule:
-    """A model that ``build`` compiled: ``factory["default"](device)`` is a module to set inputs of and run.
-
-    ``lib`` is the compiled model of tvmlite. ``params``, the weights that were given, are constants of it:
-    setting one to what it is does nothing.
-    """
-
-    def __init__(
-        self, lib: Any, ir_mod: IRModule, target: Target, name: str, params: Mapping[str, Any]
-    ) -> None:
-        self.lib, self.ir_mod, self.target, self.libmod_name = lib, ir_mod, target, name
-        self._opt_level = level_in_force()
-        self.params = {key: np.asarray(value).view(NDArray) for key, value in params.items()}
-
-    @property
-    def module(self) -> ExecutorFactoryModule:
-        """What makes modules."""
-        return self
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        """The function ``name``: that of the model's name takes a device and gives a module to run."""
-        if name == self.libmod_name:
-            return lambda *devices: ModelExecutor(self.lib, self.params)
-        if name == "debug_create":
-            return lambda model, *devices: self[model](*devices)
-        if name == "get_graph_json":
-            return self.get_graph_json
-        if name == "remove_params":
-            return self._without_params
-        raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
-
-    def _without_params(self) -> ExecutorFactoryModule:
-        """The model compiled again with its weights as inputs, which ``load_params`` sets."""
-        with transform.PassContext(opt_level=self._opt_level):
-            return build(self.ir_mod, self.target, mod_name=self.libmod_name)
-
-    def get_params(self) -> dict[str, Any]:
-        """The weights that were given, by name; they are in the library already."""
-        return self.params
-
-    def get_graph_json(self) -> str:
-        """The calls of kernels in order, as JSON in the manner of TVM's graph executor."""
-        return graph_json(self.lib.module)
-
-    @property
-    def graph_json(self) -> str:
-        """As ``get_graph_json()``."""
-        return self.get_graph_json()
-
-    def get_lib(self) -> Any:
-        """The compiled model."""
-        return self.lib
-
-    def get_executor_config(self) -> str:
-        """As ``get_graph_json()``."""
-        return self.get_graph_json()
-
-    def export_library(self, file_name: Any, fcompile: Any = None, **options: Any) -> None:
-        """Write the library to ``file_name``; a tar archive holds its objects and sources."""
-        self.lib.export(file_name)
-
-    def __iter__(self) -> Iterator[Any]:
-        """``graph, lib, params = relay.build(...)``, as in TVM before 0.8."""
-        return iter((self.get_graph_json(), self, self.get_params()))
-
 
 GraphExecutorFactory = ExecutorFactoryModule
 
@@ -188,6 +120,10 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
+    functions = [one for one in walk(core.main) if isinstance(one, nodes.Function)]
+    others = {str(dict(one.attrs).get("Compiler", "default")) for one in functions}
+    for compiler in sorted(others - {"default"}):
+        warn(f"relay.build: the functions that are for the compiler {compiler!r} are compiled by tvmlite")
     main = with_flat_parameters(with_flat_result(_with_own_names(inlined(core.main))))
     return nodes.Module({"main": plain(main)}, core.output_names, core.attrs)
 
@@ -297,8 +233,13 @@ class Executor:
         return call
 
     def _ready(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-        """The parameters of ``main``, and what runs it."""
-        return self._interpreted(module) if self.kind == "debug" else self._compiled(module)
+        """The parameters of ``main``, and what runs it: with ``"vm"``, functions that call themselves are
+        interpreted, with a warning."""
+        recursive = calls_itself(module) if self.kind == "vm" else None
+        if recursive is not None:
+            warn(f"create_executor: @{recursive} calls itself: the module is interpreted")
+        interprets = self.kind == "debug" or recursive is not None
+        return self._interpreted(module) if interprets else self._compiled(module)
 
     def _for_each_shape(self, module: IRModule) -> Callable[[Sequence[Any]], Any]:
         """What runs ``main``, which is made ready for each combination of shapes when it first comes."""
@@ -356,7 +297,7 @@ def create_executor(
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
     """What evaluates functions of ``mod``: ``"graph"``, ``"vm"`` and ``"aot"`` compile, ``"debug"``
-    interprets operator by operator in numpy."""
+    interprets operator by operator in numpy, and so does ``"vm"`` where a function calls itself."""
     if kind not in ("debug", "graph", "vm", "aot"):
         raise RuntimeError(f"create_executor: kind is {show(kind)}, expected 'debug', 'graph', 'vm' or 'aot'")
     if device is not None and getattr(device, "device_type", 1) != cpu().device_type:

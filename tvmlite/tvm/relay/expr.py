@@ -149,8 +149,8 @@ class Constant(RelayExpr, nodes.Constant):
 
 
 class Call(RelayExpr, nodes.Call):
-    """``op``, an operator, a function or an expression that gives one, applied to ``args``. ``type_args`` is
-    of no account: the types of arguments are inferred."""
+    """``op``, an operator, a function or an expression that gives one, applied to ``args``. ``type_args`` are
+    compared, and of no account else: the types of arguments are inferred."""
 
     def __init__(
         self, op: Any, args: Iterable[Any] = (), attrs: Any = None, type_args: Any = None, span: Any = None
@@ -162,6 +162,8 @@ class Call(RelayExpr, nodes.Call):
             given = {**op.defaults(), **given}
         span = span if isinstance(span, Span) else Span.of_caller()
         _set(self, op=op, args=args, attrs=Attrs(canonical(given)), span=span)
+        if type_args:
+            self.__dict__["given_types"] = tuple(map(ty.adopted, type_args))
 
     def __getitem__(self, name: Any) -> Any:
         """The attribute ``name``; or, for a number, that one of several results."""
@@ -169,7 +171,11 @@ class Call(RelayExpr, nodes.Call):
 
     @property
     def type_args(self) -> tuple[Any, ...]:
-        """The types of the arguments, where they are known."""
+        """Those that were given; else the types of the arguments of an operator; of a function none, as there
+        are no type variables."""
+        given = self.__dict__.get("given_types", ())
+        if given or not isinstance(self.op, Op):
+            return given
         return tuple(ty.adopted(type_of(arg)) for arg in self.args)
 
 

@@ -13,6 +13,7 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, adopt
 from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.type_functor import TypeFunctor
 
 _METHODS = (
     (GlobalVar, "visit_global_var"), (nodes.Var, "visit_var"), (nodes.Call, "visit_call"),
@@ -162,7 +163,6 @@ class ExprMutator(ExprFunctor):
     visit_let_dims = visit_loop
 
 
-__all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor"]
-
+__all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor", "TypeFunctor"]
 
 __getattr__ = refusing(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any as Anything
 from weakref import WeakSet
 
@@ -147,8 +148,17 @@ class FuncType(Type, types.FuncType):
     type_constraints = type_params
 
 
+class TypeKind(IntEnum):
+    """TVM's kinds of types, of which values have the first."""
+
+    Type, ShapeVar, BaseType, Constraint, AdtHandle, TypeData = 0, 1, 2, 4, 5, 6
+
+
 class IncompleteType(Type):
-    """A type that is to be inferred."""
+    """A type that is to be inferred, equal only to itself; as the type of a part, any is as another."""
+
+    def __init__(self, kind: int = TypeKind.Type) -> None:
+        object.__setattr__(self, "kind", TypeKind(kind))
 
     def __str__(self) -> str:
         return "_"
@@ -160,10 +170,10 @@ INCOMPLETE = IncompleteType()
 def adopted(given: Anything) -> Anything:
     """A type of ours as one of these; None is one to be inferred, a dtype's name a scalar's."""
     match given:
+        case None | IncompleteType():
+            return INCOMPLETE
         case Type():
             return given
-        case None:
-            return INCOMPLETE
         case str():
             return TensorType((), given)
         case types.TensorType(shape=shape, dtype=dtype):
@@ -244,7 +254,7 @@ def same_type(a: Anything, b: Anything) -> bool:
         case types.FuncType(), types.FuncType():
             mine, others = (*a.params, a.result), (*b.params, b.result)
             return len(mine) == len(others) and all(map(same_type, mine, others))
-    return isinstance(a, IncompleteType) and isinstance(b, IncompleteType)
+    return a is b and isinstance(a, IncompleteType)
 
 
 def _same_extent(a: Anything, b: Anything) -> bool:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.errors import InputError, TypeInferError, UnsupportedError
+from tvmlite.core.span import Span, warn
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, of_call, timed
-from tvmlite.tvm.relay.build_module import ExecutorFactoryModule, build, optimize, results
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.backend.specialized import has_unknown_extents
+from tvmlite.tvm.relay.build_module import (
+    ExecutorFactoryModule,
+    bound,
+    build,
+    create_executor,
+    optimize,
+    results,
+)
+from tvmlite.tvm.relay.graph.calls import calls_itself
 from tvmlite.tvm.relay.graph.inputs import arrays_of
 from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
@@ -46,13 +57,44 @@ def _refused(owner: str, name: str) -> Any:
     raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
+class WithoutLibrary:
+    """In place of a library: ``main`` of types that depend on extents that are ``relay.Any()``, compiled for
+    each combination of shapes when it first comes, or of functions that call themselves, interpreted. It
+    cannot be exported, for the ``reason`` given."""
+
+    def __init__(self, module: IRModule, target: Any, reason: str) -> None:
+        self.lib, self._reason = self, reason
+        self.input_names = [param.name for param in module["main"].params]
+        self._run = create_executor("vm", module, target=target).evaluate()
+
+    def __call__(self, *arrays: Any) -> Any:
+        """What ``main`` gives for ``arrays``."""
+        return self._run(*arrays)
+
+    def export_library(self, file_name: Any, **options: Any) -> None:
+        """An error: there is no library."""
+        self._refuse("export_library")
+
+    def profile(self, *arrays: Any, **named: Any) -> NoReturn:
+        """An error: there are no kernels before a call."""
+        self._refuse("profile")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UnsupportedError(f"{what}: there is no library: {self._reason}", Span.of_caller(), _HINT)
+
+
+_HINT = "give extents that are the same one name, shape=('n', 3); relay.loops.while_loop is compiled"
+
+
 class Executable:
     """A compiled module: ``VirtualMachine(exe, device)`` runs it.
 
     ``mod`` is the module that ``export_library`` writes, ``lib`` the compiled model of tvmlite.
     """
 
-    def __init__(self, mod: ExecutorFactoryModule | LoadedModel) -> None:
+    def __init__(self, mod: ExecutorFactoryModule | LoadedModel | WithoutLibrary) -> None:
+        if not isinstance(mod, (ExecutorFactoryModule, LoadedModel, WithoutLibrary)):
+            raise InputError(f"Executable: mod is {show(mod)}, expected a compiled module")
         self.mod = mod
         self.lib = mod.lib
 
@@ -70,7 +112,7 @@ class Executable:
             raise InputError(
                 "load_exec: bytecode is not of tvmlite's Executable.save: compile the module again"
             )
-        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel)):
+        if not isinstance(lib, (ExecutorFactoryModule, LoadedModel, WithoutLibrary)):
             raise InputError(f"load_exec: lib is {show(lib)}, expected the module that Executable.save gave")
         return Executable(lib)
 
@@ -88,8 +130,23 @@ def _require_main(where: str, func_name: str) -> None:
 def compile(
     mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
 ) -> Executable:
-    """``mod`` compiled for ``target``, with ``params`` as constants."""
-    return Executable(build(mod, target, target_host, params=params))
+    """``mod`` compiled for ``target``, with ``params`` as constants.
+
+    Where types depend on extents that are ``relay.Any()``, ``main`` is compiled for each combination of
+    shapes when it first comes, with a warning; where a function calls itself, it is interpreted, with one.
+    """
+    module = bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {})
+    recursive = calls_itself(module)
+    if recursive is not None:
+        return Executable(WithoutLibrary(module, target, f"@{recursive} calls itself"))
+    try:
+        return Executable(build(mod, target, target_host, params=params))
+    except TypeInferError as error:
+        main = module["main"]
+        if not has_unknown_extents(main) or any(isinstance(one.type, ty.TupleType) for one in main.params):
+            raise
+        warn(f"relay.vm.compile: compiled for each combination of shapes: {error.message}")
+        return Executable(WithoutLibrary(module, target, f"types depend on the shapes: {error.message}"))
 
 
 class VMCompiler:
@@ -137,8 +194,8 @@ class VirtualMachine:
 
     NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
 
-    def __init__(self, exe: Executable, device: Any = None, memory_cfg: Any = None) -> None:
-        self._exe = exe
+    def __init__(self, exe: Any, device: Any = None, memory_cfg: Any = None) -> None:
+        self._exe = exe if isinstance(exe, Executable) else Executable(exe)
         self._inputs: dict[str, Any] = {}
         self._results: Any = None
         self._given: list[Any] = []

@@ -40,6 +40,24 @@ def callees_first(module: IRModule) -> list[str]:
     return list(order)
 
 
+def calls_itself(module: IRModule) -> str | None:
+    """The name of a function that calls itself, maybe by way of others; None if none does."""
+    calls = {
+        var.name: called(one) for var, one in module.functions.items() if isinstance(one, nodes.Function)
+    }
+    for name, direct in calls.items():
+        reached: set[str] = set()
+        left = list(direct)
+        while left:
+            one = left.pop()
+            if one not in reached:
+                reached.add(one)
+                left += calls.get(one, [])
+        if name in reached:
+            return name
+    return None
+
+
 def called(function: Any) -> list[str]:
     """The names of the functions of the module that an expression mentions, in order."""
     return [node.name for node in walk(function) if isinstance(node, GlobalVar)]

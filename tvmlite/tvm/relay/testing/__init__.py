@@ -13,17 +13,33 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay import transform
 from tvmlite.tvm.relay.expr import Function
+from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.testing.init import create_workload
-from tvmlite.tvm.relay.testing.temp_op_attr import TempOpAttr
 
 _NETWORKS = (
     "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
-    "squeezenet", "synthetic", "temp_op_attr", "vgg",
+    "resnet_3d", "squeezenet", "synthetic", "vgg",
 )  # fmt: skip
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass", *_NETWORKS,
 ]  # fmt: skip
+
+
+class TempOpAttr:
+    """An operator's attribute while a block runs: ``with TempOpAttr("nn.conv2d", "FTVMLegalize", rule):``"""
+
+    def __init__(self, op_name: str, attr_key: str, attr_value: Any) -> None:
+        self._op, self._key, self._value = Op.get(op_name), attr_key, attr_value
+
+    def __enter__(self) -> None:
+        self._before = self._op.get_attr(self._key)
+        self._op.set_attr(self._key, self._value)
+
+    def __exit__(self, *error: object) -> None:
+        self._op.reset_attr(self._key)
+        if self._before is not None and self._op.get_attr(self._key) is None:
+            self._op.set_attr(self._key, self._before)
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:

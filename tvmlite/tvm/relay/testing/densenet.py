@@ -1,4 +1,5 @@
-"""DenseNet: each layer reads the results of all before it in its block (Huang et al., 2016)."""
+"""DenseNet (Huang et al., 2016) as TVM has it: a layer reads the one before it, and a block gives all of its
+layers together."""
 
 from __future__ import annotations
 
@@ -11,21 +12,21 @@ from tvmlite.tvm.relay.testing import layers
 from tvmlite.tvm.relay.testing.init import create_workload
 
 _SPECIFICATIONS = {
-    121: (64, 32, (6, 12, 24, 16)), 161: (96, 48, (6, 12, 36, 24)), 169: (64, 32, (6, 12, 32, 32)),
+    121: (64, 32, (6, 12, 24, 16)), 161: (96, 48, (6, 12, 36, 24)), 169: (69, 32, (6, 12, 32, 32)),
     201: (64, 32, (6, 12, 48, 32)),
 }  # fmt: skip
-"""Channels of the first convolution, channels that each layer adds, and layers of the blocks."""
+"""As in TVM: channels of the first convolution, channels that each layer adds, and layers of the blocks."""
 
 
 def _activated(data: Any, name: str) -> Any:
     return find("nn.relu")(layers.batch_norm_infer(data, name=name))
 
 
-def _layer(data: Any, growth: int, bottleneck: int, name: str) -> Any:
-    body = _activated(data, f"{name}_bn1")
-    body = layers.conv2d(body, channels=bottleneck * growth, kernel_size=(1, 1), name=f"{name}_conv1")
-    body = _activated(body, f"{name}_bn2")
-    return layers.conv2d(body, channels=growth, kernel_size=(3, 3), padding=(1, 1), name=f"{name}_conv2")
+def _layer(data: Any, growth: int, bottleneck: int, index: str) -> Any:
+    body = _activated(data, f"batch_1_{index}")
+    body = layers.conv2d(body, channels=bottleneck * growth, kernel_size=(1, 1), name=f"conv2d_1_{index}")
+    body = _activated(body, f"batch_2_{index}")
+    return layers.conv2d(body, channels=growth, kernel_size=(3, 3), padding=(1, 1), name=f"conv2d_2_{index}")
 
 
 def get_net(densenet_size: int, classes: int, data_shape: Any, dtype: str, bn_size: int = 4) -> Function:
@@ -41,22 +42,20 @@ def get_net(densenet_size: int, classes: int, data_shape: Any, dtype: str, bn_si
     )
     body = _activated(body, "batch1")
     body = find("nn.max_pool2d")(body, pool_size=(3, 3), strides=(2, 2), padding=(1, 1))
-    for position, count in enumerate(blocks, 1):
-        pieces = [body]
-        for layer in range(1, count + 1):
-            before = pieces[0] if len(pieces) == 1 else find("concatenate")(tuple(pieces), axis=1)
-            pieces.append(_layer(before, growth, bn_size, f"block{position}_layer{layer}"))
+    for position, count in enumerate(blocks):
+        pieces = []
+        for layer in range(count):
+            body = _layer(body, growth, bn_size, f"{position}_{layer}")
+            pieces.append(body)
         body = find("concatenate")(tuple(pieces), axis=1)
         channels += count * growth
-        if position < len(blocks):
+        if position < len(blocks) - 1:
             channels //= 2
-            body = _activated(body, f"transition{position}_bn")
-            body = layers.conv2d(
-                body, channels=channels, kernel_size=(1, 1), name=f"transition{position}_conv"
-            )
+            body = _activated(body, f"batch_t_{position}")
+            body = layers.conv2d(body, channels=channels, kernel_size=(1, 1), name=f"conv_t_{position}")
             body = find("nn.avg_pool2d")(body, pool_size=(2, 2), strides=(2, 2))
-    body = find("nn.global_avg_pool2d")(_activated(body, "batch_norm2"))
-    body = layers.dense_add_bias(find("nn.batch_flatten")(body), units=classes, name="fc1")
+    body = find("nn.avg_pool2d")(_activated(body, "batch2"), pool_size=(7, 7))
+    body = layers.dense_add_bias(find("nn.batch_flatten")(body), units=classes, name="dense")
     return Function(free_vars(body), body)
 
 

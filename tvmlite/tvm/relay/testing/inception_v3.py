@@ -10,61 +10,33 @@ from tvmlite.tvm.relay.op.functions import find
 from tvmlite.tvm.relay.testing import layers
 from tvmlite.tvm.relay.testing.init import create_workload
 
+_ROW, _COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+"""Size, stride and padding of the convolutions that 7x7 ones are made of."""
 
-class _Builder:
-    """Convolutions with names in order."""
 
-    def __init__(self) -> None:
-        self._count = 0
+def _conv(data: Any, name: str, channels: int, size: Any = 1, stride: int = 1, padding: Any = 0) -> Any:
+    """A convolution, batch normalization and relu."""
+    sizes, paddings = ((one, one) if isinstance(one, int) else one for one in (size, padding))
+    body = layers.conv2d(
+        data, channels=channels, kernel_size=sizes, strides=(stride, stride), padding=paddings,
+        name=f"{name}_conv1",
+    )  # fmt: skip
+    return find("nn.relu")(layers.batch_norm_infer(body, epsilon=2e-5, scale=False, name=f"{name}_bn"))
 
-    def conv(self, data: Any, channels: int, size: Any = 1, stride: int = 1, padding: Any = 0) -> Any:
-        """A convolution, batch normalization and relu."""
-        self._count += 1
-        name = f"conv{self._count}"
-        pair = [(one, one) if isinstance(one, int) else one for one in (size, padding)]
-        body = layers.conv2d(
-            data, channels=channels, kernel_size=pair[0], strides=(stride, stride), padding=pair[1], name=name
-        )
-        return find("nn.relu")(layers.batch_norm_infer(body, epsilon=2e-5, scale=False, name=f"{name}_bn"))
 
-    def chain(self, data: Any, *steps: tuple[Any, ...]) -> Any:
-        """Convolutions one after the other, each of channels, size, stride and padding."""
-        for step in steps:
-            data = self.conv(data, *step)
-        return data
+def _chain(data: Any, name: str, *steps: tuple[Any, ...], first: int = 0) -> Any:
+    """Convolutions one after the other, each of channels, size, stride and padding; their names are ``name``
+    and, of all but the first, a number."""
+    for number, step in enumerate(steps, first):
+        data = _conv(data, f"{name}_{number}" if number else name, *step)
+    return data
 
-    def pooled(self, data: Any, channels: int, kind: str = "avg") -> Any:
-        """A pooling of 3 by 3 and a convolution."""
-        pooled = find(f"nn.{kind}_pool2d")(data, pool_size=(3, 3), strides=(1, 1), padding=(1, 1))
-        return self.conv(pooled, channels)
 
-    def block_a(self, data: Any, channels: int) -> Any:
-        """1x1, 5x5 and twice 3x3."""
-        return _joined(
-            self.conv(data, 64),
-            self.chain(data, (48,), (64, 5, 1, 2)),
-            self.chain(data, (64,), (96, 3, 1, 1), (96, 3, 1, 1)),
-            self.pooled(data, channels),
-        )
-
-    def block_c(self, data: Any, width: int) -> Any:
-        """1x1, and 7x7 as rows and columns."""
-        row, column = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
-        return _joined(
-            self.conv(data, 192),
-            self.chain(data, (width,), (width, *row), (192, *column)),
-            self.chain(data, (width,), (width, *column), (width, *row), (width, *column), (192, *row)),
-            self.pooled(data, 192),
-        )
-
-    def block_e(self, data: Any, kind: str) -> Any:
-        """1x1, and 3x3 as rows beside columns."""
-        single = self.conv(data, 384)
-        double = self.chain(data, (448,), (384, 3, 1, 1))
-        parts = [self.conv(data, 320)]
-        for one in (single, double):
-            parts += [self.conv(one, 384, (1, 3), 1, (0, 1)), self.conv(one, 384, (3, 1), 1, (1, 0))]
-        return _joined(*parts, self.pooled(data, 192, kind))
+def _pooled(data: Any, name: str, channels: int, kind: str = "avg") -> Any:
+    """A pooling of 3 by 3 and a convolution."""
+    options = {"count_include_pad": True} if kind == "avg" else {}
+    pooled = find(f"nn.{kind}_pool2d")(data, pool_size=(3, 3), strides=(1, 1), padding=(1, 1), **options)
+    return _conv(pooled, name, channels)
 
 
 def _joined(*parts: Any) -> Any:
@@ -75,26 +47,70 @@ def _halved(data: Any) -> Any:
     return find("nn.max_pool2d")(data, pool_size=(3, 3), strides=(2, 2))
 
 
+def _block_a(data: Any, name: str, channels: int) -> Any:
+    """1x1, 5x5 and twice 3x3."""
+    return _joined(
+        _conv(data, f"{name}_conv", 64),
+        _chain(data, f"{name}_tower_conv", (48,), (64, 5, 1, 2)),
+        _chain(data, f"{name}_tower_1_conv", (64,), (96, 3, 1, 1), (96, 3, 1, 1)),
+        _pooled(data, f"{name}_tower_2_conv", channels),
+    )
+
+
+def _block_b(data: Any, name: str) -> Any:
+    """3x3 and twice 3x3, half as high and wide."""
+    double = _chain(data, f"{name}_tower_conv", (64,), (96, 3, 1, 1), (96, 3, 2))
+    return _joined(_conv(data, f"{name}_conv", 384, 3, 2), double, _halved(data))
+
+
+def _block_c(data: Any, name: str, width: int) -> Any:
+    """1x1, and 7x7 as rows and columns."""
+    once = (width,), (width, *_ROW), (192, *_COLUMN)
+    twice = (width,), (width, *_COLUMN), (width, *_ROW), (width, *_COLUMN), (192, *_ROW)
+    return _joined(
+        _conv(data, f"{name}_conv", 192),
+        _chain(data, f"{name}_tower_conv", *once),
+        _chain(data, f"{name}_tower_1_conv", *twice),
+        _pooled(data, f"{name}_tower_2_conv", 192),
+    )
+
+
+def _block_d(data: Any, name: str) -> Any:
+    """3x3, and 7x7 as rows and columns, half as high and wide."""
+    first = _chain(data, f"{name}_tower_conv", (192,), (320, 3, 2))
+    second = _chain(data, f"{name}_tower_1_conv", (192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2))
+    return _joined(first, second, _halved(data))
+
+
+def _block_e(data: Any, name: str, kind: str) -> Any:
+    """1x1, and 3x3 as rows beside columns."""
+    towers = {
+        f"{name}_tower": _conv(data, f"{name}_tower_conv", 384),
+        f"{name}_tower_1": _chain(data, f"{name}_tower_1_conv", (448,), (384, 3, 1, 1)),
+    }
+    parts = [_conv(data, f"{name}_conv", 320)]
+    for tower, body in towers.items():
+        parts.append(_conv(body, f"{tower}_mixed_conv", 384, (1, 3), 1, (0, 1)))
+        parts.append(_conv(body, f"{tower}_mixed_conv_1", 384, (3, 1), 1, (1, 0)))
+    return _joined(*parts, _pooled(data, f"{name}_tower_2_conv", 192, kind))
+
+
 def get_net(batch_size: int, num_classes: int, image_shape: Any, dtype: str) -> Function:
-    """The network; images are at least 75 high and wide."""
-    make = _Builder()
+    """The network; images are at least 299 high and wide."""
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    body = make.chain(data, (32, 3, 2, 0), (32, 3, 1, 0), (64, 3, 1, 1))
-    body = _halved(make.chain(_halved(body), (80,), (192, 3)))
-    for channels in (32, 64, 64):
-        body = make.block_a(body, channels)
-    double = make.chain(body, (64,), (96, 3, 1, 1), (96, 3, 2))
-    body = _joined(make.conv(body, 384, 3, 2), double, _halved(body))
-    for width in (128, 160, 160, 192):
-        body = make.block_c(body, width)
-    first = make.chain(body, (192,), (320, 3, 2))
-    second = make.chain(body, (192,), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2))
-    body = _joined(first, second, _halved(body))
-    for kind in ("avg", "max"):
-        body = make.block_e(body, kind)
-    body = find("nn.dropout")(find("nn.global_avg_pool2d")(body))
-    body = layers.dense_add_bias(find("nn.batch_flatten")(body), units=num_classes, name="fc1")
-    body = find("nn.softmax")(body)
+    body = _halved(_chain(data, "conv", (32, 3, 2), (32, 3), (64, 3, 1, 1)))
+    body = _halved(_chain(body, "conv", (80,), (192, 3), first=3))
+    for name, channels in (("mixed", 32), ("mixed_1", 64), ("mixed_2", 64)):
+        body = _block_a(body, name, channels)
+    body = _block_b(body, "mixed_3")
+    for number, width in enumerate((128, 160, 160, 192), 4):
+        body = _block_c(body, f"mixed_{number}", width)
+    body = _block_d(body, "mixed_8")
+    for name, kind in (("mixed_9", "avg"), ("mixed_10", "max")):
+        body = _block_e(body, name, kind)
+    body = find("nn.avg_pool2d")(body, pool_size=(8, 8), strides=(1, 1), count_include_pad=True)
+    body = find("nn.dense")(find("nn.batch_flatten")(body), var("fc1_weight"), units=num_classes)
+    body = find("nn.softmax")(find("nn.bias_add")(body, var("fc2_bias"), axis=-1))
     return Function(free_vars(body), body)
 
 

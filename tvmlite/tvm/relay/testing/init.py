@@ -60,14 +60,10 @@ class Xavier(Initializer):
 
 
 class Constant(Initializer):
-    """One value everywhere."""
+    """Weights that are equal, of which the sum is 1."""
 
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def __call__(self, desc: str, arr: np.ndarray) -> None:
-        """Set ``arr``."""
-        arr.fill(self.value)
+    def _init_weight(self, name: str, arr: np.ndarray) -> None:
+        arr.fill(1 / arr.size)
 
 
 def create_workload(net: Any, initializer: Any = None, seed: int = 0) -> tuple[IRModule, dict[str, NDArray]]:

@@ -40,7 +40,7 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
     kept = find("multiply")(forget, TupleGetItem(states, 1))
     cell = scope.let("next_c", find("add")(kept, find("multiply")(entry, change)))
     shown = scope.let("next_h", find("multiply")(out, find("tanh")(cell)))
-    scope.ret(Tuple([shown, Tuple([shown, cell])]))
+    scope.ret(scope.let("ret", Tuple([shown, Tuple([shown, cell])])))
     return Function([inputs, states, *params], scope.get(), TupleType([plane, state]))
 
 

@@ -10,8 +10,9 @@ from tvmlite.tvm.relay.op.functions import find
 from tvmlite.tvm.relay.testing import layers
 from tvmlite.tvm.relay.testing.init import create_workload
 
-_BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
-"""Channels and stride of each separable convolution."""
+_FIRST = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2))
+_DEEP, _SHALLOW = (*((512, 1),) * 5, (1024, 2), (1024, 1)), ((1024, 2), (1024, 2))
+"""Channels and stride of each separable convolution: the first, and those that follow."""
 
 
 def conv_block(
@@ -23,16 +24,44 @@ def conv_block(
     padding: Any = (1, 1),
     epsilon: float = 1e-5,
     layout: str = "NCHW",
-    groups: int = 1,
 ) -> Any:
     """A convolution, batch normalization and relu."""
-    kernel = layers.conv_kernel_layout(layout, groups > 1)
     body = layers.conv2d(
-        data, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding, groups=groups,
-        data_layout=layout, kernel_layout=kernel, name=f"{name}_conv",
+        data, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding,
+        data_layout=layout, kernel_layout=layers.conv_kernel_layout(layout), name=f"{name}_conv",
     )  # fmt: skip
     axis = layout.index("C")
     return find("nn.relu")(layers.batch_norm_infer(body, epsilon=epsilon, axis=axis, name=f"{name}_bn"))
+
+
+def separable_conv_block(
+    data: Any,
+    name: str,
+    depthwise_channels: int,
+    pointwise_channels: int,
+    kernel_size: Any = (3, 3),
+    downsample: bool = False,
+    padding: Any = (1, 1),
+    epsilon: float = 1e-5,
+    layout: str = "NCHW",
+    dtype: str = "float32",
+) -> Any:
+    """A convolution of each channel, then one of all channels pixel by pixel; each with batch normalization
+    and relu."""
+    axis, kernel = layout.index("C"), layers.conv_kernel_layout(layout, True)
+    extents = {"O": depthwise_channels, "I": 1, "H": kernel_size[0], "W": kernel_size[1]}
+    weight = var(f"{name}_weight", shape=tuple(extents[one] for one in kernel), dtype=dtype)
+    strides = (2, 2) if downsample else (1, 1)
+    body = layers.conv2d(
+        data, weight, channels=depthwise_channels, kernel_size=kernel_size, strides=strides, padding=padding,
+        groups=depthwise_channels, data_layout=layout, kernel_layout=kernel, name=name,
+    )  # fmt: skip
+    body = find("nn.relu")(layers.batch_norm_infer(body, epsilon=epsilon, axis=axis, name=f"{name}_bn1"))
+    body = layers.conv2d(
+        body, channels=pointwise_channels, kernel_size=(1, 1), strides=(1, 1), padding=(0, 0),
+        data_layout=layout, kernel_layout=layers.conv_kernel_layout(layout), name=f"{name}_conv2",
+    )  # fmt: skip
+    return find("nn.relu")(layers.batch_norm_infer(body, epsilon=epsilon, axis=axis, name=f"{name}_bn2"))
 
 
 def mobile_net(
@@ -47,15 +76,15 @@ def mobile_net(
     data = var("data", shape=data_shape, dtype=dtype)
     inputs = int(32 * alpha)
     body = conv_block(data, "conv_block_1", inputs, strides=(2, 2), layout=layout)
-    blocks = [one for position, one in enumerate(_BLOCKS) if not (is_shallow and 6 <= position < 11)]
-    for position, (channels, stride) in enumerate(blocks):
-        name, outputs = f"separable_conv_block_{position + 1}", int(channels * alpha)
-        strides = (stride, stride)
-        body = conv_block(body, f"{name}_depthwise", inputs, strides=strides, layout=layout, groups=inputs)
-        body = conv_block(body, f"{name}_pointwise", outputs, (1, 1), padding=(0, 0), layout=layout)
+    for position, (channels, stride) in enumerate((*_FIRST, *(_SHALLOW if is_shallow else _DEEP)), 1):
+        name, outputs = f"separable_conv_block_{position}", int(channels * alpha)
+        body = separable_conv_block(
+            body, name, inputs, outputs, downsample=stride == 2, layout=layout, dtype=dtype
+        )
         inputs = outputs
     body = find("nn.batch_flatten")(find("nn.global_avg_pool2d")(body, layout=layout))
-    body = find("nn.softmax")(layers.dense_add_bias(body, units=num_classes, name="fc"))
+    body = find("nn.bias_add")(find("nn.dense")(body, var("fc_weight"), units=num_classes), var("fc_bias"))
+    body = find("nn.softmax")(body)
     return Function(free_vars(body), body)
 
 

@@ -20,24 +20,42 @@ _UNITS = {
 """Residual units of the stages, by the number of layers."""
 
 
-class _Layers:
-    """Layers in one layout of data."""
+class Layers:
+    """Layers of images, or of volumes, in one layout of data."""
 
     def __init__(self, layout: str) -> None:
         self.layout = layout
+        self.rank = len(layout) - 2
         self._kernel = layers.conv_kernel_layout(layout)
         self._axis = layout.index("C")
+
+    def centred(self, data: Any, name: str) -> Any:
+        """Batch normalization without a scale."""
+        return layers.batch_norm_infer(data, epsilon=_EPSILON, axis=self._axis, scale=False, name=name)
 
     def activated(self, data: Any, name: str) -> Any:
         """Batch normalization and relu."""
         return find("nn.relu")(layers.batch_norm_infer(data, epsilon=_EPSILON, axis=self._axis, name=name))
 
-    def conv(self, data: Any, channels: int, size: int, stride: Any, padding: int, name: str) -> Any:
-        """A convolution."""
-        return layers.conv2d(
-            data, channels=channels, kernel_size=(size, size), strides=stride, padding=(padding, padding),
+    def conv(self, data: Any, channels: int, size: Any, stride: Any, padding: Any, name: str) -> Any:
+        """A convolution; a number stands for itself along every axis."""
+        size, stride, padding = (
+            (one,) * self.rank if isinstance(one, int) else one for one in (size, stride, padding)
+        )
+        convolve = layers.conv3d if self.rank == 3 else layers.conv2d
+        return convolve(
+            data, channels=channels, kernel_size=size, strides=stride, padding=padding,
             data_layout=self.layout, kernel_layout=self._kernel, name=name,
         )  # fmt: skip
+
+    def stages(self, data: Any, units: Sequence[int], filters: Sequence[int], bottle_neck: bool) -> Any:
+        """Residual units; the first of each stage but the first halves the data."""
+        for stage, (count, channels) in enumerate(zip(units, filters, strict=True), 1):
+            for unit in range(1, count + 1):
+                stride = 2 if unit == 1 and stage > 1 else 1
+                name = f"stage{stage}_unit{unit}"
+                data = residual_unit(data, channels, stride, unit > 1, name, bottle_neck, self.layout)
+        return data
 
 
 def residual_unit(
@@ -51,15 +69,15 @@ def residual_unit(
     kernel_layout: str = "OIHW",
 ) -> Any:
     """Two convolutions, or three with a bottleneck, beside a shortcut; ``dim_match``: it is the data."""
-    make = _Layers(data_layout)
+    make = Layers(data_layout)
     first = make.activated(data, f"{name}_bn1")
     if bottle_neck:
         body = make.conv(first, num_filter // 4, 1, stride, 0, f"{name}_conv1")
-        body = make.conv(make.activated(body, f"{name}_bn2"), num_filter // 4, 3, (1, 1), 1, f"{name}_conv2")
-        body = make.conv(make.activated(body, f"{name}_bn3"), num_filter, 1, (1, 1), 0, f"{name}_conv3")
+        body = make.conv(make.activated(body, f"{name}_bn2"), num_filter // 4, 3, 1, 1, f"{name}_conv2")
+        body = make.conv(make.activated(body, f"{name}_bn3"), num_filter, 1, 1, 0, f"{name}_conv3")
     else:
         body = make.conv(first, num_filter, 3, stride, 1, f"{name}_conv1")
-        body = make.conv(make.activated(body, f"{name}_bn2"), num_filter, 3, (1, 1), 1, f"{name}_conv2")
+        body = make.conv(make.activated(body, f"{name}_bn2"), num_filter, 3, 1, 1, f"{name}_conv2")
     shortcut = data if dim_match else make.conv(first, num_filter, 1, stride, 0, f"{name}_sc")
     return find("add")(body, shortcut)
 
@@ -75,21 +93,15 @@ def resnet(
     dtype: str = "float32",
 ) -> Function:
     """The network of so many units a stage, and so many channels."""
-    make = _Layers(layout)
-    axis = layout.index("C")
+    make = Layers(layout)
     data = var("data", shape=tuple(data_shape), dtype=dtype)
-    body = layers.batch_norm_infer(data, epsilon=_EPSILON, axis=axis, scale=False, name="bn_data")
+    body = make.centred(data, "bn_data")
     if data_shape[layout.index("H")] <= 32:  # images of CIFAR-10
-        body = make.conv(body, filter_list[0], 3, (1, 1), 1, "conv0")
+        body = make.conv(body, filter_list[0], 3, 1, 1, "conv0")
     else:
-        body = make.activated(make.conv(body, filter_list[0], 7, (2, 2), 3, "conv0"), "bn0")
+        body = make.activated(make.conv(body, filter_list[0], 7, 2, 3, "conv0"), "bn0")
         body = find("nn.max_pool2d")(body, pool_size=(3, 3), strides=(2, 2), padding=(1, 1), layout=layout)
-    for stage in range(num_stages):
-        for unit in range(units[stage]):
-            first = unit == 0
-            stride = (2, 2) if first and stage > 0 else (1, 1)
-            name = f"stage{stage + 1}_unit{unit + 1}"
-            body = residual_unit(body, filter_list[stage + 1], stride, not first, name, bottle_neck, layout)
+    body = make.stages(body, units[:num_stages], filter_list[1 : num_stages + 1], bottle_neck)
     body = find("nn.global_avg_pool2d")(make.activated(body, "bn1"), layout=layout)
     body = layers.dense_add_bias(find("nn.batch_flatten")(body), units=num_classes, name="fc1")
     body = find("nn.softmax")(body)
@@ -106,24 +118,26 @@ def get_net(
     **kwargs: Any,
 ) -> Function:
     """The network of ``num_layers`` layers; images up to 28 high have three stages, as for CIFAR-10."""
-    height = image_shape[layout.replace("N", "").index("H")]
+    shape = (batch_size, *image_shape)
+    units, filters, bottle_neck = configuration(num_layers, shape[layout.index("H")])
+    return resnet(units, len(units), filters, num_classes, shape, bottle_neck, layout, dtype)
+
+
+def configuration(num_layers: int, height: int) -> tuple[Sequence[int], list[int], bool]:
+    """The units of each stage, the channels of the first convolution and of each stage, and whether units
+    have a bottleneck, for images of a height."""
     if height <= 28:
         deep = num_layers >= 164 and (num_layers - 2) % 9 == 0
         if not deep and ((num_layers - 2) % 6 or num_layers >= 164):
             raise ValueError(f"resnet: no network of {num_layers} layers for images {height} high")
-        units: Sequence[int] = [(num_layers - 2) // (9 if deep else 6)] * 3
-        filters = [16, 64, 128, 256] if deep else [16, 16, 32, 64]
-        bottle_neck = deep
-    else:
-        if num_layers not in _UNITS:
-            raise ValueError(
-                f"resnet: no network of {num_layers} layers; there are {', '.join(map(str, _UNITS))}"
-            )
-        bottle_neck = num_layers >= 50
-        units = _UNITS[num_layers]
-        filters = [64, 256, 512, 1024, 2048] if bottle_neck else [64, 64, 128, 256, 512]
-    shape = (batch_size, *image_shape)
-    return resnet(units, len(units), filters, num_classes, shape, bottle_neck, layout, dtype)
+        units = [(num_layers - 2) // (9 if deep else 6)] * 3
+        return units, [16, 64, 128, 256] if deep else [16, 16, 32, 64], deep
+    if num_layers not in _UNITS:
+        raise ValueError(
+            f"resnet: no network of {num_layers} layers; there are {', '.join(map(str, _UNITS))}"
+        )
+    deep = num_layers >= 50
+    return _UNITS[num_layers], [64, 256, 512, 1024, 2048] if deep else [64, 64, 128, 256, 512], deep
 
 
 def get_workload(

@@ -42,9 +42,9 @@ _FIRES = {
 def _conv(data: Any, channels: int, size: int, padding: int, name: str, stride: int = 1) -> Any:
     body = layers.conv2d(
         data, channels=channels, kernel_size=(size, size), strides=(stride, stride),
-        padding=(padding, padding), name=f"{name}_conv",
+        padding=(padding, padding), name=name,
     )  # fmt: skip
-    return find("nn.relu")(find("nn.bias_add")(body, var(f"{name}_conv_bias")))
+    return find("nn.relu")(find("nn.bias_add")(body, var(f"{name}_bias")))
 
 
 def _pooled(body: Any) -> Any:
@@ -56,17 +56,19 @@ def get_net(batch_size: int, image_shape: Any, num_classes: int, version: str, d
     if version not in _FIRES:
         raise ValueError(f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected")
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    first = (96, 7, 0) if version == "1.0" else (64, 3, 0)
-    body = _pooled(_conv(data, *first, "features", stride=2))
-    for position, one in enumerate(_FIRES[version]):
+    first = (96, 7, 3) if version == "1.0" else (64, 3, 1)
+    body = _pooled(_conv(data, *first, "conv1", stride=2))
+    number = 0
+    for one in _FIRES[version]:
         if isinstance(one, str):
             body = _pooled(body)
             continue
-        squeeze, expand = one
-        body = _conv(body, squeeze, 1, 0, f"fire{position}_squeeze")
-        left = _conv(body, expand, 1, 0, f"fire{position}_left")
-        body = find("concatenate")((left, _conv(body, expand, 3, 1, f"fire{position}_right")), axis=1)
-    body = _conv(find("nn.dropout")(body, rate=0.5), num_classes, 1, 0, "classifier")
+        (squeeze, expand), number = one, number + 1
+        body = _conv(body, squeeze, 1, 0, f"fire{number}_input_conv")
+        left = _conv(body, expand, 1, 0, f"fire{number}_left_conv")
+        right = _conv(body, expand, 3, 1, f"fire{number}_right_conv")
+        body = find("concatenate")((left, right), axis=1)
+    body = _conv(find("nn.dropout")(body, rate=0.5), num_classes, 1, 0, "conv_final")
     body = find("nn.batch_flatten")(find("nn.global_avg_pool2d")(body))
     body = find("nn.softmax")(body)
     return Function(free_vars(body), body)

@@ -1,4 +1,4 @@
-"""TVM's synthetic network: small, with a product of matrices and a convolution side by side."""
+"""TVM's synthetic network: small, twice with a product of matrices and a convolution side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.analysis import free_vars
 from tvmlite.tvm.relay.expr import Function, var
 from tvmlite.tvm.relay.op.functions import find
-from tvmlite.tvm.relay.testing.init import create_workload
+from tvmlite.tvm.relay.testing import layers
+from tvmlite.tvm.relay.testing.init import Constant, create_workload
 
 
 def get_net(
@@ -19,16 +20,21 @@ def get_net(
     wtype = wtype or dtype
     channels, width = input_shape[1], input_shape[3]
     data = var("data", shape=tuple(input_shape), dtype=dtype)
-    weight = var("dense_weight", shape=(width, width), dtype=wtype)
-    rows = find("nn.relu")(find("nn.dense")(find("reshape")(data, (-1, width)), weight))
-    kernel = var("conv_weight", shape=(channels, channels, 3, 3), dtype=wtype)
-    conv = find("nn.conv2d")(data, kernel, channels=channels, kernel_size=(3, 3), padding=(1, 1))
-    body = find("add")(find("reshape_like")(rows, data), find("nn.softmax")(conv))
+
+    def beside(body: Any, number: str) -> Any:
+        weight = var(f"dense{number}_weight", shape=(width, width), dtype=wtype)
+        rows = find("nn.relu")(find("nn.dense")(find("reshape")(body, (-1, width)), weight))
+        kernel = var(f"conv{number}_weight", shape=(channels, channels, 3, 3), dtype=wtype)
+        conv = find("nn.conv2d")(body, kernel, kernel_size=3, padding=1)
+        return find("add")(find("reshape_like")(rows, data), find("nn.softmax")(conv))
+
+    biased = find("nn.bias_add")(beside(data, ""), var("bias", dtype=wtype))
+    body = beside(layers.batch_norm_infer(biased, name="batch_norm"), "2")
     return Function(free_vars(body), body)
 
 
 def get_workload(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
 ) -> tuple[IRModule, dict[str, Any]]:
-    """The network as a module, and random weights."""
-    return create_workload(get_net(input_shape, dtype, wtype))
+    """The network as a module, and weights that are equal."""
+    return create_workload(get_net(input_shape, dtype, wtype), Constant())

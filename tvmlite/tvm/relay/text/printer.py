@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tvmlite.core.node import postorder
@@ -12,14 +12,15 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.infer import known_type
 from tvmlite.relay.text import literals
-from tvmlite.relay.text.printer import Layout, Printer, not_default
+from tvmlite.relay.text.printer import Layout, Printer, not_default, run_nested
 from tvmlite.te import expr as te
+from tvmlite.tvm.ir import source
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.source import Written
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import GlobalVar, adopt
 from tvmlite.tvm.relay.graph.inferred import is_inferred
-from tvmlite.tvm.relay.text.operators import is_left_out
+from tvmlite.tvm.relay.text.operators import as_in_tvm, is_left_out
+from tvmlite.tvm.relay.text.order import Order
 
 HEADER = '#[version = "0.0.5"]\n'
 
@@ -33,11 +34,13 @@ def astext(node: Any, show_meta_data: bool = True, annotate: Callable[[Any], str
 def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], str] | None = None) -> str:
     """As ``astext``, without the version: what ``print`` shows."""
     constants: dict[str, nodes.Constant] = {}
+    names = _Names()
     if isinstance(node, IRModule):
         parts = []
         for var, function in node.functions.items():
             if isinstance(function, nodes.Function):
-                parts.append(_TvmPrinter(function.body, constants, annotate).definition(var.name, function))
+                printer = _TvmPrinter(function.body, constants, annotate, names, function.params)
+                parts.append(printer.definition(var.name, function))
             else:
                 parts.append(f"@{var.name} = {function}\n")
         text = "\n".join(parts)
@@ -45,10 +48,37 @@ def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], st
         text = str(node)
     else:
         node = adopt(node)
-        text = _TvmPrinter(node, constants, annotate).expression(node)
+        text = _TvmPrinter(node, constants, annotate, names).expression(node)
     if show_meta_data and constants:
         text = text.rstrip("\n") + "\n\n" + literals.metadata_section(constants)
     return text
+
+
+class _Names:
+    """Names of variables and numbers of values, no two the same: in a module they go on from one function to
+    the next."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._variables: dict[Any, str] = {}
+        self._count = 0
+
+    def number(self) -> int:
+        """The next number."""
+        self._count += 1
+        return self._count - 1
+
+    def variable(self, var: Any) -> str:
+        """The name of ``var``: its own, or that with a number behind it."""
+        if var not in self._variables:
+            hint = f"v{var.name}" if var.name[:1].isdigit() else var.name
+            name, count = hint, 0
+            while name in self._taken:
+                count += 1
+                name = f"{hint}{count}"
+            self._taken.add(name)
+            self._variables[var] = _quoted(name)
+        return self._variables[var]
 
 
 class _TvmLayout(Layout):
@@ -56,6 +86,14 @@ class _TvmLayout(Layout):
 
     def is_inline(self, node: Any) -> bool:
         return isinstance(node, (nodes.Var, nodes.Constant))
+
+    def ordered(self, order: dict[Any, int]) -> list[Any]:
+        """The values that have lines, which stand in their blocks in ``order`` now."""
+        scopes = {id(scope): scope for scope in map(self.scope_of, self.order)}
+        for scope in scopes.values():
+            scope.statements.sort(key=order.__getitem__)
+        lines = [node for scope in scopes.values() for node in scope.statements]
+        return sorted(lines, key=order.__getitem__)
 
     def is_written_in(self, node: Any, index: int) -> bool:
         return isinstance(node, nodes.Let) and index == 0
@@ -75,9 +113,13 @@ _WITHOUT_DEFAULT = {
     "nn.nll_loss": ("ignore_index",),
     "nn.upsampling": ("scale_h", "scale_w"),
     "nn.upsampling3d": ("scale_d", "scale_h", "scale_w"),
+    **dict.fromkeys([f"image.resize{rank}d" for rank in (1, 2, 3)], ("roi",)),
+    **dict.fromkeys(("argsort", "ndarray_size", "shape_of"), ("dtype",)),
+    **dict.fromkeys(("qnn.quantize", "qnn.dequantize", "qnn.requantize"), ("out_dtype",)),
+    "qnn.conv2d": ("padding", "out_dtype"),
     "slice_like": ("axes",),
-    "strided_slice": ("axes",),
-    "topk": ("k",),
+    "strided_slice": ("axes", "strides"),
+    "topk": ("k", "dtype"),
     "transpose": ("axes",),
 }
 """Attributes that TVM's text has whatever they are."""
@@ -106,11 +148,10 @@ def _written(call: Any) -> list[tuple[str, Any]]:
     name = str(call.op)
     shown = {*dict(not_default(call)), *_WITHOUT_DEFAULT.get(name, ())}
     order = [*_FIRST.get(name, ()), *(table.get(name).attrs if table.is_known(name) else ())]
-    left_out = {key: is_left_out(name, key, value) for key, value in call.attrs}
+    attrs = as_in_tvm(name, call.attrs)
+    left_out = {key: is_left_out(name, key, value) for key, value in attrs}
     own = [
-        (key, value)
-        for key, value in call.attrs
-        if (key in shown if left_out[key] is None else not left_out[key])
+        (key, value) for key, value in attrs if (key in shown if left_out[key] is None else not left_out[key])
     ]
     own.sort(key=lambda one: order.index(one[0]) if one[0] in order else len(order))
     return [*own, *((key, None) for key in _ARGUMENTS.get(name, ()))]
@@ -120,17 +161,31 @@ class _TvmPrinter(Printer):
     """Writes one function or expression."""
 
     layout = _TvmLayout
+    _layout: _TvmLayout
 
-    def __init__(self, root: Any, constants: dict[str, Any], annotate: Callable[[Any], str] | None) -> None:
+    def __init__(
+        self,
+        root: Any,
+        constants: dict[str, Any],
+        annotate: Callable[[Any], str] | None,
+        names: _Names,
+        params: Sequence[Any] = (),
+    ) -> None:
         super().__init__(root, constants)
         self._annotate = annotate
+        order = Order(root, params)
+        self._texts.update({var: names.variable(var) for var in order.variables})
+        self._numbers = {node: names.number() for node in self._layout.ordered(order.values)}
+
+    def _number(self, node: Any) -> int:
+        return self._numbers[node]
 
     def expression(self, root: Any) -> str:
         """The lines of an expression, after the variables that are free in it."""
         order = [node for node in self._layout.order if not isinstance(node, GlobalVar)]
         for var in nodes.free_variables(order):
             self._lines.append(f"free_var {self._typed(var)};")
-        self._run(self._block(self._layout.root_scope, root, 0, ""))
+        run_nested(self._block(self._layout.root_scope, root, 0, ""))
         return "\n".join(self._lines)
 
     def _function(self, start: str, function: Any, scope: Any, depth: int, end: str) -> Iterator[Any]:
@@ -152,7 +207,7 @@ class _TvmPrinter(Printer):
                 self._line(depth, f"let {self._typed(node.var)} = {self._text(value)};")
             else:
                 name = self._typed(node.var)
-                yield super()._statement(f"let {name} = ", value, depth, ";")
+                yield self._statement(f"let {name} = ", value, depth, ";")
         elif isinstance(node, nodes.Let):
             self._line(depth, f"{start}(")
             yield self._statement("", node, depth + 1, ";")
@@ -178,7 +233,7 @@ class _TvmPrinter(Printer):
             return f" /* {text} */" if text else ""
         type_ = known_type(node) if is_inferred(node) else None
         parts = [] if type_ is None else [f"ty={show_type(type_)}"]
-        if isinstance(getattr(node, "span", None), Written):
+        if isinstance(getattr(node, "span", None), source.Span):
             parts.append(f"span={node.span.source}:{node.span.line}:0")
         return f" /* {' '.join(parts)} */" if parts else ""
 
@@ -191,8 +246,6 @@ class _TvmPrinter(Printer):
             if node.data.ndim == 0:
                 return (literals.inline(node) or self._meta(node)) + self._comment(node)
             return self._meta(node) + self._comment(node)
-        if isinstance(node, nodes.Var):
-            return self._declare(node)
         return super()._text(node)
 
     def _meta(self, node: nodes.Constant) -> str:
@@ -208,15 +261,7 @@ class _TvmPrinter(Printer):
         return f"{name}: {show_type(var.type)}{comment}"
 
     def _declare(self, var: Any) -> str:
-        """A name for ``var`` that no other variable has."""
-        hint = f"v{var.name}" if var.name[:1].isdigit() else var.name
-        name, count = hint, 0
-        while _quoted(name) in self._taken:
-            count += 1
-            name = f"{hint}{count}"
-        self._texts[var] = text = _quoted(name)
-        self._taken.add(text)
-        return text
+        return self._texts[var]
 
 
 def _quoted(name: str) -> str:

@@ -19,7 +19,6 @@ _RESHAPES = (
     "reshape",
     "expand_dims",
     "squeeze",
-    "reshape_like",
     "contrib_reverse_reshape",
     "nn.batch_flatten",
 )
@@ -115,10 +114,13 @@ class _Mutator:
         return made._with({"op": new[op]}) if op in new else made
 
     def _arguments(self, args: Any, group: Group) -> Generator[Any, Any, list[Any]]:
-        """What a call in ``group`` gets: values of the group, and parameters for others."""
-        found = []
+        """What a call in ``group`` gets: values of the group, and parameters for others, which follow the
+        parameters of the calls that it reads."""
+        made = []
         for arg in args:
-            new = yield arg
+            made.append((yield arg))
+        found = []
+        for arg, new in zip(args, made, strict=True):
             inside = self._groups[arg].top() is group or (self._linked and isinstance(arg, nodes.Constant))
             if not inside:
                 new = self._parameter(group, new, type_of(arg))

@@ -1,0 +1,103 @@
+"""In which order the text of Relay has values, and how it numbers and names them, as TVM does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tvmlite.tvm as tvm
+from tvmlite.tvm import relay
+
+
+def lines(node: relay.Expr) -> list[str]:
+    """What ``node`` is printed as, without the types of variables; and that it is read as what it is."""
+    text = node.astext()
+    tvm.ir.assert_structural_equal(tvm.parser.parse_expr(text), node, map_free_vars=True)
+    return [line.replace(": Tensor[(2), float32]", "") for line in text.splitlines()[1:]]
+
+
+def x(name: str = "x") -> relay.Var:
+    return relay.var(name, shape=(2,))
+
+
+def test_what_operands_read_has_lines_above_all_of_them() -> None:
+    a, b = x("a"), x("b")
+    both = relay.nn.relu(relay.exp(a)), relay.nn.relu(relay.exp(b))
+
+    wanted = ["%0 = exp(%a);", "%1 = exp(%b);", "%2 = nn.relu(%0);", "%3 = nn.relu(%1);"]
+    free = ["free_var %a;", "free_var %b;"]
+    assert lines(relay.add(*both)) == [*free, *wanted, "add(%2, %3)"]
+    assert lines(relay.concatenate(list(both), 0)) == [*free, *wanted, "%4 = (%2, %3);", "concatenate(%4)"]
+
+
+def test_a_shared_operand_stands_where_it_is_read_first() -> None:
+    once = relay.exp(x())
+
+    assert lines(relay.Tuple([relay.nn.relu(once), relay.nn.relu(relay.tan(once)), once]))[1:] == [
+        "%0 = exp(%x);",
+        "%1 = tan(%0);",
+        "%2 = nn.relu(%0);",
+        "%3 = nn.relu(%1);",
+        "(%2, %3, %0)",
+    ]
+
+
+def test_a_function_is_numbered_behind_its_body_and_stands_behind_its_arguments() -> None:
+    a, b = x("a"), x("b")
+    tangent = relay.Function([a], relay.exp(relay.tan(a)))
+    sine = relay.Function([b], relay.sin(relay.cos(b)))
+
+    assert lines(tangent(sine(relay.nn.relu(x("z")))))[1:] == [
+        "%2 = nn.relu(%z);",
+        "%3 = fn (%b) {",
+        "  %1 = cos(%b);",
+        "  sin(%1)",
+        "};",
+        "%4 = %3(%2);",
+        "%5 = fn (%a) {",
+        "  %0 = tan(%a);",
+        "  exp(%0)",
+        "};",
+        "%5(%4)",
+    ]
+
+
+def test_numbers_and_names_go_on_from_one_function_of_a_module_to_the_next() -> None:
+    first, second = x(), x()
+    mod = tvm.IRModule()
+    mod["first"] = relay.Function([first], relay.exp(relay.tan(first)))
+    mod["second"] = relay.Function([second], relay.sin(relay.cos(second)))
+
+    text = str(mod)
+    assert "%0 = tan(%x)" in text
+    assert "def @second(%x1: " in text
+    assert "%1 = cos(%x1)" in text
+    assert tvm.ir.structural_equal(tvm.parser.parse(mod.astext()), mod)
+
+
+def test_a_deep_graph_has_an_order_too() -> None:
+    value: relay.Expr = x()
+    for _ in range(3000):
+        value = relay.add(value, relay.nn.relu(value))
+
+    assert len(value.astext().splitlines()) == 2 * 3000 + 2
+
+
+def test_parameters_of_a_group_follow_those_of_the_calls_it_reads() -> None:
+    data, scale = x("data"), x("scale")
+    mod = tvm.IRModule.from_expr(relay.multiply(data, relay.sqrt(relay.add(scale, relay.const(1e-5)))))
+    fused = relay.transform.FuseOps(2)(relay.transform.InferType()(mod))
+
+    call = fused["main"].body
+    assert [arg.name_hint for arg in call.args] == ["scale", "data"]
+    given = {"data": np.array([1, 2], np.float32), "scale": np.array([4, 9], np.float32)}
+    result = relay.create_executor("graph", fused).evaluate()(**given)
+    np.testing.assert_allclose(result.numpy(), given["data"] * np.sqrt(given["scale"] + 1e-5), rtol=1e-6)
+
+
+def test_a_group_of_reshape_like_is_not_only_reshapes() -> None:
+    def attrs(made: relay.Expr) -> dict[str, object]:
+        return dict(relay.testing.run_opt_pass(made, relay.transform.FuseOps()).op.attrs)
+
+    data = relay.var("x", shape=(2, 3))
+    assert attrs(relay.reshape(data, (6,)))["relay.reshape_only"] == 1
+    assert "relay.reshape_only" not in attrs(relay.reshape_like(data, relay.var("y", shape=(6,))))
