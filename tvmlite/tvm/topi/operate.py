@@ -13,6 +13,7 @@ from tvmlite import relay, te
 from tvmlite.core import arguments
 from tvmlite.core.node import postorder, rewrite, substitute
 from tvmlite.relay.entry.lower import tensors_of
+from tvmlite.relay.ir.infer import type_of
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.te.tag import TagScope
@@ -40,6 +41,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
         params[var], inputs[typed] = typed, one
         args.append(var)
     body = make(*args)
+    type_of(body)  # an error unless the operators take these shapes and options
     made = tensors_of(relay.Function(tuple(params), body), params)
     if dims:
         made = _with_own_extents(made, inputs, dims)
