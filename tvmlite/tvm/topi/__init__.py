@@ -17,9 +17,10 @@ __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDund
             abs acos acosh add all any argmax argmin asin asinh atan atanh bitwise_and bitwise_not bitwise_or
             bitwise_xor broadcast_to cast ceil ceil_log2 clip cos cosh divide elemwise_sum equal erf exp
             fast_erf fast_exp fast_tanh floor floor_divide floor_mod full full_like greater greater_equal
-            identity isfinite isinf isnan left_shift less less_equal log log10 log2 logical_and logical_not logical_or
-            logical_xor max maximum mean min minimum mod multiply negative not_equal power prod reinterpret
-            right_shift round rsqrt sigmoid sign sin sinh sqrt subtract sum tan tanh trunc
+            identity isfinite isinf isnan left_shift less less_equal log log10 log2 logical_and
+            logical_not logical_or logical_xor max maximum mean min minimum mod multiply negative
+            not_equal power prod reinterpret right_shift round rsqrt sigmoid sign sin sinh sqrt
+            subtract sum tan tanh trunc
         """,
         ".transform": """
             arange argsort concatenate cumprod cumsum expand_dims flip gather gather_nd layout_transform
