@@ -217,3 +217,30 @@ def test_images_in_blocks_are_enlarged() -> None:
 
     found = run(lambda x: topi.nn.upsampling(x, 2, 2, "NCHW2c"), image)
     np.testing.assert_array_equal(found, image.repeat(2, 2).repeat(2, 3))
+
+
+def test_blocks_of_channels_are_convolved_in_groups() -> None:
+    image, kernel = some(1, 8, 4, 4), some(4, 4, 3, 3, seed=1)
+    wanted = (
+        testing.conv2d_nchw_python(image, kernel, 1, 1, 2).reshape(1, 2, 2, 4, 4).transpose(0, 1, 3, 4, 2)
+    )
+    blocks = image.reshape(1, 2, 4, 4, 4).transpose(0, 1, 3, 4, 2)
+    packed = kernel.reshape(2, 2, 1, 4, 3, 3).transpose(0, 2, 4, 5, 3, 1)
+
+    found = run(
+        lambda x, w: topi.x86.conv2d_NCHWc(x, w, 1, 1, 1, "NCHW4c", "NCHW2c", "float32"), blocks, packed
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_extents_may_be_computed_of_variables() -> None:
+    n, data = te.var("n"), some(4, 3)
+    x = te.placeholder((n + 1, 3))
+    twice, sums = topi.concatenate([topi.negative(x), x]), topi.cumsum(x, axis=1)
+    f = tvm.build(te.create_schedule([twice.op, sums.op]), [n, x, twice, sums])
+
+    out = tvm.nd.array(np.zeros((8, 3), "f4")), tvm.nd.array(np.zeros((4, 3), "f4"))
+    f(3, tvm.nd.array(data), *out)
+    np.testing.assert_array_equal(out[0].numpy(), np.concatenate([-data, data]))
+    np.testing.assert_allclose(out[1].numpy(), data.cumsum(1), rtol=1e-5)
+    assert topi.exp(te.placeholder((n,))).shape[0] is n

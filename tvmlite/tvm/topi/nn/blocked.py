@@ -9,7 +9,7 @@ from tvmlite import relay
 from tvmlite.core import arguments
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.topi.nn.conv import conv2d_nchw, group_conv2d_nchw
+from tvmlite.tvm.topi.nn.conv import group_conv2d_nchw
 from tvmlite.tvm.topi.nn.layers import dense
 from tvmlite.tvm.topi.nn.padding import extent, moved
 from tvmlite.tvm.topi.operate import operate
@@ -45,10 +45,11 @@ def conv2d_NCHWc(
     out_dtype: str | None = "float32",
 ) -> Tensor:
     """A convolution of images whose channels are in blocks, as ``layout`` says (``"NCHW16c"``), by kernels
-    in blocks of both."""
+    in blocks of both; of fewer inputs than there are channels, in groups of so many."""
     plain = moved(data, _block("conv2d_NCHWc", layout), "NCHW")
     weight = _whole_kernel("conv2d_NCHWc", kernel)
-    made = conv2d_nchw(plain, weight, stride, padding, dilation, out_dtype)
+    groups = extent(plain.shape[1]) // extent(weight.shape[1])
+    made = group_conv2d_nchw(plain, weight, stride, padding, dilation, groups, out_dtype)
     return moved(made, "NCHW", _block("conv2d_NCHWc", out_layout))
 
 
