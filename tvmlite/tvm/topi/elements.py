@@ -250,7 +250,7 @@ def fixed_point_multiply_per_axis(
     )
 
 
-def _turned(place: Any, frequency: Any, count: Any, dtype: str) -> Any:
+def _angle(place: Any, frequency: Any, count: Any, dtype: str) -> Any:
     """The angle of element ``place`` at a frequency, of ``count`` in a turn, exact for large products."""
     turns = e.cast(dtype, te.floormod(place * frequency, count)) / e.cast(dtype, e.convert(count))
     return turns * e.const(2 * math.pi, dtype)
@@ -276,7 +276,7 @@ def stft(
     def part(wave: Any) -> t.Tensor:
         def element(row: Any, frequency: Any, frame: Any) -> Any:
             read = data[row, frame * hop_length + k] * window[k]
-            return te.sum(read * wave(_turned(k, frequency, n_fft, dtype)), axis=k)
+            return te.sum(read * wave(_angle(k, frequency, n_fft, dtype)), axis=k)
 
         return te.compute(shape[:3], element, name="stft_part")
 
@@ -296,7 +296,7 @@ def dft(re_data: t.Tensor, im_data: t.Tensor, inverse: bool) -> list[t.Tensor]:
 
     def part(name: str, formula: Any) -> t.Tensor:
         def element(*i: Any) -> Any:
-            angle = sign * _turned(i[-1], k, count, re_data.dtype)
+            angle = sign * _angle(i[-1], k, count, re_data.dtype)
             read = re_data(*i[:-1], k), im_data(*i[:-1], k)
             return te.sum(formula(*read, te.cos(angle), te.sin(angle)), axis=k)
 

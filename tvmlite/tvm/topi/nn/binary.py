@@ -81,7 +81,7 @@ def _bitserial_convolution(layout: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         if kernel.ndim != 4:
             raise UnsupportedError(
-                f"topi.nn.bitserial_conv2d_{layout.lower()}: a kernel packed beforehand is not supported: "
+                f"topi.nn.bitserial_conv2d_{layout.lower()}: a packed kernel is not supported: "
                 "give the weights themselves",
                 Span.of_caller(),
             )
