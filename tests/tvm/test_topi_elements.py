@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.errors import TensorExpressionError
 from tvmlite.tvm import te, topi
 from tvmlite.tvm.topi import testing
 
@@ -165,13 +165,80 @@ def test_other_functions_of_places() -> None:
     np.testing.assert_array_equal(windows, view)
 
 
-def test_places_may_be_floats_and_elements_of_a_row_may_not_be_few() -> None:
+def test_places_may_be_floats() -> None:
     places = np.array([[1.0, 0.9], [0.0, 2.0]], "f4")
 
     found = run(topi.gather_nd, ROWS, places)
     np.testing.assert_array_equal(found, ROWS[places.astype(int)[0], places.astype(int)[1]])
-    with pytest.raises(UnsupportedError, match=r"topi\.argsort: valid_count is not supported"):
-        topi.argsort(te.placeholder((3, 4)), te.placeholder((3,), "int32"))
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_of_a_row_as_many_elements_are_sorted_as_are_valid(ascending: bool) -> None:
+    counts = np.array([5, 2, 0, 3], "i4")
+
+    found = run(lambda x, n: topi.argsort(x, n, axis=1, is_ascend=ascending), ROWS, counts)
+    wanted = np.tile(np.arange(5), (4, 1))
+    for row, count in enumerate(counts):
+        wanted[row, :count] = np.argsort(ROWS[row, :count] if ascending else -ROWS[row, :count])
+    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == np.int32
+
+
+def test_the_largest_of_none_are_all() -> None:
+    values, places = run(lambda x: topi.topk(x, 0, axis=1), ROWS)
+
+    np.testing.assert_array_equal(places, np.argsort(-ROWS, axis=1))
+    np.testing.assert_array_equal(values, -np.sort(-ROWS, axis=1))
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 2)])
+def test_elements_that_are_not_zero_have_places(shape: tuple[int, ...]) -> None:
+    data = np.random.default_rng(3).integers(0, 2, shape).astype("i4")
+    wanted = np.argwhere(data)
+    rows = np.zeros(wanted.shape, "i4")
+
+    np.testing.assert_array_equal(run(topi.argwhere, rows, data), wanted)
+
+
+def test_values_are_found_once_each() -> None:
+    data = np.array([3, 1, 3, 2, 1, 3], "i4")
+
+    found = run(lambda x: topi.unique(x, is_sorted=False, return_counts=True), data)
+    count = int(found[3][0])
+    assert [one[:count].tolist() for one in (found[0], found[1], found[4])] == [
+        [3, 1, 2],
+        [0, 1, 3],
+        [3, 2, 1],
+    ]
+    assert found[2].tolist() == [0, 1, 0, 2, 1, 0]
+
+
+def test_places_are_those_of_another_shape() -> None:
+    places = np.array([[0, 0, 1], [1, 2, 3]], "i4")
+    shapes = np.array([2, 3, 6], "i4"), np.array([9, -1], "i4")
+
+    found, shape = run(lambda *x: topi.sparse_reshape(*x, [2, 2], [2]), places, *shapes)
+    np.testing.assert_array_equal(found, [[0, 1], [8, 1]])
+    assert shape.tolist() == [9, 4]
+
+
+def test_windows_are_transformed() -> None:
+    x, window = np.random.default_rng(4).random((2, 20)).astype("f4"), np.hanning(8).astype("f4")
+    frames = np.stack([x[:, at : at + 8] * window for at in range(0, 13, 4)], axis=1)
+    wanted = np.fft.rfft(frames).transpose(0, 2, 1)
+
+    found = run(lambda d, w: topi.stft(d, 8, 4, 8, w, False, True, (2, 5, 4, 2)), x, window)
+    np.testing.assert_allclose(found[..., 0] + 1j * found[..., 1], wanted, atol=1e-4)
+
+
+def test_products_of_fixed_point_numbers_have_a_factor_for_each_column() -> None:
+    data = np.array([[1000, -1000], [7, 8]], "i4")
+    factors, left, right = np.array([1 << 30, 1 << 29], "i4"), np.array([1, 0], "i4"), np.array([0, 1], "i4")
+
+    found = run(
+        lambda *x: topi.fixed_point_multiply_per_axis(*x, True, True, [1]), data, factors, left, right
+    )
+    np.testing.assert_array_equal(found, [[1000, -125], [7, 1]])
 
 
 def test_functions_are_in_tvms_modules_too() -> None:

@@ -181,5 +181,5 @@ def test_paddings_are_numbers() -> None:
 
 
 def test_a_reference_that_is_not_there_is_named() -> None:
-    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.testing\.lstm_python is not in tvmlite"):
-        testing.lstm_python()
+    with pytest.raises(UnsupportedError, match=r"tvm\.topi\.testing\.pool_grad_nchw is not in tvmlite"):
+        testing.pool_grad_nchw()

@@ -48,7 +48,7 @@ def lower(
     params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}
     given = frozenset(tensor.op for tensor in params.values())
     _check_whole(schedule, tensors)
-    _check_complete(normal, given, params)
+    _check_complete(normal, given)
     if any(stage.arranges_memory for stage in schedule.stages):
         extension("memory").check(schedule, normal, given)
     if any(stage.op.kind == "extern" for stage in normal.stages):
@@ -148,8 +148,8 @@ def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
             )
 
 
-def _check_complete(normal: Schedule, given: frozenset[Operation], params: dict[Tensor, Tensor]) -> None:
-    """Outputs and placeholders must be among the arguments, with all the results of an operation."""
+def _check_complete(normal: Schedule, given: frozenset[Operation]) -> None:
+    """Outputs and placeholders must be among the arguments, of an operation with several at least one."""
     states = {tensor.op for tensor in _same_memory(normal)}
     for stage in normal.stages:
         op = stage.op
@@ -160,13 +160,6 @@ def _check_complete(normal: Schedule, given: frozenset[Operation], params: dict[
             raise TensorExpressionError(
                 f"lower: {op.name} is {what}, but not among the arguments", Span.of_caller()
             )
-        if op in given and stage.is_output:
-            missing = [o.name for o in op.outputs if o not in params.values()]
-            if missing:
-                raise TensorExpressionError(
-                    f"lower: {missing[0]} is an output of the schedule, but not among the arguments",
-                    Span.of_caller(),
-                )
 
 
 def _whole_extents(params: Iterable[Tensor]) -> list[e.Var]:

@@ -105,7 +105,6 @@ _ABSENT = {
     "errors are exceptions that name the line of the program": "ir.diagnostics",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
     "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
-    "numpy.random, or relay.random": "topi.random",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
@@ -140,14 +139,13 @@ _ABSENT = {
         topi.x86.conv2d_alter_op topi.x86.dense_alter_op
     """,
     "weights are dense": """
-        contrib.sparse relay.data_dep_optimization relay.analysis.sparse_conv2d relay.analysis.sparse_dense
+        relay.data_dep_optimization relay.analysis.sparse_conv2d relay.analysis.sparse_dense
     """,
     "operators compile to integers as they are": """
         relay.transform.fake_quantization_to_integer relay.qnn.op.legalizations
     """,
     "an operator's row of the table says its layouts": "relay.transform.infer_layout_utils",
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
-    "relay has it, and relay.build compiles it": "topi.signal topi.sparse",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",
 }
 
@@ -188,7 +186,7 @@ _ANOTHER = {
     "testing": "testing.utils",
     "topi": """
         topi.{argwhere,broadcast,einsum,generic_op_impl,reduction,scan,scatter,scatter_add,searchsorted,sort}
-        topi.{sparse_fill_empty_rows,tensor,unique}
+        topi.{signal,sparse_fill_empty_rows,sparse_reshape,stft,tensor,unique}
     """,
     "topi.generic": """
         topi.generic.{conv2d,default,extern,image,injective,math,nn,search,sort,sparse,vision}
@@ -197,7 +195,7 @@ _ANOTHER = {
         topi.nn.{batch_matmul,batch_norm,bitserial_conv2d,bitserial_dense,bitserial_util,bnn,conv1d}
         topi.nn.{conv1d_transpose,conv2d,conv2d_transpose,conv3d,conv3d_transpose,correlation,dense}
         topi.nn.{deformable_conv2d,depth_to_space,depthwise_conv2d,dilate,elemwise,fifo_buffer,flatten}
-        topi.nn.{instance_norm,layer_norm,local_response_norm,loss,lstm,mapping,pad,qnn,softmax}
+        topi.nn.{instance_norm,layer_norm,local_response_norm,loss,lstm,mapping,pad,softmax}
         topi.nn.{space_to_batch_nd,batch_to_space_nd,space_to_depth,sparse,upsampling,winograd_util}
     """,
     "topi.testing": """
@@ -206,7 +204,10 @@ _ANOTHER = {
         topi.testing.{depthwise_conv2d_python,dilate_python,gather_nd_python,layer_norm_python}
         topi.testing.{poolnd_python,resize_python,softmax_python,strided_slice_python}
     """,
+    "topi.random": "topi.random.kernel",
+    "topi.sparse": "topi.sparse.{csrmm,csrmv,dense}",
     "topi.utils": "topi.util",
+    "topi.nn.utils": "topi.nn.util",
     "topi.x86": """
         topi.x86.{batch_matmul,binarize_pack,concat,conv2d,conv2d_int8,conv3d,dense,depthwise_conv2d}
         topi.x86.{injective,math_alter_op,nn,pooling,reduction,roi_align,sparse,tensor_intrin,utils}

@@ -305,21 +305,30 @@ _NAMES: dict[str, dict[str, str]] = {
     "tir.stmt_functor": {"tir.stmt_functor.substitute": "renew_defs"},
     "topi": {
         _RELAY: """
-            argwhere ceil_log2 dynamic_strided_slice eye fixed_point_multiply_per_axis hamming_window
-            index_put isin random scanop sparse stft unique
+            dynamic_strided_slice eye hamming_window index_put isin scanop segment_op sparse_fill_empty_rows
         """,
         "te.reduce_axis and te.comm_reducer": "comm_reduce",
     },
     "topi.nn": {
         _RELAY: """
-            Workload bitpack bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d_transpose
-            conv2d_alter_layout conv2d_legalize conv2d_transpose conv2d_winograd_weight_transform conv3d
-            dense_alter_layout depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc
-            local_response_norm lstm pool_grad qnn simulated_dequantize simulated_quantize sparse_conv2d
-            sparse_dense_alter_layout winograd_transform winograd_transform_matrices
+            Workload bitpack conv1d_transpose conv2d_alter_layout conv2d_legalize conv2d_transpose
+            conv2d_winograd_nchw_without_weight_transform conv2d_winograd_nhwc_without_weight_transform
+            conv2d_winograd_nnpack_weight_transform conv2d_winograd_weight_transform conv3d
+            conv3d_winograd_weight_transform dense_alter_layout local_response_norm sparse_conv2d
+            sparse_dense_alter_layout sparse_dense_sp_lhs sparse_dense_sp_rhs winograd_transform
+            winograd_transform_matrices
+        """,
+        "models are run here, not trained": """
+            depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc pool_grad
         """,
         _SCHEDULES: "_get_workload _get_depthwise_conv2d_workload",
     },
+    "topi.random": {
+        "there is no kernel of it: use random.uniform, cumsum of the probabilities, and searchsorted": """
+            multinomial
+        """
+    },
+    "topi.vision": {"relay.vision.non_max_suppression": "regular_non_max_suppression"},
     "topi.nn.utils": {"s.stages have what a schedule was made of": "infer_pad3d infer_stride"},
     "topi.x86": {
         "te.decl_tensor_intrin declares an instruction": """
@@ -331,13 +340,13 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "topi.testing": {
         _TESTS + ": numpy and onnx.reference compute what is expected": """
-            group_conv2d_nchw_python lstm_python pool1d_ncw_python pool3d_ncdhw_python pool_grad_nchw
+            group_conv2d_nchw_python pool1d_ncw_python pool3d_ncdhw_python pool_grad_nchw
             scatter_nd_python
         """
     },
     "topi.utils": {
         _RELAY: """
-            InvalidShapeError const_matrix const_vector get_max_power2_factor is_empty_shape make_idx
+            InvalidShapeError const_matrix const_vector make_idx within_index
         """
     },
 }

@@ -55,6 +55,34 @@ def searchsorted(
     )
 
 
+def argwhere(output_shape: t.Tensor, condition: t.Tensor) -> t.Tensor:
+    """The places of the elements that are not 0, int32, a row each: as many as ``output_shape``, a tensor
+    whose own shape is the result's, has rows. Rows behind the last are not written."""
+    rows = output_shape.shape[0]
+    return operate(
+        "argwhere", lambda x: relay.cast(relay.argwhere(x, count=get_const_int(rows)), "int32"), condition
+    )
+
+
+def unique(data: t.Tensor, is_sorted: bool = True, return_counts: bool = False) -> list[t.Tensor]:
+    """The values of a vector, each once, where each is first, which of them each element is, their number,
+    and with ``return_counts`` how often each is there. Without ``is_sorted`` in the order in which they
+    appear. Vectors are as long as ``data``."""
+    return operate("unique", lambda x: relay.unique(x, is_sorted, return_counts), data)
+
+
+def sparse_reshape(
+    sparse_indices: t.Tensor,
+    prev_shape: t.Tensor,
+    new_shape: t.Tensor,
+    new_sparse_indices_shape: Any,
+    new_shape_shape: Any,
+) -> list[t.Tensor]:
+    """The places of elements of ``prev_shape`` in ``new_shape``, in which -1 is what is left, and that shape;
+    the shapes of both follow from the others."""
+    return operate("sparse_reshape", relay.sparse_reshape, sparse_indices, prev_shape, new_shape)
+
+
 def sparse_to_dense(
     sparse_indices: t.Tensor, output_shape: Any, sparse_values: t.Tensor, default_value: Any = 0
 ) -> t.Tensor:
@@ -204,16 +232,71 @@ def fixed_point_multiply(x: t.Tensor, multiplier: int, shift: int) -> t.Tensor:
     return operate("fixed_point_multiply", lambda v: relay.fixed_point_multiply(v, multiplier, shift), x)
 
 
+def fixed_point_multiply_per_axis(
+    x: t.Tensor,
+    y: t.Tensor,
+    lshift: t.Tensor,
+    rshift: t.Tensor,
+    is_lshift_required: bool,
+    is_rshift_required: bool,
+    axes: Any,
+) -> t.Tensor:
+    """``fixed_point_multiply`` by a multiplier ``y`` and shifts for each place along ``axes``."""
+    options = bool(is_lshift_required), bool(is_rshift_required), tuple(map(int, _each(axes)))
+    return operate(
+        "fixed_point_multiply_per_axis",
+        lambda *v: relay.fixed_point_multiply_per_axis(*v, *options),
+        *(x, y, lshift, rshift),
+    )
+
+
+def _angle(place: Any, frequency: Any, count: Any, dtype: str) -> Any:
+    """The angle of element ``place`` at a frequency, of ``count`` in a turn, exact for large products."""
+    turns = e.cast(dtype, te.floormod(place * frequency, count)) / e.cast(dtype, e.convert(count))
+    return turns * e.const(2 * math.pi, dtype)
+
+
+def stft(
+    data: t.Tensor,
+    n_fft: int,
+    hop_length: int,
+    win_length: int,
+    window: t.Tensor,
+    normalized: bool,
+    onesided: bool,
+    output_shape: Any,
+) -> t.Tensor:
+    """The Fourier transforms of windows of ``win_length`` elements, every ``hop_length`` elements of the rows
+    of ``data``: (rows, frequencies, windows, 2), the real and the imaginary parts. With ``normalized`` they
+    are divided by the root of ``n_fft``; ``onesided`` is told by ``output_shape``."""
+    shape, dtype = tuple(int(one) for one in output_shape), data.dtype
+    scale = e.const(1 / math.sqrt(n_fft) if normalized else 1.0, dtype)
+    k = te.reduce_axis((0, win_length), name="k")
+
+    def part(wave: Any) -> t.Tensor:
+        def element(row: Any, frequency: Any, frame: Any) -> Any:
+            read = data[row, frame * hop_length + k] * window[k]
+            return te.sum(read * wave(_angle(k, frequency, n_fft, dtype)), axis=k)
+
+        return te.compute(shape[:3], element, name="stft_part")
+
+    real, imaginary = part(te.cos), part(te.sin)
+    return te.compute(
+        shape,
+        lambda *i: te.if_then_else(i[3].equal(0), real(*i[:3]), -imaginary(*i[:3])) * scale,
+        name="stft",
+    )
+
+
 def dft(re_data: t.Tensor, im_data: t.Tensor, inverse: bool) -> list[t.Tensor]:
     """The discrete Fourier transform of rows, its real and its imaginary part."""
     count = re_data.shape[-1]
     k = te.reduce_axis((0, count), name="k")
-    sign = 1 if inverse else -1
+    sign = e.const(1.0 if inverse else -1.0, re_data.dtype)
 
     def part(name: str, formula: Any) -> t.Tensor:
         def element(*i: Any) -> Any:
-            turns = e.cast(re_data.dtype, te.floormod(i[-1] * k, count)) / count
-            angle = turns * e.const(sign * 2 * math.pi, re_data.dtype)
+            angle = sign * _angle(i[-1], k, count, re_data.dtype)
             read = re_data(*i[:-1], k), im_data(*i[:-1], k)
             return te.sum(formula(*read, te.cos(angle), te.sin(angle)), axis=k)
 

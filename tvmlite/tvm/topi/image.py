@@ -14,14 +14,13 @@ from tvmlite.tvm.topi.operate import operate
 
 def _resize(count: int) -> Callable[..., Tensor]:
     name, first = f"image.resize{count}d", f"NC{'DHW'[3 - count :]}" if count > 1 else "NCW"
-    usual = "nearest_neighbor" if count == 3 else "linear"
 
     def resize(
         data: Tensor,
         roi: Any,
         size: Any,
         layout: str = first,
-        method: str = usual,
+        method: str = "linear",
         coordinate_transformation_mode: str = "half_pixel",
         rounding_method: str = "",
         bicubic_alpha: float = -0.5,

@@ -22,7 +22,7 @@ from tvmlite.tvm.topi.operate import operate
 def _unary(name: str, operator: str = "") -> Callable[..., t.Tensor]:
     make = getattr(relay, operator or name, None) or getattr(relay.nn, operator or name)
 
-    def apply(x: t.Tensor, *_: Any) -> t.Tensor:
+    def apply(x: t.Tensor) -> t.Tensor:
         return operate(name, make, x)
 
     apply.__name__, apply.__doc__ = name, make.__doc__
@@ -54,6 +54,11 @@ def _floor_mod(a: Any, b: Any) -> e.Expr:
     return a - _floor_divide(a, b) * b if _is_float(a, b) else te.floormod(a, b)
 
 
+def _mod(a: Any, b: Any) -> e.Expr:
+    """C's remainder, which has the sign of ``a``."""
+    return te.fmod(a, b) if _is_float(a, b) else te.truncmod(a, b)
+
+
 def _is_float(*operands: Any) -> bool:
     return any("float" in e.convert(one).dtype for one in operands)
 
@@ -64,7 +69,7 @@ _SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "multiply": CONSTRUCTORS["*"],
     "divide": te.div,
     "floor_divide": _floor_divide,
-    "mod": te.truncmod,
+    "mod": _mod,
     "floor_mod": _floor_mod,
     "power": te.power,
     "maximum": te.max,
@@ -178,7 +183,16 @@ def clip(x: t.Tensor, a_min: float, a_max: float) -> t.Tensor:
     return operate("clip", lambda v: relay.clip(v, a_min, a_max), x)
 
 
-def cast(x: Any, dtype: str) -> Any:
+def ceil_log2(x: t.Tensor) -> t.Tensor:
+    """The logarithm of each element to the base 2, rounded up, in the dtype of ``x``, computed in float32."""
+
+    def element(*i: Any) -> Any:
+        return e.cast(x.dtype, te.ceil(te.log2(e.cast("float32", x(*i)))))
+
+    return te.compute(x.shape, element, name="T_ceil_log2", tag="elemwise")
+
+
+def cast(x: Any, dtype: str, span: Any = None) -> Any:
     """``x`` converted to ``dtype``: a tensor, or a scalar expression."""
     if not isinstance(x, t.Tensor):
         return e.cast(dtype, e.convert(x))
@@ -201,8 +215,9 @@ def full_like(x: t.Tensor, fill_value: Any) -> t.Tensor:
 
 
 def elemwise_sum(xs: Any) -> t.Tensor:
-    """The sum of tensors of one shape."""
-    return reduce(functions["add"], xs)
+    """The sum of tensors of one shape; of one of them a copy."""
+    first, *others = xs
+    return reduce(functions["add"], others, first) if others else functions["identity"](first)
 
 
 def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:

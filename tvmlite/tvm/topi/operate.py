@@ -11,9 +11,12 @@ import numpy as np
 
 from tvmlite import relay, te
 from tvmlite.core import arguments
-from tvmlite.core.node import postorder, rewrite, substitute
+from tvmlite.core.node import rewrite, substitute
 from tvmlite.relay.entry.lower import tensors_of
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.te.tag import TagScope
 
@@ -40,6 +43,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
         params[var], inputs[typed] = typed, one
         args.append(var)
     body = make(*args)
+    type_of(body)  # an error unless the operators take these shapes and options
     made = tensors_of(relay.Function(tuple(params), body), params)
     if dims:
         made = _with_own_extents(made, inputs, dims)
@@ -50,15 +54,19 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
 
 
 def _dimension(extent: Any, dims: dict[Any, e.Expr]) -> Any:
+    """``extent`` as types of relay have it: a number or a dimension, one for all that is equal."""
     if not isinstance(extent, e.Expr):
         return int(extent)
-    replaced: dict[Any, Any] = {}
-    for node in postorder(extent):
-        if isinstance(node, e.Var) and not isinstance(node, e.SizeVar):
-            size = _sizes.setdefault(node, e.SizeVar(node.name, node.dtype))
-            replaced[node] = size
-            dims[size] = node
-    return substitute(extent, replaced) if replaced else extent
+    if isinstance(extent, e.SizeVar):
+        return extent
+    if isinstance(extent, e.Var):
+        size = _sizes.setdefault(extent, e.SizeVar(extent.name, e.INDEX))
+    else:
+        size = next((one for one, own in dims.items() if arith.equal(own, extent)), None)
+        if size is None:
+            size = e.SizeVar("extent", e.INDEX)
+    dims[size] = extent
+    return size
 
 
 def _with_own_extents(
@@ -66,17 +74,40 @@ def _with_own_extents(
 ) -> tuple[t.Tensor, ...]:
     """``made`` of the values of ``inputs`` in place of its keys, with their extents."""
     known = dict(inputs)
+    values: dict[Any, Any] = {size: e.cast(size.dtype, own) for size, own in dims.items()}
 
     def tensor(one: t.Tensor) -> t.Tensor:
         if one not in known:
-            assert isinstance(one.op, t.ComputeOp), f"{one.name} is no compute"
             known.update(zip(one.op.outputs, operation(one.op).outputs, strict=True))
         return known[one]
 
-    def operation(op: t.ComputeOp) -> t.ComputeOp:
-        axes = {
-            a: t.IterVar(substitute(a.dom, dict(dims)), a.var, a.kind) for a in (*op.axis, *op.reduce_axis)
-        }
+    def operation(op: Any) -> t.Operation:
+        return computed(op) if isinstance(op, t.ComputeOp) else written(op)
+
+    def written(op: Any) -> t.Operation:
+        """A loop nest, of buffers with other extents."""
+        buffers: dict[loop.Buffer, loop.Buffer] = {}
+
+        def buffer(one: loop.Buffer) -> loop.Buffer:
+            if one not in buffers:
+                buffers[one] = replace(one, shape=tuple(substitute(n, values) for n in one.shape))
+            return buffers[one]
+
+        def rule(node: Any) -> Any:
+            if isinstance(node, (loop.Load, loop.Store, loop.Allocate)):
+                return replace(node, buffer=buffer(node.buffer))
+            return values.get(node, node)
+
+        given = op.reading({one: tensor(one) for one in op.inputs})
+        return replace(
+            given,
+            input_buffers=tuple(map(buffer, op.input_buffers)),
+            output_buffers=tuple(map(buffer, op.output_buffers)),
+            body=rewrite(op.body, rule),
+        )
+
+    def computed(op: t.ComputeOp) -> t.ComputeOp:
+        axes = {a: t.IterVar(_own(a.dom, dims), a.var, a.kind) for a in (*op.axis, *op.reduce_axis)}
 
         def rule(node: Any) -> Any:
             if isinstance(node, t.TensorRead):
@@ -85,7 +116,7 @@ def _with_own_extents(
                 return replace(node, axis=tuple(axes.get(a, a) for a in node.axis))
             return node
 
-        body = tuple(substitute(rewrite(one, rule), dict(dims)) for one in op.body)
+        body = tuple(substitute(rewrite(one, rule), values) for one in op.body)
         return replace(
             op,
             axis=tuple(axes[a] for a in op.axis),
@@ -94,3 +125,15 @@ def _with_own_extents(
         )
 
     return tuple(tensor(one) for one in made)
+
+
+def _own(extents: Any, dims: Mapping[Any, e.Expr]) -> Any:
+    """``extents`` of dimensions in the dtype that the extents of tensors have."""
+    dtype = next(iter(dims.values())).dtype
+
+    def rule(node: Any) -> Any:
+        if node in dims:
+            return dims[node]
+        return replace(node, dtype=dtype) if getattr(node, "dtype", "") == e.INDEX else node
+
+    return rewrite(extents, rule)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvmlite import relay, te
-from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.topi.operate import operate
+from tvmlite.tvm.topi.utils import get_const_int
 
 
 def expand_dims(a: t.Tensor, axis: int, num_newaxis: int = 1) -> t.Tensor:
@@ -192,12 +191,25 @@ def shape(array: t.Tensor, dtype: str = "int32") -> t.Tensor:
 
 
 def argsort(
-    data: t.Tensor, valid_count: Any = None, axis: int = -1, is_ascend: int = 1, dtype: str = "float32"
+    data: t.Tensor,
+    valid_count: t.Tensor | None = None,
+    axis: int = -1,
+    is_ascend: int = 1,
+    dtype: str = "float32",
 ) -> t.Tensor:
-    """The indices that sort ``data`` along ``axis``."""
+    """The indices that sort ``data`` along ``axis``. With ``valid_count``, a number for each place of the
+    first axis, of so many elements only, behind which others keep their places; they are int32 then."""
     if valid_count is not None:
-        raise UnsupportedError(
-            "topi.argsort: valid_count is not supported: all elements of a row are sorted", Span.of_caller()
+        dtype = "int32"
+        count, place, last = (
+            valid_count,
+            axis % data.ndim,
+            te.max_value(data.dtype) if is_ascend else te.min_value(data.dtype),
+        )
+        data = te.compute(
+            data.shape,
+            lambda *i, x=data: te.if_then_else(i[place] < count[i[0]], x(*i), last),
+            name="valid",
         )
     return operate("argsort", lambda x: relay.argsort(x, axis, bool(is_ascend), dtype), data)
 
@@ -209,19 +221,28 @@ def sort(data: t.Tensor, axis: int = -1, is_ascend: int = 1) -> t.Tensor:
 
 def topk(
     data: t.Tensor,
-    k: int = 1,
+    k: Any = 1,
     axis: int = -1,
     ret_type: str = "both",
     is_ascend: bool = False,
     dtype: str = "int64",
 ) -> Any:
-    """The ``k`` largest elements along ``axis``, their indices, or both."""
-    return operate("topk", lambda x: relay.topk(x, k, axis, ret_type, is_ascend, dtype), data)
+    """The ``k`` largest elements along ``axis``, their indices, or both; all of them if ``k`` is below 1."""
+    count = get_const_int(k)
+    count = count if count >= 1 else get_const_int(data.shape[axis])
+    return operate("topk", lambda x: relay.topk(x, count, axis, ret_type, is_ascend, dtype), data)
 
 
 _others = refusing(__name__)
 _ELEMENTS = ("adv_index", "dft", "einsum", "expand_like", "matrix_set_diag", "meshgrid", "ndarray_size")
-_ELEMENTS += ("sliding_window", "sparse_to_dense", "strided_set", "tensordot", "invert_permutation")
+_ELEMENTS += (
+    "sliding_window",
+    "sparse_reshape",
+    "sparse_to_dense",
+    "strided_set",
+    "tensordot",
+    "invert_permutation",
+)
 
 
 def __getattr__(name: str) -> Any:

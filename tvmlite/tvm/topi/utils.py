@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tvmlite import te
+from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -38,6 +40,39 @@ def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
 def _plain(value: Any) -> Any:
     made = simplified(value) if isinstance(value, e.Expr) else value
     return int(made.value) if isinstance(made, e.Const) else made
+
+
+def get_float_tuple(in_tuple: Sequence[Any]) -> tuple[float, ...]:
+    """The numbers as floats; an error if one is not known."""
+    return tuple(get_const_float(one) for one in in_tuple)
+
+
+def get_shape(src_shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
+    """The extents of an array of ``src_layout`` in ``dst_layout``, the same axes in another order."""
+    places = [[name for name in one if name.isalpha()] for one in (src_layout, dst_layout)]
+    if sorted(places[0]) != sorted(places[1]):
+        raise arguments.refused("get_shape: dst_layout", dst_layout, f"the axes of {src_layout}")
+    return get_const_tuple([src_shape[places[0].index(name)] for name in places[1]])
+
+
+def is_empty_shape(shape: Sequence[Any]) -> bool:
+    """Whether an array of ``shape`` is known to have no elements."""
+    return any(equal_const_int(one, 0) for one in shape)
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """``a / b`` rounded up."""
+    return -(-a // b) if isinstance(a, int) and isinstance(b, int) else te.indexdiv(a + (b - 1), b)
+
+
+def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
+    """The largest power of two that divides ``n`` and is not above ``max_value``."""
+    if n < 1:
+        raise arguments.refused("get_max_power2_factor: n", n, "at least 1")
+    factor = 1
+    while n % (2 * factor) == 0 and (max_value is None or 2 * factor <= max_value):
+        factor *= 2
+    return factor
 
 
 def equal_const_int(expr: Any, value: int) -> bool:

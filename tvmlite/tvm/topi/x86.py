@@ -8,10 +8,13 @@ __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDund
     "",
     {
         "tvmlite.tvm.topi.nn": """
-            batch_matmul batch_matmul_cblas=batch_matmul conv1d_ncw conv1d_nwc conv2d_NCHWc conv2d_NCHWc_int8
-            conv2d_nchw conv2d_nhwc conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw
-            dense_cblas=dense dense_nopack=dense dense_pack depthwise_conv2d_NCHWc depthwise_conv2d_nchw
-            group_conv2d_nchw matmul_cblas=matmul
+            batch_matmul batch_matmul_cblas=batch_matmul batch_matmul_mkl=batch_matmul
+            bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense conv1d_ncw conv1d_nwc
+            conv2d_NCHWc conv2d_NCHWc_int8 conv2d_nchw conv2d_nhwc conv2d_transpose_nchw
+            conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw dense_cblas=dense dense_dnnl=dense
+            dense_dynamic=dense dense_mkl=dense dense_nopack=dense dense_pack depthwise_conv2d_NCHWc
+            depthwise_conv2d_nchw group_conv2d_nchw matmul_cblas=matmul matmul_dnnl=matmul
+            matmul_mkl=matmul
         """,
         "tvmlite.tvm.topi.transform": "concatenate",
         "tvmlite.tvm.topi.vision.rcnn": "roi_align_nchw",

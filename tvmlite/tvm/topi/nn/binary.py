@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvmlite import te
 from tvmlite.core import arguments
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.topi.nn.conv import conv2d_nchw, conv2d_nhwc
+from tvmlite.tvm.topi.nn.layers import dense
 
 _BITS = 32
 
@@ -44,6 +49,72 @@ def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
     return te.compute(
         differ.shape, lambda i, j: _BITS * words - 2.0 * differ(i, j), name="T_binary_dense", tag="elemwise"
     )
+
+
+def _levels(data: Tensor, bits: int) -> Tensor:
+    """The lowest ``bits`` of each element, as int32."""
+    mask = (1 << bits) - 1
+    return te.compute(
+        data.shape, lambda *i: e.cast("int32", data(*i) & e.const(mask, data.dtype)), name="levels"
+    )
+
+
+def _weights(weight: Tensor, bits: int, unipolar: bool) -> Tensor:
+    """The weights that planes of bits stand for: with ``unipolar`` a bit that is 0 counts -1."""
+    levels, most = _levels(weight, bits), (1 << bits) - 1
+    if not unipolar:
+        return levels
+    return te.compute(levels.shape, lambda *i: 2 * levels(*i) - most, name="weights")
+
+
+def _bitserial_convolution(layout: str) -> Callable[..., Tensor]:
+    def apply(
+        data: Tensor,
+        kernel: Tensor,
+        stride: Any,
+        padding: Any,
+        activation_bits: int,
+        weight_bits: int,
+        pack_dtype: str = "uint32",
+        out_dtype: str = "int16",
+        unipolar: bool = True,
+    ) -> Tensor:
+        if kernel.ndim != 4:
+            raise UnsupportedError(
+                f"topi.nn.bitserial_conv2d_{layout.lower()}: a packed kernel is not supported: "
+                "give the weights themselves",
+                Span.of_caller(),
+            )
+        given = _levels(data, activation_bits), _weights(kernel, weight_bits, unipolar)
+        make = conv2d_nchw if layout == "NCHW" else conv2d_nhwc
+        return _converted(make(*given, stride, padding, 1, "int32"), out_dtype)
+
+    apply.__doc__ = f"""A convolution of {layout} images of ``activation_bits`` by kernels of ``weight_bits``,
+    whose bits are 1 or -1 if ``unipolar``, else 1 or 0. It is computed of whole integers: ``pack_dtype`` is
+    of no account."""
+    return apply
+
+
+bitserial_conv2d_nchw, bitserial_conv2d_nhwc = map(_bitserial_convolution, ("NCHW", "NHWC"))
+
+
+def bitserial_dense(
+    data: Tensor,
+    weight: Tensor,
+    data_bits: int,
+    weight_bits: int,
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Tensor:
+    """Rows of ``data`` of ``data_bits`` times rows of ``weight`` of ``weight_bits``, as
+    ``bitserial_conv2d_nchw`` takes them."""
+    made = dense(_levels(data, data_bits), _weights(weight, weight_bits, unipolar), None, "int32")
+    return _converted(made, out_dtype)
+
+
+def _converted(data: Tensor, dtype: str) -> Tensor:
+    return te.compute(data.shape, lambda *i: e.cast(dtype, data(*i)), name="converted", tag="elemwise")
 
 
 __getattr__ = refusing(__name__)

@@ -9,16 +9,10 @@ from tvmlite import relay
 from tvmlite.core import arguments
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.topi.nn.conv import conv2d_nchw, group_conv2d_nchw
+from tvmlite.tvm.topi.nn.conv import group_conv2d_nchw
 from tvmlite.tvm.topi.nn.layers import dense
-from tvmlite.tvm.topi.nn.padding import extent
+from tvmlite.tvm.topi.nn.padding import extent, moved
 from tvmlite.tvm.topi.operate import operate
-
-
-def _in_layout(data: Tensor, layout: str, wanted: str) -> Tensor:
-    if layout == wanted:
-        return data
-    return operate("layout_transform", lambda x: relay.layout_transform(x, layout, wanted), data)
 
 
 def _block(name: str, layout: str) -> str:
@@ -51,11 +45,12 @@ def conv2d_NCHWc(
     out_dtype: str | None = "float32",
 ) -> Tensor:
     """A convolution of images whose channels are in blocks, as ``layout`` says (``"NCHW16c"``), by kernels
-    in blocks of both."""
-    plain = _in_layout(data, _block("conv2d_NCHWc", layout), "NCHW")
+    in blocks of both; of fewer inputs than there are channels, in groups of so many."""
+    plain = moved(data, _block("conv2d_NCHWc", layout), "NCHW")
     weight = _whole_kernel("conv2d_NCHWc", kernel)
-    made = conv2d_nchw(plain, weight, stride, padding, dilation, out_dtype)
-    return _in_layout(made, "NCHW", _block("conv2d_NCHWc", out_layout))
+    groups = extent(plain.shape[1]) // extent(weight.shape[1])
+    made = group_conv2d_nchw(plain, weight, stride, padding, dilation, groups, out_dtype)
+    return moved(made, "NCHW", _block("conv2d_NCHWc", out_layout))
 
 
 def conv2d_NCHWc_int8(
@@ -84,11 +79,11 @@ def depthwise_conv2d_NCHWc(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel of images whose channels are in blocks by kernels of its own."""
-    plain = _in_layout(Input, _block("depthwise_conv2d_NCHWc", layout), "NCHW")
+    plain = moved(Input, _block("depthwise_conv2d_NCHWc", layout), "NCHW")
     weight = _whole_kernel("depthwise_conv2d_NCHWc", Filter)
     groups = extent(plain.shape[1])
     made = group_conv2d_nchw(plain, weight, stride, padding, dilation, groups, out_dtype)
-    return _in_layout(made, "NCHW", _block("depthwise_conv2d_NCHWc", out_layout))
+    return moved(made, "NCHW", _block("depthwise_conv2d_NCHWc", out_layout))
 
 
 def dense_pack(
@@ -107,7 +102,7 @@ def dense_pack(
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
     """Images whose channels are in blocks as NCHW."""
     block = extent(packed_out.shape[4])
-    made = _in_layout(packed_out, f"NCHW{block}c", "NCHW")
+    made = moved(packed_out, f"NCHW{block}c", "NCHW")
     return operate("cast", lambda x: relay.cast(x, out_dtype), made) if made.dtype != out_dtype else made
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlite import relay
+from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te.tensor.tensor import Tensor
@@ -22,7 +23,6 @@ def _kernel_size(kernel: Tensor, layout: str, axes: str) -> tuple[Any, ...]:
 
 def _convolution(
     name: str,
-    make: Callable[..., Any],
     data: Tensor,
     kernel: Tensor,
     strides: Any,
@@ -32,13 +32,15 @@ def _convolution(
     groups: Any,
     out_dtype: str | None,
 ) -> Tensor:
-    axes = "".join(one for one in "DHW" if one in layouts[0])
+    """The operator ``nn.<name>`` of data and a kernel in ``layouts``."""
+    axes = layouts[0].translate({ord("N"): None, ord("C"): None})
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
-    around = sides(name, padding, size, spread)
+    around = sides(f"nn.{name}", padding, size, spread)
     channels = extent(kernel.shape[layouts[1].index("O")])
     first = f"NC{axes}", f"OI{axes}"
+    make = getattr(relay.nn, name)
     made = operate(
-        name,
+        f"nn.{name}",
         lambda x, w: make(
             x,
             w,
@@ -74,9 +76,7 @@ def conv2d(
             f"topi.nn.conv2d: data_layout is {data_layout!r}, expected NCHW or NHWC", Span.of_caller()
         )
     layouts = data_layout, kernel_layout or _KERNELS[data_layout]
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, input, filter, strides, padding, dilation, layouts, 1, out_dtype
-    )
+    return _convolution("conv2d", input, filter, strides, padding, dilation, layouts, 1, out_dtype)
 
 
 def conv2d_nchw(
@@ -87,9 +87,16 @@ def conv2d_nchw(
 
 
 def conv2d_nhwc(
-    Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = "float32"
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    out_dtype: str | None = "float32",
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """A convolution of NHWC images by HWIO kernels."""
+    """A convolution of NHWC images by HWIO kernels; what rewrote the layout is of no account."""
     return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
 
 
@@ -98,9 +105,7 @@ def conv2d_hwcn(
 ) -> Tensor:
     """A convolution of HWCN images by HWIO kernels."""
     layouts = "HWCN", "HWIO"
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, 1, out_dtype
-    )
+    return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, 1, out_dtype)
 
 
 def group_conv2d_nchw(
@@ -114,9 +119,7 @@ def group_conv2d_nchw(
 ) -> Tensor:
     """A convolution of NCHW images in ``groups`` of channels."""
     layouts = "NCHW", "OIHW"
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, groups, out_dtype
-    )
+    return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
 
 def group_conv2d_nhwc(
@@ -130,9 +133,7 @@ def group_conv2d_nhwc(
 ) -> Tensor:
     """A convolution of NHWC images in ``groups`` of channels."""
     layouts = "NHWC", "HWIO"
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, Input, Filter, stride, padding, dilation, layouts, groups, out_dtype
-    )
+    return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
 
 def _winograd(layout: str) -> Callable[..., Tensor]:
@@ -144,6 +145,8 @@ def _winograd(layout: str) -> Callable[..., Tensor]:
         dilation: Any,
         out_dtype: str | None,
         pre_computed: bool = False,
+        auto_scheduler_rewritten_layout: str = "",
+        meta_schedule_original_shape: Any = None,
     ) -> Tensor:
         if pre_computed:
             raise UnsupportedError("topi.nn.conv2d_winograd: the weight is as it is", Span.of_caller())
@@ -169,9 +172,7 @@ def depthwise_conv2d_nchw(
     channels, multiplier, *size = map(extent, Filter.shape)
     kernel = operate("reshape", lambda w: relay.reshape(w, (channels * multiplier, 1, *size)), Filter)
     layouts = "NCHW", "OIHW"
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, Input, kernel, stride, padding, dilation, layouts, channels, out_dtype
-    )
+    return _convolution("conv2d", Input, kernel, stride, padding, dilation, layouts, channels, out_dtype)
 
 
 def depthwise_conv2d_nhwc(
@@ -184,48 +185,14 @@ def depthwise_conv2d_nhwc(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel of NHWC images by kernels of its own: ``Filter`` is (height, width, channels,
-    multiplier)."""
-    height, width, channels, multiplier = map(extent, Filter.shape)
-    kernel = operate("reshape", lambda w: relay.reshape(w, (height, width, 1, channels * multiplier)), Filter)
+    multiplier), with the ``kernel_layout`` HWIO (height, width, multiplier, channels)."""
+    if kernel_layout not in ("HWOI", "HWIO"):
+        raise arguments.refused("depthwise_conv2d_nhwc: kernel_layout", kernel_layout, "HWOI or HWIO")
+    own = moved(Filter, kernel_layout, "HWOI")
+    height, width, channels, multiplier = map(extent, own.shape)
+    kernel = operate("reshape", lambda w: relay.reshape(w, (height, width, 1, channels * multiplier)), own)
     layouts = "NHWC", "HWIO"
-    return _convolution(
-        "nn.conv2d", relay.nn.conv2d, Input, kernel, stride, padding, dilation, layouts, channels, out_dtype
-    )
-
-
-def _of_layouts(name: str, make: Any, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
-    def apply(
-        data: Tensor,
-        kernel: Tensor,
-        strides: Any = 1,
-        padding: Any = "VALID",
-        dilation: Any = 1,
-        groups: int = 1,
-        out_dtype: str | None = None,
-    ) -> Tensor:
-        layouts = data_layout, kernel_layout
-        return _convolution(name, make, data, kernel, strides, padding, dilation, layouts, groups, out_dtype)
-
-    apply.__doc__ = f"A convolution of {data_layout} data by {kernel_layout} kernels."
-    return apply
-
-
-def _of_volumes(data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
-    build = _of_layouts("nn.conv3d", relay.nn.conv3d, data_layout, kernel_layout)
-
-    def apply(
-        Input: Tensor,
-        Filter: Tensor,
-        stride: Any = 1,
-        padding: Any = "VALID",
-        dilation: Any = 1,
-        groups: int = 1,
-        out_dtype: str | None = None,
-    ) -> Tensor:
-        return build(Input, Filter, stride, padding, dilation, groups, out_dtype)
-
-    apply.__doc__ = build.__doc__
-    return apply
+    return _convolution("conv2d", Input, kernel, stride, padding, dilation, layouts, channels, out_dtype)
 
 
 def conv1d(
@@ -246,15 +213,71 @@ def conv1d(
             f"topi.nn.conv1d: data_layout is {data_layout!r}, expected NCW or NWC", Span.of_caller()
         )
     layouts = data_layout, kernel_layout or kernels[data_layout]
-    return _convolution(
-        "nn.conv1d", relay.nn.conv1d, data, kernel, strides, padding, dilation, layouts, groups, out_dtype
-    )
+    return _convolution("conv1d", data, kernel, strides, padding, dilation, layouts, groups, out_dtype)
 
 
-conv1d_ncw = group_conv1d_ncw = _of_layouts("nn.conv1d", relay.nn.conv1d, "NCW", "OIW")
-conv1d_nwc = group_conv1d_nwc = _of_layouts("nn.conv1d", relay.nn.conv1d, "NWC", "WIO")
-conv3d_ncdhw = _of_volumes("NCDHW", "OIDHW")
-conv3d_ndhwc = _of_volumes("NDHWC", "DHWIO")
+def _of_rows(layouts: tuple[str, str]) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """The convolutions of rows in ``layouts``: of all channels, and in groups of them."""
+
+    def grouped(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Any = 1,
+        padding: Any = "VALID",
+        dilation: Any = 1,
+        groups: int = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        return _convolution("conv1d", data, kernel, strides, padding, dilation, layouts, groups, out_dtype)
+
+    def whole(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Any = 1,
+        padding: Any = "VALID",
+        dilation: Any = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        return grouped(data, kernel, strides, padding, dilation, 1, out_dtype)
+
+    whole.__doc__ = f"A convolution of {layouts[0]} rows by {layouts[1]} kernels."
+    grouped.__doc__ = f"{whole.__doc__[:-1]} in ``groups`` of channels."
+    return whole, grouped
+
+
+conv1d_ncw, group_conv1d_ncw = _of_rows(("NCW", "OIW"))
+conv1d_nwc, group_conv1d_nwc = _of_rows(("NWC", "WIO"))
+
+
+def conv3d_ncdhw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of NCDHW volumes by OIDHW kernels in ``groups`` of channels."""
+    layouts = "NCDHW", "OIDHW"
+    return _convolution("conv3d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
+
+
+def conv3d_ndhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = "float32",
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_origin_shape: Any = None,
+) -> Tensor:
+    """A convolution of NDHWC volumes by DHWIO kernels in ``groups`` of channels; what rewrote the layout is
+    of no account."""
+    layouts = "NDHWC", "DHWIO"
+    return _convolution("conv3d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
 
 __getattr__ = refusing(__name__)

@@ -91,4 +91,17 @@ def conv3d_transpose_ncdhw(
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding)
 
 
+def group_conv3d_transpose_ncdhw(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any,
+    padding: Any,
+    out_dtype: str | None,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
+    """A transposed convolution of NCDHW volumes in ``groups`` of channels."""
+    return _transposed(data, kernel, strides, padding, out_dtype, output_padding, groups)
+
+
 __getattr__ = refusing(__name__)

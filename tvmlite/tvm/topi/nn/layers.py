@@ -1,8 +1,7 @@
-"""Products, padding, normalization and other layers."""
+"""Products, padding and other layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tvmlite import relay, te
@@ -40,7 +39,8 @@ def matmul(
     out_dtype: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    *_: Any,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
 ) -> Tensor:
     """The product of two matrices, plus ``bias``."""
     options = {"out_dtype": out_dtype or "", "transpose_a": transpose_a, "transpose_b": transpose_b}
@@ -57,7 +57,8 @@ def batch_matmul(
     out_dtype: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = True,
-    *_: Any,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
 ) -> Tensor:
     """Products of matrices, one of each pair of the batch; the second is transposed by default."""
     return operate(
@@ -124,113 +125,6 @@ def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     """Each channel of NHWC images times its scale plus its shift."""
     return _scale_shift(Input, Scale, Shift, 3)
-
-
-def lrn(
-    data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
-) -> Tensor:
-    """Local response normalization along ``axis``."""
-    return operate("nn.lrn", lambda x: relay.nn.lrn(x, size, axis, bias, alpha, beta), data)
-
-
-def batch_norm(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    moving_mean: Tensor,
-    moving_var: Tensor,
-    axis: int = 1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-    training: bool = False,
-    momentum: float = 0.1,
-) -> list[Tensor]:
-    """``data`` normalized by the moving statistics, and those."""
-    if training:
-        raise UnsupportedError("topi.nn.batch_norm: training is not supported", Span.of_caller())
-    made = operate(
-        "nn.batch_norm",
-        lambda *x: relay.nn.batch_norm(*x, axis, epsilon, center, scale)[0],
-        data,
-        gamma,
-        beta,
-        moving_mean,
-        moving_var,
-    )
-    return [made, moving_mean, moving_var]
-
-
-def _over(data: Tensor, axis: Any, normalized: Callable[..., Any]) -> Callable[..., Any]:
-    """The relay expression ``normalized(x, *weights)`` of the axes ``axis`` as one, the last; the weights
-    have these axes."""
-    axes = [_int(one) % data.ndim for one in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    order = [n for n in range(data.ndim) if n not in axes] + axes
-    shape = [data.shape[n] for n in order]
-    back = [order.index(n) for n in range(data.ndim)]
-
-    def formula(x: Any, *weights: Any) -> Any:
-        rows = relay.reshape(relay.transpose(x, order), (*shape[: -len(axes)], -1))
-        made = normalized(rows, *(relay.reshape(one, (-1,)) for one in weights))
-        return relay.transpose(relay.reshape(made, shape), back)
-
-    return formula if len(axes) > 1 else lambda *x: normalized(*x, axis=axes[0])
-
-
-def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` normalized along ``axis``, or several together."""
-
-    def normalized(x: Any, g: Any, b: Any, axis: int = -1) -> Any:
-        return relay.nn.layer_norm(x, g, b, axis, epsilon)
-
-    return operate("nn.layer_norm", _over(data, axis, normalized), data, gamma, beta)
-
-
-def instance_norm(
-    data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axis: Any, epsilon: float = 1e-5
-) -> Tensor:
-    """Each channel of each image normalized."""
-    return operate(
-        "nn.instance_norm",
-        lambda x, g, b: relay.nn.instance_norm(x, g, b, channel_axis, epsilon),
-        data,
-        gamma,
-        beta,
-    )
-
-
-def group_norm(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    num_groups: int,
-    channel_axis: int,
-    axes: Any,
-    epsilon: float = 1e-5,
-) -> Tensor:
-    """Groups of channels of each image normalized, over the channels of a group and ``axes``, which must be
-    all others but the batch."""
-    others = {n for n in range(1, data.ndim) if n != channel_axis % data.ndim}
-    if {_int(one) % data.ndim for one in axes} != others:
-        raise UnsupportedError(
-            f"topi.nn.group_norm: axes are {list(axes)}, expected {sorted(others)}", Span.of_caller()
-        )
-    return operate(
-        "nn.group_norm",
-        lambda x, g, b: relay.nn.group_norm(x, g, b, num_groups, channel_axis, epsilon),
-        data,
-        gamma,
-        beta,
-    )
-
-
-def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` divided by its root mean square along ``axis``, or several together, times ``weight``."""
-
-    def normalized(x: Any, g: Any, axis: int = -1) -> Any:
-        return relay.nn.rms_norm(x, g, axis, epsilon)
-
-    return operate("nn.rms_norm", _over(data, axis, normalized), data, weight)
 
 
 def nll_loss(

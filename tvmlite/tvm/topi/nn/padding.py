@@ -16,9 +16,12 @@ from tvmlite.tvm.topi.operate import operate
 
 
 def moved(data: Tensor, layout: str, wanted: str) -> Tensor:
-    """``data`` of ``layout`` with its axes as in ``wanted``: operators compute with the channels first."""
+    """``data`` of ``layout`` with its axes as in ``wanted``: operators compute with the channels first.
+    Either may have blocks of axes, as ``"NCHW16c"`` has."""
     if layout == wanted:
         return data
+    if not (layout.isupper() and wanted.isupper()):
+        return operate("layout_transform", lambda x: relay.layout_transform(x, layout, wanted), data)
     if sorted(layout) != sorted(wanted):
         raise arguments.refused("topi: layout", layout, f"the axes of {wanted} in some order")
     order = [layout.index(axis) for axis in wanted]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tvmlite import relay
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
@@ -16,15 +18,13 @@ def sparse_dense(
     sparse_lhs: bool = False,
 ) -> Tensor:
     """Rows of ``dense_data`` times rows of a matrix in compressed rows, of elements or of blocks; with
-    ``sparse_lhs`` the other way round."""
-    return operate(
-        "nn.sparse_dense",
-        lambda *x: relay.nn.sparse_dense(*x, sparse_lhs),
-        dense_data,
-        sparse_data,
-        sparse_indices,
-        sparse_indptr,
-    )
+    ``sparse_lhs`` rows of that matrix times rows of ``dense_data``."""
+
+    def formula(*x: Any) -> Any:
+        made = relay.nn.sparse_dense(*x)
+        return relay.transpose(made, (1, 0)) if sparse_lhs else made
+
+    return operate("nn.sparse_dense", formula, dense_data, sparse_data, sparse_indices, sparse_indptr)
 
 
 def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:

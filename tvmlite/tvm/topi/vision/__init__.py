@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tvmlite import relay
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm import lazy
 from tvmlite.tvm.topi.operate import operate
@@ -51,6 +56,40 @@ def non_max_suppression(
     )
 
 
+def all_class_non_max_suppression(
+    boxes: Tensor,
+    scores: Tensor,
+    max_output_boxes_per_class: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+    output_format: str = "onnx",
+) -> list[Tensor]:
+    """Rows (batch, class, box) of the boxes that stay, the best of each class first, and their number, a
+    vector of one; the limits are numbers or tensors."""
+    if output_format != "onnx":
+        raise UnsupportedError(
+            f"topi.vision.all_class_non_max_suppression: output_format is {output_format!r}, expected 'onnx'",
+            Span.of_caller(),
+        )
+    limits = [
+        _limit(one, dtype)
+        for one, dtype in (
+            (max_output_boxes_per_class, "int64"),
+            (iou_threshold, "float32"),
+            (score_threshold, "float32"),
+        )
+    ]
+    make = relay.vision.all_class_non_max_suppression
+    return operate("vision.all_class_non_max_suppression", make, boxes, scores, *limits)
+
+
+def _limit(given: Any, dtype: str) -> Any:
+    """A number, or a tensor of one, as an array or a tensor of one axis."""
+    if isinstance(given, Tensor):
+        return operate("cast", lambda x: relay.reshape(relay.cast(x, dtype), (1,)), given)
+    return np.array([given.value if isinstance(given, e.Const) else given], dtype)
+
+
 def reorg(data: Tensor, stride: int) -> Tensor:
     """Blocks of ``stride`` by ``stride`` elements as channels, as YOLO orders them."""
     return operate("vision.yolo_reorg", lambda x: relay.vision.yolo_reorg(x, stride), data)
@@ -60,4 +99,4 @@ __getattr__, _lazy = lazy.attributes(
     __name__, "rcnn ssd", {".rcnn": "proposal roi_align_nchw roi_align_nhwc roi_pool_nchw"}
 )
 
-__all__ = ["get_valid_counts", "non_max_suppression", "reorg", *_lazy]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["all_class_non_max_suppression", "get_valid_counts", "non_max_suppression", "reorg", *_lazy]  # pyright: ignore[reportUnsupportedDunderAll]

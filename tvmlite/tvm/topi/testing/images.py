@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.tvm.topi.references import convolved, each
+from tvmlite.tvm.topi.testing.convolutions import convolved, each
 
 _FILL: dict[str, Callable[[np.ndarray, int, bool], np.ndarray]] = {
     "zeros": lambda x, n, ends: x,

@@ -179,17 +179,17 @@ def compare_numpy_tvm(
     assert_allclose(found.numpy(), output, rtol=1e-4, atol=1e-4)
 
 
-_REFERENCES = ("references", "more_references", "image_references")
+_REFERENCES = ("convolutions", "elements", "images", "recurrent")
 
 
 def __getattr__(name: str) -> Any:
     for module in _REFERENCES:
-        found = getattr(importlib.import_module(f"tvmlite.tvm.topi.{module}"), name, None)
+        found = getattr(importlib.import_module(f"tvmlite.tvm.topi.testing.{module}"), name, None)
         if found is not None and not name.startswith("_"):
             return found
     return lookup(__name__, name)
 
 
 def __dir__() -> list[str]:
-    parts = (importlib.import_module(f"tvmlite.tvm.topi.{module}") for module in _REFERENCES)
+    parts = (importlib.import_module(f"tvmlite.tvm.topi.testing.{module}") for module in _REFERENCES)
     return sorted({*globals(), *(name for part in parts for name in dir(part))})

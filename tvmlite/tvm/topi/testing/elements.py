@@ -191,11 +191,18 @@ def layer_norm_python(
 
 
 def instance_norm_python(
-    data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, axis: Any, epsilon: float = 1e-5
+    data: np.ndarray, gamma: np.ndarray, beta: np.ndarray | None, axis: Any, epsilon: float = 1e-5
 ) -> np.ndarray:
-    """The same along the axes after the channels, which are the second."""
-    shape = (1, -1, *(1,) * (data.ndim - 2))
-    return _normalized(data, tuple(axis), epsilon) * gamma.reshape(shape) + beta.reshape(shape)
+    """The same: the weights have the axes ``axis``."""
+    return layer_norm_python(data, gamma, beta, axis, epsilon)
+
+
+def rms_norm_python(data: np.ndarray, weight: np.ndarray, axis: Any, epsilon: float = 1e-5) -> np.ndarray:
+    """``data`` divided by its root mean square along ``axis``, times ``weight``, which has these axes."""
+    axes = tuple(one % data.ndim for one in ((axis,) if isinstance(axis, int) else axis))
+    squares = np.mean(np.square(data.astype("float32")), axes, keepdims=True)
+    shape = [n if at in axes else 1 for at, n in enumerate(data.shape)]
+    return (data / np.sqrt(squares + epsilon) * weight.reshape(shape)).astype(data.dtype)
 
 
 def batch_norm(

@@ -1,0 +1,59 @@
+"""``tvm.topi.random``: random numbers of a generator, a key of ten uint64 words, which each function returns
+first, moved on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tvmlite import relay
+from tvmlite.relay.ir import builders
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.topi.operate import operate
+
+
+def _sized(shape: Any) -> tuple[int, ...]:
+    return tuple(int(one) for one in shape)
+
+
+def threefry_generate(gen: Tensor, out_shape: Any) -> list[Tensor]:
+    """The next generator, and random uint64 words, of which there are always four for a count."""
+    make, shape = builders.builder("random.threefry_generate"), _sized(out_shape)
+    count = math.prod(shape)
+
+    def formula(key: Any) -> Any:
+        made = make(key, out_shape=(-(-count // 4) * 4,))
+        words = relay.strided_slice(made[1], (0,), (count,))
+        return relay.Tuple((made[0], relay.reshape(words, shape)))
+
+    return operate("random.threefry_generate", formula, gen)
+
+
+def threefry_split(gen: Tensor) -> list[Tensor]:
+    """Two generators of different numbers."""
+    return operate("random.threefry_split", builders.builder("random.threefry_split"), gen)
+
+
+def threefry_test_wrapping(target: Any, device: Any) -> bool:
+    """True: sums of unsigned integers wrap."""
+    return True
+
+
+def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Any, out_dtype: str) -> list[Tensor]:
+    """The next generator, and numbers from ``low`` to below ``high``, all equally likely."""
+    return _distribution("random.uniform", out_shape, out_dtype, gen, low, high)
+
+
+def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Any, out_dtype: str) -> list[Tensor]:
+    """The next generator, and numbers of the normal distribution of ``mean`` and standard deviation
+    ``scale``."""
+    return _distribution("random.normal", out_shape, out_dtype, gen, mean, scale)
+
+
+def _distribution(name: str, shape: Any, dtype: str, *tensors: Tensor) -> list[Tensor]:
+    options = {"out_shape": _sized(shape), "out_dtype": dtype}
+    return operate(name, lambda *x: builders.builder(name)(*x, **options), *tensors)
+
+
+__getattr__ = refusing(__name__)
