@@ -37,6 +37,7 @@ def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
         (relay.reshape(X, (0, 4)), [numbers(2, 4)], [numbers(2, 4)]),
         (relay.reshape_like(X, open_var("z", None)), [numbers(2, 4), numbers(8)], [numbers(8)]),
         (relay.split(X, 2, axis=-1), [numbers(3, 4)], np.split(numbers(3, 4), 2, axis=-1)),
+        (relay.split(X, (1, 3), axis=1), [numbers(2, 4)], np.split(numbers(2, 4), (1, 3), axis=1)),
         (relay.squeeze(X, [0]), [numbers(1, 4)], [numbers(4)]),
         (relay.concatenate([X, Y], 1), [numbers(2, 1), numbers(2, 2)],
          [np.array([[0, 0, 1], [1, 2, 3]], np.float32)]),
@@ -57,6 +58,7 @@ def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> N
         (relay.reshape(X, (4, 4)), [numbers(2, 7)], "14"),
         (relay.reshape_like(X, open_var("z", None)), [numbers(2, 4), numbers(9)], "9"),
         (relay.split(X, 2, axis=1), [numbers(3, 5)], "5"),
+        (relay.split(X, (2, 6), axis=1), [numbers(3, 5)], "5"),
         (relay.squeeze(X, [0]), [numbers(2, 4)], "2"),
         (relay.concatenate([X, Y], 1), [numbers(2, 1), numbers(3, 1)], "3"),
     ],
@@ -76,6 +78,7 @@ def test_types_are_those_that_were_asked_for() -> None:
 
     assert whole.checked_type == relay.TensorType((5, 6, 4))
     assert pieces.checked_type == relay.TupleType([relay.TensorType((tvm.tir.indexdiv(n, 4), 2, 3, w))] * 4)
+    assert [piece.shape[1] for piece in relay.split(X, (2, 7), 1).astuple().checked_type.fields[:2]] == [2, 5]
     assert relay.concatenate([ROWS, X], 0).checked_type.shape[1] == 3
 
 

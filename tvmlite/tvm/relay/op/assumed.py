@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tvmlite.core.errors import TypeInferError
@@ -13,7 +14,8 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim
 from tvmlite.relay.ops.reshape import as_many
-from tvmlite.tvm.relay.expr import adopt
+from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
+from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op import run_time_axes
 from tvmlite.tvm.relay.op.builders import function
 
@@ -62,14 +64,26 @@ def reshape_like(
 
 def split(data: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """A tuple of the pieces of ``data`` along ``axis``: so many of equal extent, or those between indices."""
-    shape, sections = _open_shape(data), indices_or_sections
-    if shape is not None and isinstance(sections, int) and sections > 0 and -len(shape) <= axis < len(shape):
-        extent = shape[axis]
-        whole = normal_dim(extent // sections * sections)
-        data = _assumed(
-            data, [whole if place == axis % len(shape) else one for place, one in enumerate(shape)]
-        )
-    return function("split")(data, indices_or_sections, axis)
+    shape, sections, build = _open_shape(data), plain_value(indices_or_sections), function("split")
+    if shape is None or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
+        return build(data, sections, axis)
+    if isinstance(sections, int):
+        if sections > 0:
+            data = _assumed(data, _with(shape, axis, shape[axis] // sections * sections))
+        return build(data, sections, axis)
+    made, ends = build(data, sections, axis), pairwise((0, *sections, shape[axis]))
+    pieces = [
+        _assumed(piece, _with(shape, axis, last - first))
+        for piece, (first, last) in zip(made, ends, strict=True)
+    ]
+    return TupleWrapper(Tuple(tuple(pieces)), len(pieces))
+
+
+def _with(shape: Shape, axis: int, extent: Any) -> Shape:
+    """``shape`` with another extent on ``axis``."""
+    found = list(shape)
+    found[axis] = normal_dim(extent)
+    return tuple(found)
 
 
 def squeeze(data: Any, axis: Any = None) -> Any:
