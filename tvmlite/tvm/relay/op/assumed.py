@@ -105,6 +105,24 @@ def stack(data: Any, axis: int) -> Any:
     return function("stack")(_agreed(data, None), axis)
 
 
+def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
+    """``data`` with the vector ``bias`` added along ``axis``."""
+    return function("nn.bias_add")(data, _spread(data, bias, axis), axis)
+
+
+def prelu(data: Any, alpha: Any, axis: int = 1) -> Any:
+    """``data``, where it is below 0 times its element of the vector ``alpha`` along ``axis``."""
+    return function("nn.prelu")(data, _spread(data, alpha, axis), axis)
+
+
+def _spread(data: Any, vector: Any, axis: int) -> Any:
+    """A vector of one element as many times as an extent of ``data`` that is not known says."""
+    shape, own = _open_shape(data), _known_shape(vector)
+    if shape is None or own != (1,) or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
+        return vector
+    return function("broadcast_to")(vector, (shape[axis],))
+
+
 def _agreed(data: Any, axis: int | None) -> Any:
     """The tensors ``data`` with the extents that they must have in common, on all axes but ``axis``."""
     parts = data.fields if isinstance(data, nodes.Tuple) else data
@@ -171,4 +189,5 @@ def _is_static(shape: Shape) -> bool:
 FROM_OPEN_SHAPES: dict[str, Callable[..., Any]] = {
     one.__name__: one for one in (concatenate, reshape, reshape_like, split, squeeze, stack)
 }
+FROM_OPEN_SHAPES |= {"nn.bias_add": bias_add, "nn.prelu": prelu}
 """By TVM's name."""
