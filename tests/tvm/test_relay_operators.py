@@ -206,3 +206,32 @@ def test_a_norm_along_several_axes_is_named(typed: bool) -> None:
 
     with pytest.raises(TypeInferError, match=r"axis is \(1, 2\), expected one of|%scale is not determined"):
         relay.transform.InferType()(tvm.IRModule.from_expr(made))
+
+
+def test_samples_are_drawn_as_often_as_they_are_likely() -> None:
+    weights = relay.const(np.array([[1, 3, -2, 0], [0, 0, 0.5, 0]], np.float32))
+
+    _, drawn = relay.random.multinomial(relay.random.threefry_key(5), weights, num_samples=2000)
+    found = value(drawn)
+
+    assert found.shape == (2, 2000)
+    assert found.dtype == np.int32
+    counts = np.bincount(found[0], minlength=4)
+    assert abs(counts[1] - 1500) < 80
+    assert counts[2:].sum() == 0
+    assert (found[1] == 2).all()
+
+
+def test_a_deformed_convolution_reads_nothing_before_the_image() -> None:
+    x, offset, weight = (
+        relay.var("x", shape=(1, 1, 2, 2)),
+        relay.var("o", shape=(1, 2, 2, 2)),
+        relay.const(np.ones((1, 1, 1, 1), np.float32)),
+    )
+    call = relay.nn.deformable_conv2d(x, offset, weight, kernel_size=(1, 1), channels=1)
+
+    found = value(
+        call, np.arange(1, 5, dtype=np.float32).reshape(1, 1, 2, 2), np.full((1, 2, 2, 2), -0.5, "f4")
+    )
+
+    np.testing.assert_allclose(found[0, 0], [[0, 0], [0, 2.5]])

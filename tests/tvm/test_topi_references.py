@@ -134,6 +134,20 @@ def test_no_offsets_deform_nothing_and_whole_ones_move_the_image() -> None:
     np.testing.assert_allclose(made[:, :, 1:], testing.conv2d_nchw_python(moved, kernel, 1, 1)[:, :, 1:])
 
 
+def test_a_deformed_place_before_the_image_is_nothing_and_one_behind_fades() -> None:
+    data, kernel, half = (
+        np.arange(1, 5.0).reshape(1, 1, 2, 2),
+        np.ones((1, 1, 1, 1)),
+        np.full((1, 2, 2, 2), 0.5),
+    )
+
+    before = testing.deformable_conv2d_nchw_python(data, -half, kernel, 1, 0, 1, 1, 1)
+    behind = testing.deformable_conv2d_nchw_python(data, half, kernel, 1, 0, 1, 1, 1)
+
+    np.testing.assert_allclose(before[0, 0], [[0, 0], [0, 2.5]])
+    np.testing.assert_allclose(behind[0, 0], [[2.5, 1.5], [1.75, 1]])
+
+
 def test_an_image_correlates_with_itself_where_it_was_not_moved() -> None:
     data = drawn(1, 3, 6, 6)
     made = testing.correlation_nchw_python(data, data, 1, 1, 1, 1, 1, True)

@@ -130,4 +130,9 @@ EXAMPLES = [
         {"kernel_size": (2, 2), "deformable_groups": 2},
         ["float64(1, 4, 3, 4)", "float64(1, 16, 2, 3) in -9..9", "float64(1, 8, 2, 3)"],
     ),
+    (
+        "nn.deformable_im2col",
+        {"kernel_size": (2, 2), "padding": (1, 1, 0, 0), "zero_before": True},
+        ["float32(1, 2, 3, 4)", "float32(1, 8, 3, 4) in -2..2", "float32(1, 4, 3, 4)"],
+    ),
 ]

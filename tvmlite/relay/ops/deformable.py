@@ -47,12 +47,17 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -
     moved = offset.reshape(n, groups, taps, 2, *shape).repeat(c // groups, axis=1).astype(work)
     factor = mask.reshape(n, groups, taps, *shape).repeat(c // groups, axis=1).astype(work)
     grid = np.indices((*geometry.kernel, *shape)).reshape(4, taps, *shape)
-    found = []
+    found, factors = [], [factor]
     for axis, place in enumerate(geometry.positions(grid[2:], grid[:2])):
         start = place - geometry.begins[axis]
-        found.append(sampling.linear_taps_numpy(start.astype(work) + moved[:, :, :, axis]))
+        places = start.astype(work) + moved[:, :, :, axis]
+        found.append(sampling.linear_taps_numpy(places))
+        if call["zero_before"]:
+            factors.append(places >= 0)
     lead = (np.arange(n).reshape(-1, 1, 1, 1, 1), np.arange(c).reshape(1, -1, 1, 1, 1))
-    result = sampling.weighted_numpy(data.astype(work), lead, found, zeros=True) * factor
+    result = sampling.weighted_numpy(data.astype(work), lead, found, zeros=True)
+    for one in factors:
+        result = result * one
     return result.astype(data.dtype)
 
 
@@ -67,6 +72,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -
         "padding": (0, 0, 0, 0),
         "dilation": (1, 1),
         "deformable_groups": 1,
+        "zero_before": False,
     },
 )
 def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) -> Tensor:
@@ -74,6 +80,7 @@ def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) ->
 
     ``offset`` is ``(n, groups * taps * 2, y, x)``, rows before columns; ``mask`` is
     ``(n, groups * taps, y, x)``. Places between pixels are interpolated; outside the data is 0.
+    With ``zero_before`` a place less than a pixel before the first row or column is 0, too.
     """
     geometry = windows.geometry(call, "kernel_size", 2)
     (_, columns), strides, dilation, begins = (
@@ -89,11 +96,15 @@ def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) ->
     def element(n: e.Expr, c: e.Expr, tap: e.Expr, *at: e.Expr) -> e.Expr:
         number = c // per_group * taps + tap
         found: list[Any] = []
+        inside: list[e.Expr] = []
         for axis, step in enumerate((tap // columns, tap % columns)):
             start = at[axis] * strides[axis] - begins[axis] + step * dilation[axis]
             x = e.cast(work, start) + e.cast(work, offset[(n, number * 2 + axis, *at)])
             found.append(sampling.linear_taps(sampling.near(x, data.shape[2 + axis])))
+            inside.append(x >= 0)
         value = sampling.weighted(data, (n, c), found, zeros=True, work=work)
+        if call["zero_before"]:
+            value = e.Select(e.all_of(inside), value, e.const(0, work))
         return e.cast(data.dtype, value * e.cast(work, mask[(n, number, *at)]))
 
     return compute((*data.shape[:2], taps, *shape), element, name="deformable_im2col", tag="injective")

@@ -41,8 +41,10 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray)
 
 
 def _between(plane: np.ndarray, y: float, x: float) -> float:
-    """The plane between its pixels; 0 outside."""
+    """The plane between its pixels; 0 before the first, and towards 0 behind the last."""
     total = 0.0
+    if y < 0 or x < 0:
+        return total
     for row in (math.floor(y), math.floor(y) + 1):
         for column in (math.floor(x), math.floor(x) + 1):
             if 0 <= row < plane.shape[0] and 0 <= column < plane.shape[1]:
@@ -62,8 +64,8 @@ def deformable_conv2d(call: Call, data: Expr, offset: Expr, weight: Expr) -> Exp
     """``nn.conv2d`` of windows each of whose elements is read ``offset`` away from its place: rows, then
     columns, an axis of (``deformable_groups`` * kernel * 2).
 
-    Between pixels it is interpolated, towards 0 outside, as in PyTorch and ONNX; TVM 0.11 takes the last
-    pixel's value, or 0, less than a pixel outside.
+    Between pixels it is interpolated, behind the last ones towards 0; before the first row or column it is
+    0, as in TVM and MXNet. PyTorch and ONNX interpolate there, too: that is ``nn.deformable_im2col``.
     """
     x, w = tensor_type_of(data), tensor_type_of(weight)
     check_operands(call, x, w, "OIHW", 2)
@@ -86,7 +88,9 @@ def deformable_conv2d(call: Call, data: Expr, offset: Expr, weight: Expr) -> Exp
     taps, moved = math.prod(kernel), call["deformable_groups"]
     ones = make("ones", shape=(x.shape[0], moved * taps, *shape), dtype=x.dtype)
     more = {key: call[key] for key in ("strides", "padding", "dilation", "deformable_groups")}
-    read = make("nn.deformable_im2col", data, offset, ones, kernel_size=tuple(kernel), **more)
+    read = make(
+        "nn.deformable_im2col", data, offset, ones, kernel_size=tuple(kernel), zero_before=True, **more
+    )
     columns = reshaped(read, (x.shape[0], normal_dim(x.shape[1] * taps), *shape))
     filters = reshaped(weight, (outputs, inputs * taps, 1, 1))
     made = make("nn.conv2d", columns, filters, groups=groups)

@@ -16,13 +16,13 @@ import numpy as np
 
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
-from tvmlite.relay.ir.attributes import DIMENSIONS, Attribute, choice
+from tvmlite.relay.ir.attributes import DIMENSIONS, INTEGER, Attribute, choice
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ir.op import REQUIRED, make
 from tvmlite.relay.ir.types import TensorType, TupleType, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, unravelled
+from tvmlite.relay.ops.common import FLOAT, expect, fault, unravelled
 from tvmlite.relay.ops.register import statement
 from tvmlite.relay.ops.written_out import cast, number, written_out
 from tvmlite.te import expr as e
@@ -92,9 +92,9 @@ def _generate_numpy(call: Call, key: np.ndarray) -> tuple[np.ndarray, np.ndarray
             state = [*state[:4], *path, 0, 0, *_next_numpy(state[8], state[9])]
     numbers = [
         word
-        for i in range(count // WORDS)
+        for i in range(-(-count // WORDS))
         for word in _threefry_numpy(state[:4], [(one + i) & ALL for one in state[4:8]])
-    ]
+    ][:count]
     state[6], state[7] = 0, (state[7] + count) & ALL
     return np.array(state, np.uint64), np.array(numbers, np.uint64).reshape(shape)
 
@@ -193,10 +193,8 @@ def _check_key(call: Call, key: TensorType) -> None:
 
 def _shape_of(call: Call) -> tuple[int, ...]:
     shape = call["out_shape"]
-    if any(not isinstance(n, int) or n < 0 for n in shape) or math.prod(shape) % WORDS:
-        raise fault(
-            call, f"out_shape is {show_shape(shape)}, expected known extents, a multiple of {WORDS} elements"
-        )
+    if any(not isinstance(n, int) or n < 0 for n in shape):
+        raise fault(call, f"out_shape is {show_shape(shape)}, expected known extents")
     return tuple(shape)
 
 
@@ -209,9 +207,10 @@ def _generate_type(call: Call, key: TensorType) -> TupleType:
     "random.threefry_generate", infer=_generate_type, reference=_generate_numpy, attrs={"out_shape": _SHAPE}
 )
 def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
-    """The next generator, and random bits of ``out_shape``, whose elements are a multiple of 4, in uint64."""
+    """The next generator, and random bits of ``out_shape`` in uint64."""
     shape = _shape_of(call)
     count = math.prod(shape)
+    blocks, rest = divmod(count, WORDS)
 
     def body(given: loop.Buffer, next_key: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
         state = loops.buffer("state", (STATE,), "uint64")
@@ -226,13 +225,14 @@ def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
         restart = loop.If(_out_of_room(old), _threefry(old[:4], [_word(ALL)] * WORDS, new_key), longer)
         begin = loop.If(e.Less(old[7], _word(ALL - count)), _stored(state, old), restart)
 
-        def block(i: e.Expr) -> loop.Stmt:
+        def block(i: e.Expr, taken: int = WORDS) -> loop.Stmt:
             now = _loaded(state)
             counter = [one + e.cast("uint64", i) for one in now[4:8]]
 
             def put(words: list[e.Expr]) -> loop.Stmt:
                 stores = [
-                    loops.store(out, unravelled(i * WORDS + k, shape), word) for k, word in enumerate(words)
+                    loops.store(out, unravelled(i * WORDS + k, shape), word)
+                    for k, word in enumerate(words[:taken])
                 ]
                 return loop.sequence(*stores)
 
@@ -240,7 +240,10 @@ def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
 
         now = _loaded(state)
         done = _stored(next_key, [*now[:6], _word(0), now[7] + _word(count), *now[8:]])
-        return loops.allocated(loop.sequence(begin, loops.over(count // WORDS, block, "i"), done), state)
+        numbers = [loops.over(blocks, block, "i")] if blocks else []
+        if rest:
+            numbers.append(block(loops.index(blocks), rest))
+        return loops.allocated(loop.sequence(begin, *numbers, done), state)
 
     return loops.extern("threefry_generate", [key], [((STATE,), "uint64"), (shape, "uint64")], body)
 
@@ -344,3 +347,34 @@ def normal(call: Call, key: Expr, mean: Expr, scale: Expr) -> Expr:
     root = make("sqrt", make("multiply", number(-2, dtype), make("log", above)))
     wave = make("sin", make("multiply", number(2 * math.pi, dtype), second))
     return Tuple((next_key, make("add", make("multiply", make("multiply", root, wave), scale), mean)))
+
+
+def _multinomial_numpy(call: Call, key: np.ndarray, probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    above = np.cumsum(np.maximum(probs.astype(np.float32), 0), axis=-1, dtype=np.float32)
+    generate = Call("random.uniform", (), (("out_dtype", "float32"),))
+    next_key, values = _standard_numpy(generate, key, (*probs.shape[:-1], call["num_samples"]))
+    wanted = values.astype(np.float32) * above[..., -1:]
+    found = (above[..., None, :] <= wanted[..., None]).sum(-1)
+    return next_key, np.minimum(found, probs.shape[-1] - 1).astype(np.int32)
+
+
+@written_out(
+    "random.multinomial",
+    reference=_multinomial_numpy,
+    attrs={"num_samples": Attribute(REQUIRED, lambda _: INTEGER)},
+)
+def multinomial(call: Call, key: Expr, probs: Expr) -> Expr:
+    """The next generator, and ``num_samples`` indices of the last axis of ``probs`` for each of its rows,
+    int32, each as likely as its number there: below 0 it is 0, and a row need not sum to 1."""
+    _check_key(call, tensor_type_of(key))
+    type_, count = tensor_type_of(probs), call["num_samples"]
+    expect(call, "probs are", type_.dtype, FLOAT)
+    extents = [extent for extent in type_.shape if isinstance(extent, int)]
+    if count < 0 or len(extents) != type_.ndim or not extents or extents[-1] == 0:
+        raise fault(call, f"probs are {type_}, num_samples is {count}, expected known extents above 0")
+    chances = make("maximum", cast(probs, "float32"), number(0, "float32"))
+    above = make("cumsum", chances, axis=-1)
+    total = make("strided_slice", above, begin=(-1,), end=(extents[-1],), axes=(-1,))
+    next_key, values = _standard(key, (*extents[:-1], count), "float32")
+    found = make("searchsorted", above, make("multiply", values, total), right=True, dtype="int32")
+    return Tuple((next_key, make("minimum", found, number(extents[-1] - 1, "int32"))))

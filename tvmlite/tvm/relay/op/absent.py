@@ -66,7 +66,5 @@ ABSENT: dict[str, str] = {
     "relay.op.annotation.simulated_quantize": "TVM's quantization puts it there: use tvmlite.relay.quantize",
     # others
     "nn.sparse_conv2d": "there is no kernel of sparse convolutions: use nn.conv2d of the dense weight",
-    "random.multinomial": "there is no kernel of it: use random.uniform, cumsum of the probabilities, and "
-    "searchsorted",
 }
 """By name; ``tvm.relay`` says it where such an operator is asked for."""

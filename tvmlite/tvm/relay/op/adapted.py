@@ -17,8 +17,9 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import LetDims
+from tvmlite.te import expr as e
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
-from tvmlite.tvm.relay.op import run_time_axes
+from tvmlite.tvm.relay.op import assumed, run_time_axes
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
 from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
@@ -68,8 +69,12 @@ def topk(
     """The ``k`` largest elements along ``axis``, or smallest with ``is_ascend``; all if ``k`` is below 1."""
     if isinstance(k, nodes.Constant):
         k = int(k.data)
-    if isinstance(k, (int, np.integer)) and k < 1:
-        k = _argument_type(data).shape[axis]
+    if isinstance(k, (int, np.integer)):
+        shape = getattr(_known_type(data), "shape", ())
+        if k < 1:
+            k = _argument_type(data).shape[axis]
+        elif -len(shape) <= axis < len(shape) and not isinstance(shape[axis], int):
+            k = e.Min(*e.match(int(k), shape[axis]))
     return function("topk")(data, k, axis, ret_type, is_ascend, dtype)
 
 
@@ -367,7 +372,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     )
 }
 ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
-ADAPTED |= run_time_axes.FROM_TENSORS
+ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES
 ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad

@@ -295,7 +295,7 @@ def deformable_conv2d_nchw_python(
         y = i * steps[0] - around[0] + p * apart[0] + down
         x = j * steps[1] - around[1] + q * apart[1] + along
         part = slice(g * inside, (g + 1) * inside)
-        beyond = y <= -1 or x <= -1 or y >= a_np.shape[2] or x >= a_np.shape[3]
+        beyond = y < 0 or x < 0 or y >= a_np.shape[2] or x >= a_np.shape[3]
         if not beyond:
             padded = np.pad(a_np[n, part], ((0, 0), (1, 1), (1, 1)))
             taken[n, part, i * rows + p, j * columns + q] = _bilinear(padded, y + 1, x + 1)

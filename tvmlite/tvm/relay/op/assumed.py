@@ -1,0 +1,193 @@
+"""Operators of data whose extents are not known to fit: they are taken to, as in TVM; each run checks it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim
+from tvmlite.relay.ops.reshape import as_many
+from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
+from tvmlite.tvm.relay.graph.attrs import plain_value
+from tvmlite.tvm.relay.op import run_time_axes
+from tvmlite.tvm.relay.op.builders import function
+
+
+def reshape(data: Any, newshape: Any, allowzero: bool = False) -> Any:
+    """``data`` in the shape ``newshape``, in which 0 is the data's extent there unless ``allowzero``, and -1
+    what is left over; -2, -3 and -4 keep, join and split axes."""
+    made = function("reshape")(data, newshape, allowzero)
+    if not isinstance(made, nodes.Call) or made.op != "reshape":
+        return made
+    shape, wanted = _open_shape(made.args[0]), made["newshape"]
+    if shape is None or any(isinstance(extent, int) and extent < 0 for extent in wanted):
+        return made
+    if not made["allowzero"]:
+        if any(extent == 0 for extent in wanted[len(shape) :] if isinstance(extent, int)):
+            return made
+        wanted = tuple(
+            shape[place] if isinstance(extent, int) and extent == 0 else extent
+            for place, extent in enumerate(wanted)
+        )
+    return made if as_many(shape, wanted) else _assumed_reshape(made.args[0], wanted)
+
+
+def reshape_like(
+    data: Any,
+    shape_like: Any,
+    lhs_begin: int = 0,
+    lhs_end: int | None = None,
+    rhs_begin: int = 0,
+    rhs_end: int | None = None,
+) -> Any:
+    """``data`` with its axes ``lhs_begin`` up to ``lhs_end`` in the shape of the axes ``rhs_begin`` up to
+    ``rhs_end`` of ``shape_like``."""
+    made = function("reshape_like")(data, shape_like, lhs_begin, lhs_end, rhs_begin, rhs_end)
+    shapes = [_known_shape(one) for one in made.args]
+    if any(shape is None for shape in shapes) or all(map(_is_static, shapes)):
+        return made
+    shape, like = shapes
+    first, last, _ = slice(lhs_begin, lhs_end).indices(len(shape))
+    wanted = like[rhs_begin:rhs_end]
+    if as_many(shape[first:last], wanted):
+        return made
+    fitting = _assumed_reshape(made.args[0], (*shape[:first], *wanted, *shape[last:]))
+    return function("reshape_like")(fitting, shape_like, first, first + len(wanted), rhs_begin, rhs_end)
+
+
+def split(data: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """A tuple of the pieces of ``data`` along ``axis``: so many of equal extent, or those between indices."""
+    shape, sections, build = _open_shape(data), plain_value(indices_or_sections), function("split")
+    if shape is None or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
+        return build(data, sections, axis)
+    if isinstance(sections, int):
+        if sections > 0:
+            data = _assumed(data, _with(shape, axis, shape[axis] // sections * sections))
+        return build(data, sections, axis)
+    made, ends = build(data, sections, axis), pairwise((0, *sections, shape[axis]))
+    pieces = [
+        _assumed(piece, _with(shape, axis, last - first))
+        for piece, (first, last) in zip(made, ends, strict=True)
+    ]
+    return TupleWrapper(Tuple(tuple(pieces)), len(pieces))
+
+
+def _with(shape: Shape, axis: int, extent: Any) -> Shape:
+    """``shape`` with another extent on ``axis``."""
+    found = list(shape)
+    found[axis] = normal_dim(extent)
+    return tuple(found)
+
+
+def squeeze(data: Any, axis: Any = None) -> Any:
+    """``data`` without the axes of extent 1 that ``axis`` names: numbers, or a tensor of them."""
+    shape, axes = _open_shape(data), (axis,) if isinstance(axis, int) else axis
+    if shape is not None and isinstance(axes, (tuple, list)) and all(isinstance(one, int) for one in axes):
+        gone = {one % len(shape) for one in axes if -len(shape) <= one < len(shape)}
+        data = _assumed(data, [1 if place in gone else one for place, one in enumerate(shape)])
+    return run_time_axes.squeeze(data, axis)
+
+
+def concatenate(data: Any, axis: int) -> Any:
+    """The tensors ``data`` one behind the other along ``axis``."""
+    return function("concatenate")(_agreed(data, axis), axis)
+
+
+def stack(data: Any, axis: int) -> Any:
+    """The tensors ``data``, of one shape, along a new axis ``axis``."""
+    return function("stack")(_agreed(data, None), axis)
+
+
+def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
+    """``data`` with the vector ``bias`` added along ``axis``."""
+    return function("nn.bias_add")(data, _spread(data, bias, axis), axis)
+
+
+def prelu(data: Any, alpha: Any, axis: int = 1) -> Any:
+    """``data``, where it is below 0 times its element of the vector ``alpha`` along ``axis``."""
+    return function("nn.prelu")(data, _spread(data, alpha, axis), axis)
+
+
+def _spread(data: Any, vector: Any, axis: int) -> Any:
+    """A vector of one element as many times as an extent of ``data`` that is not known says."""
+    shape, own = _open_shape(data), _known_shape(vector)
+    if shape is None or own != (1,) or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
+        return vector
+    return function("broadcast_to")(vector, (shape[axis],))
+
+
+def _agreed(data: Any, axis: int | None) -> Any:
+    """The tensors ``data`` with the extents that they must have in common, on all axes but ``axis``."""
+    parts = data.fields if isinstance(data, nodes.Tuple) else data
+    shapes = [_known_shape(one) for one in parts] if isinstance(parts, (tuple, list)) else []
+    if not shapes or any(shape is None or len(shape) != len(shapes[0]) for shape in shapes):
+        return data
+    if all(map(_is_static, shapes)):
+        return data
+    common = [
+        next((one for one in extents if isinstance(one, int)), extents[0])
+        for extents in zip(*shapes, strict=True)
+    ]
+    own = None if axis is None or not -len(common) <= axis < len(common) else axis % len(common)
+    fitting = [
+        _assumed(
+            part,
+            [
+                have if place == own else want
+                for place, (have, want) in enumerate(zip(shape, common, strict=True))
+            ],
+        )
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+    return data if all(map(operator.is_, fitting, parts)) else fitting
+
+
+def _assumed(data: Any, wanted: Sequence[Dim]) -> Any:
+    """``data``, of extents that it is not known to have."""
+    shape = _known_shape(data)
+    clash = any(
+        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, wanted, strict=True)
+    )
+    if clash or all(map(same_dim, shape, wanted)):
+        return data  # what clashes is for type inference to say
+    return adopt(make("assume_shape", data, newshape=tuple(wanted)))
+
+
+def _assumed_reshape(data: Any, wanted: Sequence[Dim]) -> Any:
+    flat = make("reshape", data, newshape=(-1,))
+    counted = make("assume_shape", flat, newshape=(normal_dim(math.prod(wanted)),))
+    return adopt(make("reshape", counted, newshape=tuple(wanted), allowzero=True))
+
+
+def _open_shape(data: Any) -> Shape | None:
+    """The shape of ``data`` if it is known to have one, and not all its extents are known."""
+    shape = _known_shape(data)
+    return None if shape is None or _is_static(shape) else shape
+
+
+def _known_shape(data: Any) -> Any:
+    if not isinstance(data, nodes.Expr):
+        return None
+    try:
+        type_ = type_of(data)
+    except TypeInferError:
+        return None
+    return type_.shape if isinstance(type_, TensorType) else None
+
+
+def _is_static(shape: Shape) -> bool:
+    return all(isinstance(extent, int) for extent in shape)
+
+
+FROM_OPEN_SHAPES: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (concatenate, reshape, reshape_like, split, squeeze, stack)
+}
+FROM_OPEN_SHAPES |= {"nn.bias_add": bias_add, "nn.prelu": prelu}
+"""By TVM's name."""
