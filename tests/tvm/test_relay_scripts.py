@@ -16,6 +16,9 @@ reference = pytest.importorskip("onnx.reference")
 helper = onnx.helper
 
 
+WEIGHTS = ([3, 2], "int64", "sizes"), ([1, 2], "float32", "more")
+
+
 def onnx_model() -> tuple[object, np.ndarray]:
     """A convolution, relu and mean over the image, and its kernel."""
     kernel = np.random.default_rng(3).normal(size=(4, 3, 3, 3)).astype("float32")
@@ -60,6 +63,36 @@ def test_a_model_of_onnx_is_compiled_for_any_batch() -> None:
         image = np.random.default_rng(batch).normal(size=(batch, 3, 8, 8)).astype("float32")
         wanted = reference.ReferenceEvaluator(model).run(None, {"image": image})[0]
         np.testing.assert_allclose(run(image).numpy(), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_weights_that_are_not_frozen_are_inputs_that_may_change() -> None:
+    model, kernel = onnx_model()
+    image = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype("float32")
+
+    mod, params = relay.frontend.from_onnx(model, {"image": image.shape}, freeze_params=False)
+    run = relay.create_executor("vm", mod=mod, device=cpu(0), target="llvm").evaluate()
+
+    assert [one.name_hint for one in mod["main"].params] == ["image", "kernel"]
+    np.testing.assert_array_equal(params["kernel"].numpy(), kernel)
+    wanted = reference.ReferenceEvaluator(model).run(None, {"image": image})[0]
+    np.testing.assert_allclose(run(image, **params).numpy(), wanted, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(run(image, kernel=2 * kernel).numpy(), 2 * wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_a_weight_that_decides_a_shape_stays_a_constant() -> None:
+    value = helper.make_tensor_value_info
+    sizes, added = (onnx.numpy_helper.from_array(np.array(v, t), n) for v, t, n in WEIGHTS)
+    nodes = [helper.make_node("Reshape", ["x", "sizes"], ["r"]), helper.make_node("Add", ["r", "more"], ["y"])]
+    inputs, outputs = [value("x", 1, [2, 3])], [value("y", 1, [3, 2])]
+    graph = helper.make_graph(nodes, "net", inputs, outputs, [sizes, added])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    mod, params = relay.frontend.from_onnx(model, freeze_params=False)
+
+    assert list(params) == ["more"]
+    run = relay.create_executor("graph", mod=mod, device=cpu(0), target="llvm").evaluate()
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    np.testing.assert_array_equal(run(x, **params).numpy(), x.reshape(3, 2) + [1, 2])
 
 
 def test_a_network_is_written_by_hand_and_bound_to_its_weights() -> None:
