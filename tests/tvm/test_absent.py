@@ -13,6 +13,7 @@ import pytest
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.tvm import absent
+from tvmlite.tvm.absent.older import OLDER
 
 PROGRAM = """
 import sys
@@ -82,6 +83,17 @@ def test_a_name_that_is_absent_says_what_to_use() -> None:
             assert error.value.hint == hint
             refused += 1
     assert refused > len(absent.NAMES) / 2
+
+
+def test_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
+    for name, place in OLDER.items():
+        assert not hasattr(tvm, name)
+        with pytest.raises(absent.MissingName, match=f"tvm has no {name!r} since TVM 0.7") as error:
+            getattr(tvm, name)
+        assert error.value.hint == place
+        if place.endswith(f".{name}"):
+            owner = importlib.import_module(f"tvmlite.{place.rpartition('.')[0]}")
+            assert not hasattr(getattr(owner, name), "absent_because") or name == "trace"
 
 
 def test_whether_a_device_is_there_may_be_asked() -> None:

@@ -82,7 +82,10 @@ def test_weights_that_are_not_frozen_are_inputs_that_may_change() -> None:
 def test_a_weight_that_decides_a_shape_stays_a_constant() -> None:
     value = helper.make_tensor_value_info
     sizes, added = (onnx.numpy_helper.from_array(np.array(v, t), n) for v, t, n in WEIGHTS)
-    nodes = [helper.make_node("Reshape", ["x", "sizes"], ["r"]), helper.make_node("Add", ["r", "more"], ["y"])]
+    nodes = [
+        helper.make_node("Reshape", ["x", "sizes"], ["r"]),
+        helper.make_node("Add", ["r", "more"], ["y"]),
+    ]
     inputs, outputs = [value("x", 1, [2, 3])], [value("y", 1, [3, 2])]
     graph = helper.make_graph(nodes, "net", inputs, outputs, [sizes, added])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

@@ -131,7 +131,7 @@ _ABSENT = {
     "tvm.save_json and tvm.load_json": "ir.json_compact",
     "tvm.topi has the functions of Python": "topi.cpp",
     "tvm.target.Target('native'), or tvmlite doctor": "target.detect_target",
-    "tvmlite bench, or tvmlite.runtime.timing.measure": "contrib.peak exec.measure_peak",
+    "tvmlite bench, or tvmlite.runtime.timing.measure": "contrib.peak exec.measure_peak utils",
     "tvmlite show model.onnx --html graph.html draws a graph (docs/graph.md)": "contrib.relay_viz",
     "tvmlite tune model.onnx": "auto_scheduler.testing autotvm.testing",
     "tvmlite.compile(mod, shape={...}) compiles kernels for several sizes": """

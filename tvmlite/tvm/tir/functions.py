@@ -177,7 +177,8 @@ def infinity(dtype: str, span: Any = None) -> e.Expr:
 
 def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> e.Expr:
     """An error: compiled code does not report values."""
-    raise UnsupportedError("trace: compiled code does not report values", Span.of_caller())
+    hint = instead_of("te.trace")
+    raise UnsupportedError("trace: compiled code does not report values", Span.of_caller(), hint)
 
 
 def builtins_any(values: Any) -> bool:
