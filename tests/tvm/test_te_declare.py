@@ -179,6 +179,19 @@ def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
     assert [op.name for op in s.outputs] == ["b", "c"]
 
 
+def test_computes_become_a_function_in_a_module() -> None:
+    a, _, c = chain()
+    function = te.create_prim_func([a, c])
+
+    module = tvm.IRModule({"double": function.with_attr("global_symbol", "double")})
+
+    x, y = np.random.rand(12, 8).astype("f4"), tvm.nd.empty((12, 8))
+    tvm.build(module, target="llvm")["double"](x, y)
+    np.testing.assert_allclose(y.numpy(), (x + 1) * 2)
+    with pytest.raises(TensorExpressionError, match="create_prim_func: ops: 3 given, expected a tensor"):
+        te.create_prim_func([3])
+
+
 def test_a_reducer_of_values_combines_them() -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: tvm.tir.const(1, t), name="product")
     n = te.var("n")
@@ -190,7 +203,6 @@ def test_what_te_has_not_says_so() -> None:
     for call, name in (
         (te.gradient, "te.gradient: tensor expressions are not differentiated"),
         (te.extern_primfunc, "extern_primfunc: functions of TVMScript are not supported"),
-        (te.create_prim_func, "extern_primfunc"),
     ):
         with pytest.raises(UnsupportedError, match=name):
             call([])

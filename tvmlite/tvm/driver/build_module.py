@@ -17,6 +17,7 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.driver.added_passes import with_added_passes
 from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
@@ -38,7 +39,7 @@ def lower(
 ) -> LoweredModule:
     """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
     ``name``. Outputs that are not among ``args`` follow them. ``binds`` may declare the buffers of arguments,
-    dense as they are given in any case."""
+    dense as they are given in any case. Passes that the ``PassContext`` adds are run at the end."""
     if isinstance(inp, LoweredModule):
         return inp
     inp = lowered(inp)
@@ -53,7 +54,7 @@ def lower(
     whole = with_broadcasts(without_predicates_of_threads(tensorized(inp)))
     schedule, params = with_arguments(whole, args)
     function = te.lower(schedule, params, arguments.text("lower: name", name, InputError))
-    return LoweredModule({name: function})
+    return with_added_passes(LoweredModule({name: function}))
 
 
 def schedule_to_module(

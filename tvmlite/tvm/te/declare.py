@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tvmlite import te
 from tvmlite.core import arguments
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.ir_builder import IRBuilder
@@ -17,6 +17,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.ir.transform import PassContext
+from tvmlite.tvm.lazy import later
 from tvmlite.tvm.marks import mark, with_marked_constants
 from tvmlite.tvm.runtime.convert import const as constant
 from tvmlite.tvm.runtime.convert import long_dtype
@@ -28,6 +29,8 @@ from tvmlite.tvm.te.tag import tag_of
 from tvmlite.tvm.tir.parameters import reducer
 from tvmlite.tvm.tir.types import variable
 from tvmlite.tvm.written import WrittenCall, plain
+
+_lower = later("driver.build_module", "lower")
 
 
 def compute(
@@ -204,7 +207,15 @@ def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
     )
 
 
-create_prim_func = extern_primfunc
+def create_prim_func(ops: Any) -> Any:
+    """The function of the tensors ``ops``, inputs and outputs, in plain loops. It can be printed and built,
+    and has no blocks to schedule: schedules are those of ``te.create_schedule``."""
+    tensors = [
+        arguments.instance("create_prim_func: ops", one, t.Tensor, "a tensor", TensorExpressionError)
+        for one in arguments.listed("create_prim_func: ops", ops, "tensors", TensorExpressionError)
+    ]
+    computed = [one.op for one in tensors if not isinstance(one.op, t.PlaceholderOp)]
+    return _lower(create_schedule(computed), tensors)["main"]
 
 
 def gradient(*args: Any, **named: Any) -> NoReturn:
