@@ -96,6 +96,22 @@ def test_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
             assert not hasattr(getattr(owner, name), "absent_because") or name == "trace"
 
 
+def test_modules_of_functions_in_cpp_can_be_imported_and_not_used() -> None:
+    for name in ("_ffi_api", "runtime._ffi_api", "relay.op._make"):
+        found = importlib.import_module(f"tvmlite.tvm.{name}")
+        with pytest.raises(UnsupportedError, match=f"tvm.{name}.anything is not in tvmlite") as error:
+            found.anything()
+        assert error.value.hint == "objects are Python's own; tvm.register_func registers functions"
+
+
+def test_what_is_written_in_tvmscript_is_refused_when_it_is_used() -> None:
+    module = tvm.script.ir_module(type("Module", (), {}))
+
+    for use in (tvm.lower, tvm.build, len, list, tvm.script.from_source):
+        with pytest.raises(UnsupportedError, match="TVMScript is not in tvmlite"):
+            use(module)
+
+
 def test_whether_a_device_is_there_may_be_asked() -> None:
     from tvmlite.tvm.contrib.nvcc import have_fp16
     from tvmlite.tvm.relay.op.contrib.ethosn import ethosn_available

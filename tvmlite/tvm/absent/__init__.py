@@ -138,11 +138,15 @@ def refusing(module: str) -> Callable[[str], Any]:
 
 def is_absent(name: str) -> bool:
     """Whether ``tvm.<name>`` is a module of TVM that is not here, or below one."""
-    return any(f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT))
+    return name.rpartition(".")[2] in FOREIGN or any(
+        f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT)
+    )
 
 
 def instead_of(name: str) -> str:
     """What to use in place of ``tvm.x.y``, by the longest beginning in the tables; empty if none is there."""
+    if not FOREIGN.isdisjoint(name.split(".")):
+        return PYTHON
     table = {**NAMES, **ABSENT, SCRIPT: LOOPS}
     known = [one for one in table if f"{name.removeprefix('tvm.')}.".startswith(f"{one}.")]
     return table[max(known, key=len)] if known else ""

@@ -15,7 +15,7 @@ LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops 
 MEMORY = "memory is planned when a model is compiled"
 ONE = "there is one code generator for all of a model; other compilers are not called"
 PYTHON = "objects are Python's own; tvm.register_func registers functions"
-FOREIGN = ("_ffi_api", "_ir_pass", "_make")
+FOREIGN = frozenset(("_ffi_api", "_ir_pass", "_make"))
 """Modules of TVM's functions in C++."""
 
 SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"

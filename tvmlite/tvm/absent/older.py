@@ -16,6 +16,7 @@ _MOVED = {
 }
 
 _CHANGED = {
+    "api": "tvm.te",
     "build_config": "tvm.transform.PassContext(config={...})",
     "call_pure_intrin": "tvm.tir.call_intrin",
     "codegen": "tvm.build",

@@ -17,11 +17,13 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent.script import Unread
 from tvmlite.tvm.driver.added_passes import with_added_passes
 from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
+from tvmlite.tvm.driver.rules import with_rules
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
 from tvmlite.tvm.te.intrinsic_call import tensorized
@@ -45,6 +47,8 @@ def lower(
     inp = lowered(inp)
     if isinstance(inp, ir.Function):
         return LoweredModule({inp.name: inp})
+    if isinstance(inp, Unread):
+        inp()
     if not isinstance(inp, Schedule):
         raise arguments.refused("lower: inp", inp, "a schedule", InputError)
     if args is None:
@@ -106,6 +110,7 @@ def build(
 
 
 def _compiled(function: ir.Function, target: Target) -> CompiledKernelFunction:
+    function = with_rules(function)
     objects = imported_objects(function, target)
     if not objects:
         return driver.build(function, target=target)

@@ -21,6 +21,7 @@ from tvmlite.relay.ir.types import TupleType
 from tvmlite.runtime.ndarray import NDArray, cpu
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.autotvm import targets
+from tvmlite.tvm.executors.library import ModelNames
 from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule, as_function
@@ -37,7 +38,7 @@ from tvmlite.tvm.relay.opt_level import level_in_force
 from tvmlite.tvm.runtime.container import ADT
 
 
-class ExecutorFactoryModule:
+class ExecutorFactoryModule(ModelNames):
     """A model that ``build`` compiled: ``factory["default"](device)`` is a module to set inputs of and run.
 
     ``lib`` is the compiled model of tvmlite. ``params``, the weights that were given, are constants of it:
