@@ -138,9 +138,8 @@ def refusing(module: str) -> Callable[[str], Any]:
 
 def is_absent(name: str) -> bool:
     """Whether ``tvm.<name>`` is a module of TVM that is not here, or below one."""
-    return name.rpartition(".")[2] in FOREIGN or any(
-        f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT)
-    )
+    foreign = name.rpartition(".")[2] in FOREIGN
+    return foreign or any(f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT))
 
 
 def instead_of(name: str) -> str:

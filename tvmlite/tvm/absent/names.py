@@ -281,6 +281,7 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "te.compute refuses a wrong computation at once": "invalid_compute_definition",
     },
+    "tir.function": {"te.decl_tensor_intrin declares an instruction": "TensorIntrin", SCHEDULE: "IndexMap"},
     "tir": {
         SCHEDULE: """
             BlockDependenceInfo BlockRV BlockScope IndexMap Schedule ScheduleError ScheduleState StmtSRef

@@ -14,9 +14,8 @@ from tvmlite.tvm.written import plain
 
 
 def with_rules(function: ir.Function) -> ir.Function:
-    """``function`` with calls of intrinsics replaced by what ``register_intrin_lowering`` says of them. What a
-    rule gives is not looked at again. Intrinsics of a program's own became what they are when they were
-    called."""
+    """``function`` with calls of intrinsics replaced by what ``register_intrin_lowering`` says of them, which
+    is not looked at again. Intrinsics of a program's own became what they are when they were called."""
 
     def rule(node: Any) -> Any:
         if not isinstance(node, e.Call) or node.name not in TABLE:
