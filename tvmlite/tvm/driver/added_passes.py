@@ -20,13 +20,14 @@ def with_added_passes(module: LoweredModule) -> LoweredModule:
     ``module``, those of lower phases first. A ConfigError for what is no such row."""
     rows = PassContext.current().config.get(OPTION, ())
     listed = arguments.listed(OPTION, rows, "rows of a phase and a pass", ConfigError)
+    made: Any = module
     for _, one in sorted(map(_row, listed), key=lambda row: row[0]):
-        module = one(module)
-    return module
+        made = one(made)
+    return made
 
 
 def _row(given: Any) -> tuple[int, Pass]:
-    phase, one = given if isinstance(given, (list, tuple)) and len(given) == 2 else (None, None)
-    if phase not in PHASES or not isinstance(one, Pass):
-        raise arguments.refused(f"{OPTION}: a row", given, "(a phase from 0 to 3, a pass)", ConfigError)
-    return phase, one
+    match given:
+        case (int(phase), Pass() as one) if phase in PHASES:
+            return phase, one
+    raise arguments.refused(f"{OPTION}: a row", given, "(a phase from 0 to 3, a pass)", ConfigError)
