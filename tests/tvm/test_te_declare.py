@@ -180,9 +180,7 @@ def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
 
 
 def test_a_call_of_a_python_function_is_no_element() -> None:
-    with pytest.raises(
-        TensorExpressionError, match="its element is a statement, as tir.call_packed is"
-    ) as error:
+    with pytest.raises(TensorExpressionError, match="its element is a statement") as error:
         te.compute((), lambda: tvm.tir.call_packed("some.function", 1))
     assert "te.extern with tvm.tir.call_packed" in str(error.value.hint)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tvmlite.tvm.absent import Absent
+from tvmlite.tvm.absent import instead_of, missing
 from tvmlite.tvm.driver.lowered import LoweredModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, decorated
 from tvmlite.tvm.tir.function import PrimFunc
@@ -50,8 +50,7 @@ def prim_func_pass(
     )
 
 
-_others = Absent("tir.transform")
-
-
 def __getattr__(name: str) -> Any:
-    return getattr(_others, name)
+    if name.startswith("__") or name == "absent_because":
+        raise AttributeError(name)
+    return missing(f"tvm.tir.transform.{name}", instead_of("tir.transform"))
