@@ -119,7 +119,9 @@ def lookup(module: str, name: str, names: Iterable[str] = ()) -> Any:
     if found is not None:
         return found
     if module == PACKAGE and name in OLDER:
-        raise MissingName(f"tvm has no {name!r} since TVM 0.7", Span.of_caller(), OLDER[name])
+        raise MissingName(
+            f"tvm.{name} is not in tvmlite, nor in TVM since 0.7", Span.of_caller(), OLDER[name]
+        )
     has = sys.modules[module]
     public = {one for one in (*dir(has), *vars(has).get("__all__", ()), *names) if one[:1] != "_"}
     near = difflib.get_close_matches(name, sorted(public), 3)
