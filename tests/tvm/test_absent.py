@@ -13,6 +13,7 @@ import pytest
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.tvm import absent
+from tvmlite.tvm.absent.older import OLDER
 
 PROGRAM = """
 import sys
@@ -82,6 +83,35 @@ def test_a_name_that_is_absent_says_what_to_use() -> None:
             assert error.value.hint == hint
             refused += 1
     assert refused > len(absent.NAMES) / 2
+
+
+def test_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
+    for name, place in OLDER.items():
+        assert not hasattr(tvm, name)
+        with pytest.raises(
+            absent.MissingName, match=f"tvm.{name} is not in tvmlite, nor in TVM since 0.7"
+        ) as error:
+            getattr(tvm, name)
+        assert error.value.hint == place
+        if place.endswith(f".{name}"):
+            owner = importlib.import_module(f"tvmlite.{place.rpartition('.')[0]}")
+            assert not hasattr(getattr(owner, name), "absent_because") or name == "trace"
+
+
+def test_modules_of_functions_in_cpp_can_be_imported_and_not_used() -> None:
+    for name in ("_ffi_api", "runtime._ffi_api", "relay.op._make"):
+        found = importlib.import_module(f"tvmlite.tvm.{name}")
+        with pytest.raises(UnsupportedError, match=f"tvm.{name}.anything is not in tvmlite") as error:
+            found.anything()
+        assert error.value.hint == "objects are Python's own; tvm.register_func registers functions"
+
+
+def test_what_is_written_in_tvmscript_is_refused_when_it_is_used() -> None:
+    module = tvm.script.ir_module(type("Module", (), {}))
+
+    for use in (tvm.lower, tvm.build, len, list, tvm.script.from_source):
+        with pytest.raises(UnsupportedError, match="TVMScript is not in tvmlite"):
+            use(module)
 
 
 def test_whether_a_device_is_there_may_be_asked() -> None:

@@ -62,6 +62,7 @@ def use(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("tvm.compute", "tvm.te.compute"),
         ("tvm.contrib.ndk.create_shared", "docs/targets.md"),
         ("tvm.contrib.nvcc.compile_cuda", "code for CPUs only"),
         ("tvm.meta_schedule.tune_tir", "auto_scheduler, or tvmlite.tune"),
@@ -73,6 +74,7 @@ def use(name: str) -> None:
         ("tvm.relax.frontend", "relay, or"),
         ("tvm.script.tir.prim_func", "TVMScript is not read"),
         ("tvm.tir.Schedule", "te.create_schedule"),
+        ("tvm.tir.transform.Simplify", "tvm.lower applies the passes there are"),
         ("tvm.topi.cuda.conv2d_nchw", "code for CPUs only"),
         ("tvm.autotvm.measure.local_executor", "one worker process"),
     ],

@@ -230,13 +230,13 @@ def test_values_apart_are_told() -> None:
 
 
 def test_names_of_tvm_that_are_not_here_can_be_imported_and_not_used() -> None:
-    from tvmlite.tvm.runtime import DataType
+    from tvmlite.tvm.runtime import ObjectTypes
     from tvmlite.tvm.tir import IndexMap
 
     with pytest.raises(UnsupportedError, match=r"tvm.tir.IndexMap is not in tvmlite(?s:.*)create_sch"):
         IndexMap.from_func(lambda i: i)
-    with pytest.raises(UnsupportedError, match=r"tvm.runtime.DataType is not in tvmlite"):
-        DataType("int32")
+    with pytest.raises(UnsupportedError, match=r"tvm.runtime.ObjectTypes is not in tvmlite"):
+        ObjectTypes()
     assert not isinstance(3, IndexMap)
     assert tvm.tir.analysis.expr_deep_equal(tvm.te.var("x") * 0, 0)
     with pytest.raises(UnsupportedError, match=r"tvm.tir.analysis.verify_memory is not in tvmlite"):

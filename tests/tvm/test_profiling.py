@@ -55,7 +55,9 @@ def test_a_report_is_written_and_read() -> None:
     parts = json.loads(report.json())
     assert set(parts) == {"calls", "device_metrics", "configuration"}
     first = parts["calls"][0]
+    assert isinstance(first["Name"]["string"], str)
     assert isinstance(first["Count"]["count"], int)
+    assert parts["configuration"]["Executor"] == {"string": "VM"}
     assert isinstance(first["Duration (us)"]["microseconds"], float)
     again = Report.from_json(report.json())
     assert again.table(aggregate=False, col_sums=False) == report.table(aggregate=False, col_sums=False)

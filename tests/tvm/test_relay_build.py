@@ -105,6 +105,29 @@ def test_the_graph_is_json_that_lists_calls_in_order() -> None:
     assert lib.lib(X).shape == (2, 3)
 
 
+def test_a_built_model_shows_its_code_and_is_a_module_by_itself() -> None:
+    x = relay.var("x", shape=(3,))
+    _, lib, _ = factory = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
+
+    assert "define i32 @fused_add" in lib.get_source()
+    assert ".text" in factory.lib.get_source("asm")
+    assert (lib.type_key, factory.get_lib().type_key, lib.imported_modules) == ("llvm", "llvm", [])
+    with pytest.raises(UnsupportedError, match="import_module: a compiled model takes no further"):
+        lib.import_module(lib)
+
+
+def test_older_names_of_a_device_are_taken() -> None:
+    x = relay.var("x", shape=(3,))
+    graph, lib, _ = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
+
+    module = tvm.contrib.graph_runtime.create(graph, lib, ctx=tvm.context("cpu", 0))
+    module.run(x=np.ones(3, "float32"))
+
+    np.testing.assert_array_equal(module.get_output(0).asnumpy(), [2, 2, 2])
+    assert module.module.time_evaluator("run", ctx=tvm.cpu(0), number=1)().mean > 0
+    assert (tvm.cpu(0).warp_size, tvm.gpu(0).max_threads_per_block) == (None, None)
+
+
 def test_a_built_model_is_exported(tmp_path: Path) -> None:
     mod, params = perceptron()
     relay.build(mod, "llvm", params=params).export_library(str(tmp_path / "net.so"))

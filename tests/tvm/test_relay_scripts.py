@@ -9,11 +9,15 @@ import pytest
 
 import tvmlite.tvm as tvm
 from tvmlite import cpu
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.tvm import relay
 
 onnx = pytest.importorskip("onnx")
 reference = pytest.importorskip("onnx.reference")
 helper = onnx.helper
+
+
+WEIGHTS = ([3, 2], "int64", "sizes"), ([1, 2], "float32", "more")
 
 
 def onnx_model() -> tuple[object, np.ndarray]:
@@ -60,6 +64,63 @@ def test_a_model_of_onnx_is_compiled_for_any_batch() -> None:
         image = np.random.default_rng(batch).normal(size=(batch, 3, 8, 8)).astype("float32")
         wanted = reference.ReferenceEvaluator(model).run(None, {"image": image})[0]
         np.testing.assert_allclose(run(image).numpy(), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_weights_that_are_not_frozen_are_inputs_that_may_change() -> None:
+    model, kernel = onnx_model()
+    image = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype("float32")
+
+    mod, params = relay.frontend.from_onnx(model, {"image": image.shape}, freeze_params=False)
+    run = relay.create_executor("vm", mod=mod, device=cpu(0), target="llvm").evaluate()
+
+    assert [one.name_hint for one in mod["main"].params] == ["image", "kernel"]
+    np.testing.assert_array_equal(params["kernel"].numpy(), kernel)
+    wanted = reference.ReferenceEvaluator(model).run(None, {"image": image})[0]
+    np.testing.assert_allclose(run(image, **params).numpy(), wanted, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(run(image, kernel=2 * kernel).numpy(), 2 * wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_said_of_a_model_counts() -> None:
+    model, _ = onnx_model()
+    batch = tvm.tir.IntImm("int64", 2)
+
+    mod, _ = relay.frontend.from_onnx(model, {"image": (batch, 3, 8, 8)}, dtype={"image": "float32"})
+    assert [int(n) for n in mod["main"].params[0].type_annotation.shape] == [2, 3, 8, 8]
+    with pytest.raises(UnsupportedError, match="dtype of input 'image' is float16, the model has float32"):
+        relay.frontend.from_onnx(model, dtype={"image": "float16"})
+
+
+def test_operators_are_those_of_the_version_that_is_given(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    inputs, outputs = [value("x", 1, [2, 3, 4])], [value("y", 1, [2, 3, 4])]
+    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "net", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "model.onnx")
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+
+    for given in (model, str(tmp_path / "model.onnx"), model.SerializeToString()):
+        mod, _ = relay.frontend.from_onnx(given, opset=11)
+        made = relay.create_executor("debug", mod=mod).evaluate()(x).numpy()
+        np.testing.assert_allclose(made.sum((1, 2)), 1, rtol=1e-5)  # over all that follows, until 13
+
+
+def test_a_weight_that_decides_a_shape_stays_a_constant() -> None:
+    value = helper.make_tensor_value_info
+    sizes, added = (onnx.numpy_helper.from_array(np.array(v, t), n) for v, t, n in WEIGHTS)
+    nodes = [
+        helper.make_node("Reshape", ["x", "sizes"], ["r"]),
+        helper.make_node("Add", ["r", "more"], ["y"]),
+    ]
+    inputs, outputs = [value("x", 1, [2, 3])], [value("y", 1, [3, 2])]
+    graph = helper.make_graph(nodes, "net", inputs, outputs, [sizes, added])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    mod, params = relay.frontend.from_onnx(model, freeze_params=False)
+
+    assert list(params) == ["more"]
+    run = relay.create_executor("graph", mod=mod, device=cpu(0), target="llvm").evaluate()
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    np.testing.assert_array_equal(run(x, **params).numpy(), x.reshape(3, 2) + [1, 2])
 
 
 def test_a_network_is_written_by_hand_and_bound_to_its_weights() -> None:

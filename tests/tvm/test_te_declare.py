@@ -179,6 +179,23 @@ def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
     assert [op.name for op in s.outputs] == ["b", "c"]
 
 
+def test_a_call_of_a_python_function_is_no_element() -> None:
+    with pytest.raises(TensorExpressionError, match="its element is a statement") as error:
+        te.compute((), lambda: tvm.tir.call_packed("some.function", 1))
+    assert "te.extern with tvm.tir.call_packed" in str(error.value.hint)
+
+
+def test_computes_become_a_function_in_a_module() -> None:
+    a, _, c = chain()
+    function = te.create_prim_func([a, c])
+
+    module = tvm.IRModule({"double": function.with_attr("global_symbol", "double")})
+
+    x, y = np.random.rand(12, 8).astype("f4"), tvm.nd.empty((12, 8))
+    tvm.build(module, target="llvm")["double"](x, y)
+    np.testing.assert_allclose(y.numpy(), (x + 1) * 2)
+
+
 def test_a_reducer_of_values_combines_them() -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: tvm.tir.const(1, t), name="product")
     n = te.var("n")

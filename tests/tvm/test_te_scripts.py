@@ -258,6 +258,23 @@ def test_an_intrinsic_of_ones_own_is_lowered_by_a_rule() -> None:
     np.testing.assert_allclose(made, np.log1p(np.exp(x)), rtol=1e-5)
 
 
+def test_a_rule_for_an_intrinsic_that_there_is_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_rules", {})
+    a = te.placeholder((8,), name="A")
+    b = te.compute(a.shape, lambda i: te.exp(a[i]), name="B")
+    s, x = te.create_schedule(b.op), uniform(8)
+    assert "expf" not in tvm.build(s, [a, b], "llvm").get_source()
+
+    def by_library(call: Any) -> Any:
+        return tvm.tir.call_pure_extern("float32", f"{call.op.name[4:]}f", call.args[0])
+
+    tvm.ir.register_intrin_lowering("tir.exp", target="llvm", f=by_library, level=99)
+    made = tvm.build(s, [a, b], "llvm")
+
+    assert "@expf" in made.get_source()
+    np.testing.assert_allclose(made(x), np.exp(x), rtol=1e-6)
+
+
 @te.hybrid.script
 def smoothed(values, weight):  # type: ignore[no-untyped-def]
     """A moving average, whose ends are left as they are."""

@@ -288,8 +288,6 @@ def test_options_of_targets_are_put_together(model: Path, tmp_path: Path, capsys
 def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
     with pytest.raises(InputError, match="load: there is no option freeze"):
         tvmc.load(str(model), freeze=True)
-    with pytest.raises(InputError, match="freeze_params is False"):
-        tvmc.load(str(model), freeze_params=False)
     with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
         tvmc.autotuner.tune_tasks([], "log", {}, "sa", 1)
     with pytest.raises(InputError, match="run: a str given"):

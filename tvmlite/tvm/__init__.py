@@ -33,6 +33,7 @@ __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDund
         ".error": "TVMError",
         ".driver.build_module": "build lower",
         ".runtime.convert": "const convert",
+        ".runtime.data_type": "DataType DataTypeCode",
         ".runtime.devices": "context cpu cuda device ext_dev gpu hexagon metal opencl rocm vpi vulkan webgpu",
         ".registry": "get_global_func register_func",
         ".ir.json": "load_json save_json",

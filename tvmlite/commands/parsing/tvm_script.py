@@ -48,12 +48,12 @@ def why_missing(name: str) -> str:
     for place, part in enumerate(parts):
         try:
             found = _below(found, part)
+        except TvmliteError as error:
+            return f"{error.message}: {error.hint}" if error.hint else error.message
         except (AttributeError, ImportError) as error:
             before = ".".join([TVM, *parts[:place]])
             near = str(error) if str(error).startswith(before) else f"{before} has no {part!r}"
             return importlib.import_module(f"{PACKAGE}.absent").instead_of(name) or near
-        except TvmliteError as error:
-            return error.message
         if isinstance(reason := getattr(found, "absent_because", None), str):
             return reason
     return ""

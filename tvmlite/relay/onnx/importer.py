@@ -242,7 +242,8 @@ class Importer:
             array = loader.array_of(tensor, self.data, what)
             if tensor.name in declared:
                 self.inputs.check_default(declared[tensor.name], array, what)
-            scope.values[tensor.name] = Constant(array)
+            span = Span(self.source, note=f'initializer "{tensor.name}"')
+            scope.values[tensor.name] = Constant(array, span)
 
     # Nodes
 

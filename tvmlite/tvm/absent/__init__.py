@@ -14,6 +14,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm.absent.modules import ABSENT, ANOTHER, FOREIGN, LOOPS, PYTHON, SCRIPT
 from tvmlite.tvm.absent.names import NAMES
+from tvmlite.tvm.absent.older import OLDER
 from tvmlite.tvm.absent.script import Script
 
 PACKAGE = "tvmlite.tvm"
@@ -112,10 +113,15 @@ def _has_modules(own: str) -> bool:
 
 
 def lookup(module: str, name: str, names: Iterable[str] = ()) -> Any:
-    """As ``known``; what no table has is an AttributeError that suggests names of ``module`` or ``names``."""
+    """As ``known``; what no table has is an AttributeError that suggests names of ``module`` or ``names``, or
+    says what a name of an older TVM's became."""
     found = known(module, name)
     if found is not None:
         return found
+    if module == PACKAGE and name in OLDER:
+        raise MissingName(
+            f"tvm.{name} is not in tvmlite, nor in TVM since 0.7", Span.of_caller(), OLDER[name]
+        )
     has = sys.modules[module]
     public = {one for one in (*dir(has), *vars(has).get("__all__", ()), *names) if one[:1] != "_"}
     near = difflib.get_close_matches(name, sorted(public), 3)
@@ -134,11 +140,14 @@ def refusing(module: str) -> Callable[[str], Any]:
 
 def is_absent(name: str) -> bool:
     """Whether ``tvm.<name>`` is a module of TVM that is not here, or below one."""
-    return any(f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT))
+    foreign = name.rpartition(".")[2] in FOREIGN
+    return foreign or any(f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT))
 
 
 def instead_of(name: str) -> str:
     """What to use in place of ``tvm.x.y``, by the longest beginning in the tables; empty if none is there."""
+    if not FOREIGN.isdisjoint(name.split(".")):
+        return PYTHON
     table = {**NAMES, **ABSENT, SCRIPT: LOOPS}
     known = [one for one in table if f"{name.removeprefix('tvm.')}.".startswith(f"{one}.")]
     return table[max(known, key=len)] if known else ""

@@ -15,7 +15,7 @@ LOOPS = "te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops 
 MEMORY = "memory is planned when a model is compiled"
 ONE = "there is one code generator for all of a model; other compilers are not called"
 PYTHON = "objects are Python's own; tvm.register_func registers functions"
-FOREIGN = ("_backend", "_build_module", "_ffi_api", "_ir_pass", "_make", "_vm")
+FOREIGN = frozenset(("_backend", "_build_module", "_ffi_api", "_ir_pass", "_make", "_vm"))
 """Modules of TVM's functions in C++."""
 
 SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"
@@ -128,7 +128,7 @@ _ABSENT = {
     "tvm.save_json and tvm.load_json": "ir.json_compact",
     "tvm.topi has the functions of Python": "topi.cpp",
     "tvm.target.Target('native'), or tvmlite doctor": "target.detect_target",
-    "tvmlite bench, or tvmlite.runtime.timing.measure": "contrib.peak exec.measure_peak",
+    "tvmlite bench, or tvmlite.runtime.timing.measure": "contrib.peak exec.measure_peak utils",
     "tvmlite show model.onnx --html graph.html draws a graph (docs/graph.md)": "contrib.relay_viz",
     "tvmlite tune model.onnx": "auto_scheduler.testing autotvm.testing",
     "tvmlite.compile(mod, shape={...}) compiles kernels for several sizes": """

@@ -5,7 +5,17 @@ Operators and passes of relay have tables of their own (``relay.op.absent``, ``r
 
 from __future__ import annotations
 
-from tvmlite.tvm.absent.modules import ADT, CPUS, DEVICES, HERE, LAYOUTS, LOOPS, MEMORY, PYTHON, SCHEDULE
+from tvmlite.tvm.absent.modules import (
+    ADT,
+    CPUS,
+    DEVICES,
+    HERE,
+    LAYOUTS,
+    LOOPS,
+    MEMORY,
+    PYTHON,
+    SCHEDULE,
+)
 from tvmlite.tvm.absent.relay import RELAY
 
 _KNOBS = "a template's cfg.define_split and the like add them to its space"
@@ -32,7 +42,6 @@ _NAMES: dict[str, dict[str, str]] = {
             ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools
             WorkspacePoolInfo
         """,
-        "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
     "_ffi": {
         PYTHON: """
@@ -197,7 +206,6 @@ _NAMES: dict[str, dict[str, str]] = {
         PYTHON: """
             Object ObjectGeneric ObjectRef ObjectTypes Scriptable TypeCode convert_to_object
         """,
-        "arrays have numpy's dtypes: str(x.dtype)": "DataType DataTypeCode",
     },
     "runtime.container": {PYTHON: "getitem_helper"},
     "runtime.object_path": {
@@ -208,7 +216,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "runtime.profiling": {
         "lib.profile(x) times a model kernel by kernel": """
-            Count DeviceWrapper Duration MetricCollector Percent Ratio profile_function
+            Count DeviceWrapper Duration MetricCollector PAPIMetricCollector Percent Ratio profile_function
         """
     },
     "runtime.module": {
@@ -235,7 +243,7 @@ _NAMES: dict[str, dict[str, str]] = {
             AXIS_SEPARATOR
         """,
         "te.if_then_else, or te.select": "SpecializedCondition",
-        "te.extern with a function of Python": "trace",
+        "te.extern with tvm.tir.call_packed gives whole arrays to a function of Python": "trace",
         "te.truncdiv and te.floordiv": "ceildiv",
     },
     "target.target": {
@@ -273,6 +281,7 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "te.compute refuses a wrong computation at once": "invalid_compute_definition",
     },
+    "tir.function": {"te.decl_tensor_intrin declares an instruction": "TensorIntrin", SCHEDULE: "IndexMap"},
     "tir": {
         SCHEDULE: """
             BlockDependenceInfo BlockRV BlockScope IndexMap Schedule ScheduleError ScheduleState StmtSRef

@@ -9,6 +9,8 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.tvm.absent.modules import LOOPS
 
+_READERS = ("from_source", "parse")
+
 
 class Script(ModuleType):
     """``tvm.script`` or a module below: its decorators and annotations are names; using what they describe
@@ -22,7 +24,7 @@ class Script(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Mentioned(f"tvm.script.{name}")
+        return Unread(f"tvm.script.{name}") if name in _READERS else Mentioned(f"tvm.script.{name}")
 
 
 class Mentioned:
@@ -60,4 +62,4 @@ class Unread:
         """An error."""
         raise UnsupportedError(f"{self._name}: TVMScript is not in tvmlite", Span.of_caller(), LOOPS)
 
-    __getitem__ = __call__
+    __getitem__ = __iter__ = __len__ = __call__

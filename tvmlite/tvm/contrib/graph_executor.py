@@ -14,13 +14,13 @@ from tvmlite.tvm.executors.model import ModelExecutor, library_of
 from tvmlite.tvm.runtime.container import Map
 
 
-def create(graph_json_str: Any, libmod: Any, device: Any) -> GraphModule:
-    """The graph ``graph_json_str`` with the functions of ``libmod``.
+def create(graph_json_str: Any, libmod: Any, device: Any = None, ctx: Any = None) -> GraphModule:
+    """The graph ``graph_json_str`` with the functions of ``libmod``. ``ctx`` is the older name of ``device``.
 
     ``libmod`` is a compiled model, which knows its own graph, or what has the functions that the graph calls
     by name.
     """
-    return GraphModule(executor(graph_json_str, libmod, device))
+    return GraphModule(executor(graph_json_str, libmod, device if ctx is None else ctx))
 
 
 def executor(graph_json_str: Any, libmod: Any, device: Any) -> Any:

@@ -18,10 +18,13 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent.script import Unread
+from tvmlite.tvm.driver.added_passes import with_added_passes
 from tvmlite.tvm.driver.broadcast import with_broadcasts
 from tvmlite.tvm.driver.given import with_arguments
 from tvmlite.tvm.driver.imported import imported_objects
 from tvmlite.tvm.driver.lowered import LoweredModule
+from tvmlite.tvm.driver.rules import with_rules
 from tvmlite.tvm.runtime.module import Module, of_functions
 from tvmlite.tvm.target import plain
 from tvmlite.tvm.te.declare import create_schedule
@@ -40,12 +43,14 @@ def lower(
 ) -> LoweredModule:
     """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
     ``name``. Outputs that are not among ``args`` follow them. ``binds`` may declare the buffers of arguments,
-    dense as they are given in any case."""
+    dense as they are given in any case. Passes that the ``PassContext`` adds are run at the end."""
     if isinstance(inp, LoweredModule):
         return inp
     inp = lowered(inp)
     if isinstance(inp, ir.Function):
         return LoweredModule({inp.name: inp})
+    if isinstance(inp, Unread):
+        inp()
     if not isinstance(inp, Schedule):
         raise arguments.refused("lower: inp", inp, "a schedule", InputError)
     if args is None:
@@ -55,7 +60,7 @@ def lower(
     whole = with_broadcasts(without_predicates_of_threads(tensorized(inp)))
     schedule, params = with_arguments(whole, args)
     function = te.lower(schedule, params, arguments.text("lower: name", name, InputError))
-    return LoweredModule({name: function})
+    return with_added_passes(LoweredModule({name: function}))
 
 
 def schedule_to_module(
@@ -129,6 +134,7 @@ def build(
 
 
 def _compiled(function: ir.Function, target: Target) -> CompiledKernelFunction:
+    function = with_rules(function)
     objects = imported_objects(function, target)
     if not objects:
         return driver.build(function, target=target)

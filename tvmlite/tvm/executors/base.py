@@ -138,6 +138,7 @@ class Executor:
         cooldown_interval_ms: int = 0,
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
+        ctx: Any = None,
     ) -> Callable[..., BenchmarkResult]:
         """A function that gives the times of ``func_name``, mostly ``"run"``, in seconds of one call:
         ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``. After every

@@ -174,6 +174,11 @@ class Pass:
     def __repr__(self) -> str:
         return f"Run Module pass: {self.info.name} at the optimization level {self.info.opt_level}"
 
+    @staticmethod
+    def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
+        """The function of a module that a pass of this kind makes of what the program gives."""
+        return function
+
 
 class ModulePass(Pass):
     """A pass that was made of a function of a module."""
@@ -181,6 +186,18 @@ class ModulePass(Pass):
 
 class FunctionPass(Pass):
     """A pass that was made of a function of a function."""
+
+    @staticmethod
+    def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
+        """``function`` over each function of a module; what is no function of relay stays."""
+
+        def run(mod: IRModule, context: PassContext) -> IRModule:
+            made = mod.copy()
+            for var, one in mod.functions.items():
+                made[var] = function(one, mod, context)
+            return made
+
+        return run
 
 
 class Sequential(Pass):
@@ -230,7 +247,7 @@ def module_pass(
 ) -> Any:
     """The decorator that makes a pass of a function of a module and a context, or of a class that has
     ``transform_module(mod, ctx)``."""
-    return _decorator("module_pass", ModulePass, "transform_module", pass_func, opt_level, name, required)
+    return decorated("module_pass", ModulePass, "transform_module", pass_func, opt_level, name, required)
 
 
 def function_pass(
@@ -242,14 +259,16 @@ def function_pass(
 ) -> Any:
     """The decorator that makes a pass of a function of a function, the module and a context, or of a class
     that has ``transform_function(func, mod, ctx)``."""
-    return _decorator(
+    return decorated(
         "function_pass", FunctionPass, "transform_function", pass_func, opt_level, name, required
     )
 
 
-def _decorator(
+def decorated(
     what: str, kind: type[Pass], method: str, given: Any, opt_level: Any, name: Any, required: Any
 ) -> Any:
+    """A pass of ``kind`` made of ``given``, a function or a class with ``method``; without it a decorator.
+    ``what`` is the decorator's name."""
     if opt_level is None:
         raise ValueError(f"{what}: please provide opt_level for the pass")
     if required is not None and not isinstance(required, (list, tuple)):
@@ -261,8 +280,7 @@ def _decorator(
             return _class(kind, method, function, info)
         if not callable(function):
             raise TypeError(f"{what}: pass_func is {show(function)}, expected to be callable")
-        run: Any = _over_functions(function) if kind is FunctionPass else function
-        return kind(info, run)
+        return kind(info, kind.lifted(function))
 
     return decorate if given is None else decorate(given)
 
@@ -273,8 +291,7 @@ def _class(kind: type[Pass], method: str, given: type, info: PassInfo) -> type:
     class Made(kind):  # type: ignore[misc, valid-type]
         def __init__(self, *args: Any, **options: Any) -> None:
             self._inner = given(*args, **options)
-            run = getattr(self._inner, method)
-            super().__init__(info, _over_functions(run) if kind is FunctionPass else run)
+            super().__init__(info, kind.lifted(getattr(self._inner, method)))
 
         def __getattr__(self, name: str) -> Any:
             return getattr(self.__dict__["_inner"], name)
@@ -283,18 +300,6 @@ def _class(kind: type[Pass], method: str, given: type, info: PassInfo) -> type:
     Made.__name__, Made.__qualname__, Made.__doc__ = given.__name__, given.__qualname__, given.__doc__
     Made.__module__ = given.__module__
     return Made
-
-
-def _over_functions(function: Callable[..., Any]) -> Callable[[IRModule, PassContext], IRModule]:
-    """A function of a function as one of a module; what is no function of relay stays."""
-
-    def run(mod: IRModule, context: PassContext) -> IRModule:
-        made = mod.copy()
-        for var, one in mod.functions.items():
-            made[var] = function(one, mod, context)
-        return made
-
-    return run
 
 
 __getattr__ = refusing(__name__)

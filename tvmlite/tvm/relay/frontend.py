@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tvmlite.core.errors import InputError
+import numpy as np
+
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.relay import frontend as ours
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.infer import type_of, walk
+from tvmlite.runtime.ndarray import NDArray
+from tvmlite.te import expr as e
 from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
@@ -29,12 +36,11 @@ def from_onnx(
     """The module of an ONNX model (a ``ModelProto``, a path or bytes) and its parameters.
 
     ``shape`` gives shapes by the inputs' names, of numbers, names or ``relay.Any()``. Weights are constants
-    of the module, so there are no parameters, as with TVM's ``freeze_params=True``.
+    of the module, and there are no parameters, unless ``freeze_params`` is False: then those that are there
+    as the model has them are further inputs of ``main``, and the parameters. What decides a shape, or was
+    computed at import, stays a constant. Operators are read as those of version ``opset``, if it is given.
+    ``dtype``, by names of inputs, must be what the model says; ``convert_config`` is of no account.
     """
-    if not freeze_params:
-        raise InputError(
-            "from_onnx: freeze_params is False, but weights are always constants", Span.of_caller()
-        )
     if export_node_renamed_model_path is not None:
         missing(
             "relay.frontend.from_onnx(export_node_renamed_model_path=...)",
@@ -45,11 +51,73 @@ def from_onnx(
             f"from_onnx: shape is {show(shape)}, expected shapes by names of inputs", Span.of_caller()
         )
     given = None if shape is None else {name: tuple(map(_extent, one)) for name, one in shape.items()}
-    return of_core(ours.from_onnx(model, given)), {}
+    core = ours.from_onnx(model if opset is None else _with_opset(model, opset), given)
+    if isinstance(dtype, Mapping):
+        _check_dtypes(core.main.params, dtype)
+    if freeze_params:
+        return of_core(core), {}
+    unfrozen, params = _with_parameters(core)
+    return of_core(unfrozen), params
+
+
+def _with_opset(model: Any, opset: int) -> Any:
+    """A model of the operators of ``model``, in ONNX's own domain those of version ``opset``."""
+    import onnx  # it is an extra
+
+    if isinstance(model, (str, os.PathLike)):
+        model = onnx.load(model)
+    made = onnx.ModelProto()
+    if isinstance(model, onnx.ModelProto):
+        made.CopyFrom(model)
+    else:
+        made.ParseFromString(model)
+    for one in made.opset_import:
+        if one.domain in ("", "ai.onnx"):
+            one.version = opset
+    return made
+
+
+def _check_dtypes(params: Iterable[nodes.Var], dtypes: Mapping[str, Any]) -> None:
+    for one in params:
+        dtype = getattr(one.type, "dtype", None)
+        if str(dtypes.get(one.name, dtype)) != str(dtype):
+            raise UnsupportedError(
+                f"from_onnx: dtype of input {one.name!r} is {dtypes[one.name]}, the model has {dtype}",
+                Span.of_caller(),
+                hint="relay.transform.ToMixedPrecision, or a cast in the model, changes dtypes",
+            )
+
+
+def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]]:
+    """``module`` with the weights of the model as inputs of ``main`` behind the others, and their values by
+    name."""
+    main = module.main
+    found: dict[str, list[nodes.Constant]] = {}
+    for node in walk(main.body):
+        if isinstance(node, nodes.Constant) and node.span is not None and node.span.initializer:
+            found.setdefault(node.span.initializer, []).append(node)
+    inputs = {one.name for one in main.params}
+    weights = {name: same[0] for name, same in found.items() if len(same) == 1 and name not in inputs}
+    variables = {one: nodes.Var(name, type_of(one), one.span) for name, one in weights.items()}
+    params = (*main.params, *variables.values())
+    made = nodes.Function(params, substitute(main.body, variables), main.attrs, main.span)
+    functions = {**module.functions, "main": made}
+    values = {name: np.asarray(one.data).view(NDArray) for name, one in weights.items()}
+    return nodes.Module(functions, module.output_names, _with_inputs(module.attrs, weights)), values
+
+
+def _with_inputs(attrs: Any, names: Iterable[str]) -> Any:
+    """The attributes of a module that has the arrays ``names`` as further inputs."""
+    known = dict(attrs)
+    if "inputs" not in known:
+        return attrs
+    return nodes.canonical({**known, "inputs": [*known["inputs"], *((name, None) for name in names)]})
 
 
 def _extent(given: Any) -> Any:
-    """An extent as the importer takes it: one that is ``relay.Any()`` by its name."""
+    """An extent as the importer takes it: one that is ``relay.Any()`` by its name, a constant as a number."""
+    if isinstance(given, e.Const):
+        return given.value
     return given.name if isinstance(given, ty.Any) else given
 
 

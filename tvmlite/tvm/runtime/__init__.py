@@ -14,6 +14,7 @@ from tvmlite.tvm.registry import PackedFunc, get_global_func
 from tvmlite.tvm.runtime import container
 from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
 from tvmlite.tvm.runtime.convert import const, convert
+from tvmlite.tvm.runtime.data_type import DataType, DataTypeCode
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
 from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module, enabled, load_static_library, system_lib
@@ -28,6 +29,8 @@ from tvmlite.tvm.runtime_params import (
 
 __all__ = [
     "ADT",
+    "DataType",
+    "DataTypeCode",
     "Device",
     "Module",
     "NDArray",

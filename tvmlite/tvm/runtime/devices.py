@@ -59,6 +59,13 @@ class AbsentDevice:
 
 AnyDevice: TypeAlias = Device | AbsentDevice
 
+for _name in (
+    "api_version compute_version device_name driver_version max_clock_rate max_shared_memory_per_block "
+    "max_thread_dimensions max_threads_per_block multi_processor_count warp_size"
+).split():
+    for _class in (Device, AbsentDevice):
+        setattr(_class, _name, None)  # what TVM says of a CPU, too
+
 
 def device(dev_type: Any, dev_id: int = 0) -> AnyDevice:
     """The device of a target's kind, or of its name: ``tvm.device("llvm", 0)``. One of a kind other than CPUs

@@ -26,6 +26,12 @@ class MissingFunction(InputError, AttributeError):
     """A function that a module does not have: TVM has an AttributeError there."""
 
 
+def form_of(fmt: str, kind: str) -> str:
+    """The form of code that ``get_source`` calls ``fmt``, of a module for a target's ``kind``."""
+    arguments.text("get_source: fmt", fmt, InputError)
+    return {"": "c" if kind == "c" else "llvm", "ll": "llvm", "s": "asm"}.get(fmt, fmt)
+
+
 class Module:
     """Compiled functions. Calling the module calls its entry: the only function, or the one named
     ``default_function``. Arguments are checked as ``tvmlite.runtime.CompiledFunction`` says."""
@@ -92,7 +98,7 @@ class Module:
     def time_evaluator(
         self,
         func_name: str,
-        dev: Any,
+        dev: Any = None,
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: float = 0,
@@ -100,12 +106,14 @@ class Module:
         cooldown_interval_ms: int = 0,
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
+        ctx: Any = None,
     ) -> Callable[..., BenchmarkResult]:
         """A function of the arguments that gives the times of ``func_name`` in seconds of one call
         (``.mean``, ``.results``): ``repeat`` runs of ``number`` calls, or of as many as last
         ``min_repeat_ms``. After every ``repeats_to_cooldown`` runs there is a pause of
-        ``cooldown_interval_ms``; ``limit_zero_time_iterations`` is of no account."""
-        require_present(dev)
+        ``cooldown_interval_ms``; ``limit_zero_time_iterations`` is of no account, and ``ctx``
+        the older name of ``dev``."""
+        require_present(dev if ctx is None else ctx)
         if f_preproc:
             raise UnsupportedError(
                 f"time_evaluator: f_preproc {f_preproc!r} is not supported", Span.of_caller()
@@ -123,8 +131,7 @@ class Module:
 
     def get_source(self, fmt: str = "") -> str:
         """The code as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
-        arguments.text("get_source: fmt", fmt, InputError)
-        form = {"": "c" if self.type_key == "c" else "llvm", "ll": "llvm", "s": "asm"}.get(fmt, fmt)
+        form = form_of(fmt, self.type_key)
         return "\n".join(_kernel("get_source", one).source(form) for one in self._functions.values())
 
     def save(self, file_name: str, fmt: str = "") -> None:

@@ -44,7 +44,7 @@ class Report:
         """All as JSON, which ``from_json`` reads."""
         metrics = {name: _with_units(one) for name, one in self.device_metrics.items()}
         parts = {"calls": [_with_units(one) for one in self.calls], "device_metrics": metrics}
-        return json.dumps({**parts, "configuration": dict(self.configuration)})
+        return json.dumps({**parts, "configuration": _with_units(self.configuration)})
 
     @classmethod
     def from_json(cls, s: str) -> Report:
@@ -53,7 +53,7 @@ class Report:
             given = json.loads(s)
             calls = [_plain(one) for one in given["calls"]]
             metrics = {name: _plain(one) for name, one in given["device_metrics"].items()}
-            return cls(calls, metrics, dict(given["configuration"]))
+            return cls(calls, metrics, _plain(given["configuration"]))
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
             raise arguments.refused("Report.from_json", s, "what Report.json gives", InputError) from None
 
@@ -92,11 +92,16 @@ def report(profile: Profile, executor: str) -> Report:
 
 
 def _with_units(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {_UNITS[name]: one} if name in _UNITS else one for name, one in values.items()}
+    """``values``, each with what it is a number of, or that it is text."""
+    return {name: {_unit(name, one): one} for name, one in values.items()}
+
+
+def _unit(name: str, value: Any) -> str:
+    return _UNITS.get(name, "string" if isinstance(value, str) else "count")
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one[_UNITS[name]] if name in _UNITS else one for name, one in values.items()}
+    return {name: value for name, one in values.items() for value in one.values()}
 
 
 def _together(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

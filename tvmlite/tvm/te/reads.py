@@ -8,12 +8,15 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
 from tvmlite.te.schedule.relations import plain
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
 from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.written import plain as plain_of
 
@@ -33,13 +36,20 @@ def computed(*args: Any) -> Any:
 
 
 def _of_plain(function: Any) -> Any:
-    """``function``, giving nodes of ours alone."""
+    """``function``, giving nodes of ours alone. A TensorExpressionError for a statement."""
     if not callable(function):
         return function
 
     @functools.wraps(function)
     def apply(*indices: Any) -> Any:
-        return plain_of(function(*indices))
+        made = plain_of(function(*indices))
+        if isinstance(made, ir.Stmt):
+            raise TensorExpressionError(
+                "compute: its element is a statement, as tir.call_packed is, expected a value",
+                Span.of_caller(),
+                hint=instead_of("te.trace"),
+            )
+        return made
 
     return apply
 

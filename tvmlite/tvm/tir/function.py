@@ -151,6 +151,12 @@ PrimFunc = Named(
 class FunctionNames:
     """Methods that TVM's functions have."""
 
+    def with_body(self: Any, new_body: ir.Stmt, span: Any = None) -> ir.Function:
+        """The function with another body, whose int32 loops become int64 as in one written by hand."""
+        params, body = widened(self.params, plain(new_body))
+        outputs = tuple(new for old, new in zip(self.params, params, strict=True) if old in self.outputs)
+        return replace(self, params=params, outputs=outputs, body=body)
+
     def with_attr(self: Any, attr_key_or_dict: Any, attr_value: Any = None) -> ir.Function:
         """The function with its name (``"global_symbol"``) or further attributes set."""
         given = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}

@@ -11,6 +11,7 @@ from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.tvm.absent import MissingName, refusing
+from tvmlite.tvm.executors.library import ModelNames
 from tvmlite.tvm.executors.model import ModelExecutor
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
@@ -29,7 +30,7 @@ _ABSENT = {
 """Attributes of TVM's compiled modules: what to use in their place."""
 
 
-class ExecutorFactoryModule:
+class ExecutorFactoryModule(ModelNames):
     """A model that ``build`` compiled: ``factory["default"](device)`` is a module to set inputs of and run.
 
     ``lib`` is the compiled model of tvmlite. ``params``, the weights that were given, are constants of it:

@@ -1,0 +1,36 @@
+"""Names of dtypes taken apart."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmlite.tvm as tvm
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.tvm import DataType, DataTypeCode, te
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "bits", "lanes"),
+    [
+        ("float32x4", DataTypeCode.FLOAT, 32, 4),
+        ("bfloat16", DataTypeCode.BFLOAT, 16, 1),
+        ("int8", DataTypeCode.INT, 8, 1),
+        ("uint64x2", DataTypeCode.UINT, 64, 2),
+        ("bool", DataTypeCode.UINT, 1, 1),
+        ("handle", DataTypeCode.HANDLE, 64, 1),
+    ],
+)
+def test_a_name_has_a_kind_bits_and_lanes(name: str, code: int, bits: int, lanes: int) -> None:
+    dtype = DataType(name)
+
+    assert (dtype.type_code, dtype.bits, dtype.lanes) == (code, bits, lanes)
+    assert str(dtype) == dtype == name
+
+
+def test_a_dtype_is_a_name_wherever_one_is_wanted() -> None:
+    assert te.placeholder((2,), tvm.runtime.DataType("float16")).dtype == "float16"
+
+
+def test_what_is_no_dtype_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="flat32"):
+        DataType("flat32")
