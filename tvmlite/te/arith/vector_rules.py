@@ -40,13 +40,26 @@ def linear_binary(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Exp
     make = type(node)
     if make in (e.FloorDiv, e.FloorMod):
         return _division(vectors, make, x, y, node.lanes)
+    if make in (e.TruncDiv, e.TruncMod) and _rounds_down(vectors, x, y, node.lanes):
+        return _division(vectors, e.FloorDiv if make is e.TruncDiv else e.FloorMod, x, y, node.lanes)
     if make in (e.Less, e.LessEqual, e.Min, e.Max):
         return _comparison(vectors, node, x, y)
     return None
 
 
+def _rounds_down(vectors: Lanes, x: Linear, y: Linear, lanes: int) -> bool:
+    """Whether the quotient by truncation of vectors is that which is rounded down: none is negative."""
+    (base, stride), (divisor, step) = x, y
+    bounds, poly = vectors.scalars.bounds, vectors.scalars.poly
+    first, last = poly(base), p.add(poly(base), poly(stride), lanes - 1)
+    if not e.is_const(step, 0) or not bounds.prove_positive(poly(divisor)):
+        return False
+    return bounds.prove_nonnegative(first) and bounds.prove_nonnegative(last)
+
+
 def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes: int) -> e.Expr | None:
-    """``ramp(b, s) // d`` and ``% d`` where ``d`` divides ``s``, or no multiple of it is crossed."""
+    """``ramp(b, s) // d`` and ``% d`` where ``d`` divides ``s``, or no multiple of it is crossed; of ``% d``
+    else ``b`` reduced."""
     (base, stride), (divisor, step) = x, y
     if not e.is_const(step, 0) or not isinstance(stride, e.Const):
         return None
@@ -62,6 +75,8 @@ def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes:
     end, prove = vectors.scalars.poly(divisor), vectors.scalars.bounds.prove_within
     if prove(last, end) and prove(first, end):
         return vectors.make(whole, zero, lanes) if make is e.FloorDiv else vectors.make(rest, stride, lanes)
+    if make is e.FloorMod and isinstance(rest, e.Const) and not isinstance(base, e.Const):
+        return e.FloorMod(vectors.make(rest, stride, lanes), e.broadcast(divisor, lanes))
     return None
 
 
