@@ -8,7 +8,6 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core import arguments
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
@@ -19,9 +18,11 @@ from tvmlite.te.tensor.tensor import Range, Reduce
 from tvmlite.tvm.absent import MissingName
 from tvmlite.tvm.arith import choices, extremes, rules
 from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
+from tvmlite.tvm.arith.folds import folded
 from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
 from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
-from tvmlite.tvm.arith.quotients import shorter
+from tvmlite.tvm.arith.pattern import DTYPES
+from tvmlite.tvm.arith.quotients import reduced
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.tir.stmt_functor import substitute
 from tvmlite.tvm.written import plain
@@ -45,7 +46,10 @@ class Analyzer:
                 if isinstance(axis.dom, Range):
                     self._known.bind(axis.var, axis.dom.min, axis.dom.extent)
         truncates = _has(node, e.TruncDiv, e.TruncMod) and not _has(node, e.FloorDiv, e.FloorMod)
-        node = self._by_rules(rewrite(node, _of_one))
+        node = self._by_rules(rewrite(node, folded))
+        decided = self._known.simplify(node)
+        if isinstance(decided, e.Const):
+            return mark(decided)
         node = choices.in_branches_of(node, self._in_scope, self._scope)
         forms = [rules.in_form(one) for one in self._forms(node)]
         if truncates:
@@ -100,12 +104,11 @@ class Analyzer:
         """``node`` in several forms, some of which may be shorter."""
         first = self._known.simplify(node)
         yield first
-        reduced = rewrite(node, lambda one: shorter(one, self._bounds.of))
-        paired = rewrite(node, extremes.paired)
-        others = (reduced, rewrite(reduced, _by_quotients), paired, *self._of_parts(node, first))
+        without = rewrite(node, reduced)
+        others = (without, rewrite(without, _by_quotients), *self._of_parts(node, first))
         for other in dict.fromkeys(others):
             if other is not node:
-                yield rewrite(self._known.simplify(other), lambda one: shorter(one, self._bounds.of))
+                yield rewrite(self._known.simplify(other), reduced)
         yield from self._divided(first)
         yield node
 
@@ -132,7 +135,7 @@ class Analyzer:
     def _divided(self, node: e.Expr) -> Iterator[e.Expr]:
         """A comparison of ints with the difference of both sides divided by each of its factors: ``x * 8 + y
         < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
-        if not isinstance(node, (e.Less, e.LessEqual)) or not dtypes.is_int(node.a.dtype) or node.lanes != 1:
+        if not isinstance(node, (e.Less, e.LessEqual)) or node.a.dtype not in DTYPES or node.lanes != 1:
             return
         gap = self._known.simplify(node.a - node.b - (0 if isinstance(node, e.Less) else 1))
         for factor in _factors(gap):
@@ -241,15 +244,6 @@ def _least(forms: Iterable[e.Expr]) -> e.Expr:
 
 def _has(node: e.Expr, *kinds: type[e.Expr]) -> bool:
     return any(isinstance(one, kinds) for one in postorder(node))
-
-
-def _of_one(node: Any) -> Any:
-    """A reduction over no axes as what it combines; a comparison of equal lanes as that of one of them."""
-    match node:
-        case e.Compare(e.Broadcast(a), e.Broadcast(b)):
-            return e.Broadcast(type(node)(a, b), node.lanes)
-    alone = isinstance(node, Reduce) and not node.axis and not node.init and e.is_const(node.condition, 1)
-    return node.source[node.value_index] if alone else node
 
 
 def _factors(expr: e.Expr) -> list[int]:

@@ -21,6 +21,10 @@ Bound: TypeAlias = tuple[float, float]
 """The least and the greatest value, ints or infinite."""
 
 
+_DO_NOT_WRAP = ("int32", "int64")
+"""Ints that are taken not to overflow; others may have any value of theirs once they may."""
+
+
 @dataclass(frozen=True)
 class ConstIntBound:
     """All ints from ``min_value`` to ``max_value``, both too; ``NEG_INF`` and ``POS_INF`` set no limit."""
@@ -69,7 +73,9 @@ class Bounds:
     def of(self, expr: Any) -> Bound:
         """The bound of ``expr``."""
         root = e.convert(expr)
-        for node in in_order([root], lambda one: [part for part in one.children() if part not in self._found]):
+        for node in in_order(
+            [root], lambda one: [part for part in one.children() if part not in self._found]
+        ):
             if isinstance(node, e.Expr) and node not in self._found:
                 self._found[node] = self._of(node)
         return self._found[root]
@@ -77,9 +83,12 @@ class Bounds:
     def _of(self, node: e.Expr) -> Bound:
         """The bound of ``node``, whose children's are found."""
         low, high = self._of_parts(node)
-        for other, (least, most) in self.conditions:
+        least, most = everything(node.dtype)
+        if (low < least or high > most) and node.dtype not in _DO_NOT_WRAP:
+            low, high = least, most
+        for other, bound in self.conditions:
             if alike(node, other):
-                low, high = max(low, least), min(high, most)
+                low, high = max(low, bound[0]), min(high, bound[1])
         return (-_INF if low < -_FAR else low), (_INF if high > _FAR else high)
 
     def _of_parts(self, node: e.Expr) -> Bound:

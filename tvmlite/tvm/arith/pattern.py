@@ -7,6 +7,7 @@ likewise. A variable that stands alone in a sum takes, as the last of such, all 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -73,9 +74,9 @@ def _dtype_of(node: e.Expr) -> str:
 def _with_rest(pattern: e.Expr, node: e.Expr) -> Iterator[tuple[Bound, Any]]:
     """What matches at the root of ``node``, with the terms or conditions that are left of it."""
     if isinstance(pattern, (e.Add, e.Sub)):
-        terms = _terms(node)
-        if node.dtype in DTYPES and len(terms) <= _PARTS:
-            yield from _Sum(node.dtype).matches(_terms(pattern), terms, {}, rest_may_stay=True)
+        wanted, given = _wanted(pattern), _terms(node)
+        if node.dtype in DTYPES and len(given) <= _PARTS and _kinds(wanted) <= _kinds(given):
+            yield from _Sum(node.dtype).matches(wanted, given, {}, rest_may_stay=True)
     elif isinstance(pattern, (e.And, e.Or)):
         parts = _parts(type(pattern), node)
         if len(parts) <= _PARTS:
@@ -101,7 +102,7 @@ def _matches(pattern: e.Expr, node: e.Expr, bound: Bound) -> Iterator[Bound]:
         if isinstance(node, (e.Add, e.Sub)) and node.dtype in DTYPES:
             terms = _terms(node)
             if len(terms) <= _PARTS:
-                found = _Sum(node.dtype).matches(_terms(pattern), terms, bound, rest_may_stay=False)
+                found = _Sum(node.dtype).matches(_wanted(pattern), terms, bound, rest_may_stay=False)
                 yield from (one for one, _ in found)
     elif type(pattern) is type(node) and _same_call(pattern, node):
         wanted, given = pattern.children(), node.children()
@@ -125,7 +126,9 @@ def _in_order(wanted: Sequence[Any], given: Sequence[Any], bound: Bound) -> Iter
         yield from _in_order(wanted[1:], given[1:], found)
 
 
-def _of_parts(wanted: list[e.Expr], given: list[e.Expr], bound: Bound) -> Iterator[tuple[Bound, list[e.Expr]]]:
+def _of_parts(
+    wanted: list[e.Expr], given: list[e.Expr], bound: Bound
+) -> Iterator[tuple[Bound, list[e.Expr]]]:
     if not wanted:
         yield bound, given
     for k, one in enumerate(given if wanted else ()):
@@ -185,6 +188,17 @@ def _parts(make: type[e.Expr], root: e.Expr) -> list[e.Expr]:
     if type(root) is not make:
         return [root]
     return [part for side in root.children() for part in _parts(make, side)]  # type: ignore[arg-type]
+
+
+@functools.cache
+def _wanted(pattern: e.Expr) -> list[Term]:
+    """The terms of a pattern; of a rule's, so that there are few."""
+    return _terms(pattern)
+
+
+def _kinds(terms: list[Term]) -> set[type]:
+    """The operations whose results are summed in ``terms``."""
+    return {type(value) for _, value in terms if value is not None and not isinstance(value, e.Var)}
 
 
 def _terms(root: e.Expr, sign: int = 1) -> list[Term]:

@@ -15,7 +15,6 @@ from tvmlite.tvm.arith.pattern import DTYPES, Holds, Number, Rule
 
 X, Y, Z = (te.var(name) for name in "XYZ")
 C, D, E, K = (Number(name) for name in "CDEK")
-P, Q = te.var("P", "bool"), te.var("Q", "bool")
 FALSE, TRUE = e.const(False), e.const(True)
 
 truncdiv, truncmod, least, greatest, both, either = te.truncdiv, te.truncmod, te.min, te.max, te.all, te.any
@@ -36,13 +35,13 @@ SUMS = [
     rule(X * K + truncdiv(X + Y, C) * D, truncmod(X + Y, C) * K - Y * K, D == C * K * -1),
     rule(X * K + truncdiv(X - Y, C) * D, truncmod(X - Y, C) * K + Y * K, D == C * K * -1),
     # quotients of neighbours
-    rule((X + D) // C - X // C, (X % C + D) // C, 0 < C),
-    rule((X + D) // C - (X + E) // C, ((X + E) % C + (D - E)) // C, 0 < C),
-    rule(truncdiv(X + D, C) - truncdiv(X, C), truncdiv(truncmod(X, C) + D, C), 0 < C, 0 <= D, 0 <= X),
+    rule((X + D) // C - X // C, (X % C + D) // C, C > 0),
+    rule((X + D) // C - (X + E) // C, ((X + E) % C + (D - E)) // C, C > 0),
+    rule(truncdiv(X + D, C) - truncdiv(X, C), truncdiv(truncmod(X, C) + D, C), C > 0, D >= 0, X >= 0),
     rule(
         truncdiv(X + D, C) - truncdiv(X + E, C),
         truncdiv(truncmod(X + E, C) + (D - E), C),
-        *(0 < C, E <= D, 0 <= X + E),
+        *(C > 0, E <= D, X + E >= 0),
     ),
     # by 2
     rule(X // 2 + X % 2, (X + 1) // 2),
@@ -58,28 +57,28 @@ QUOTIENTS = [
     rule((X * Z + Y) % Z, Y % Z),
     rule((X - X % Y) % Y, 0),
     rule((X % 2 + 1) // 2, X % 2),
-    rule(X // C * C // D, X // D, 0 < C, 0 < D, D % C == 0),
-    rule(X // C % D // E, X % (C * D) // (C * E), 0 < C, 0 < D, 0 < E),
-    rule(truncdiv(X + Y, X), truncdiv(Y, X) + 1, 0 <= X, 0 <= Y),
-    rule(truncdiv(X * Z + Y, Z), X + truncdiv(Y, Z), 0 <= X, 0 <= Y, 0 <= Z),
-    rule(truncdiv(X, C), 0, 0 < C, -1 * C < X, X < C),
-    rule(truncdiv(truncdiv(X, C), D), truncdiv(X, C * D), 0 < C, 0 < D),
-    rule(truncdiv(truncdiv(X, C) * C, D), truncdiv(X, D), 0 < C, 0 < D, D % C == 0),
+    rule(X // C * C // D, X // D, C > 0, D > 0, D % C == 0),
+    rule(X // C % D // E, X % (C * D) // (C * E), C > 0, D > 0, E > 0),
+    rule(truncdiv(X + Y, X), truncdiv(Y, X) + 1, X >= 0, Y >= 0),
+    rule(truncdiv(X * Z + Y, Z), X + truncdiv(Y, Z), X >= 0, Y >= 0, Z >= 0),
+    rule(truncdiv(X, C), 0, C > 0, -1 * C < X, X < C),
+    rule(truncdiv(truncdiv(X, C), D), truncdiv(X, C * D), C > 0, D > 0),
+    rule(truncdiv(truncdiv(X, C) * C, D), truncdiv(X, D), C > 0, D > 0, D % C == 0),
     rule(truncmod(X, C), truncmod(X, -1 * C), C < 0),
-    rule(truncmod(X, C), X, 0 < C, -1 * C < X, X < C),
+    rule(truncmod(X, C), X, C > 0, -1 * C < X, X < C),
     rule(truncmod(X * -1, Y), truncmod(X, Y) * -1),
     rule(
         truncmod(truncdiv(truncmod(X, C), D) * D, E),
         truncdiv(truncmod(X, E), D) * D,
-        *(0 < C, 0 < D, 0 < E, E % D == 0, C % E == 0),
+        *(C > 0, D > 0, E > 0, E % D == 0, C % E == 0),
     ),
 ]
 
 EXTREMES = [
     rule(least(X, Y), X, X <= Y),
     rule(greatest(X, Y), Y, X <= Y),
-    rule(least(truncdiv(X + C, D) * D, X), X, 0 < D, C == D - 1),
-    rule(greatest(truncdiv(X + C, D) * D, X), truncdiv(X + C, D) * D, 0 < D, C == D - 1),
+    rule(least(truncdiv(X + C, D) * D, X), X, D > 0, C == D - 1),
+    rule(greatest(truncdiv(X + C, D) * D, X), truncdiv(X + C, D) * D, D > 0, C == D - 1),
     rule(least(X, Y) * greatest(X, Y), X * Y),
 ]
 
@@ -101,32 +100,26 @@ COMPARISONS = [
     rule(X != Y, TRUE, Y < X),
     rule(X * Y == 0, either(X == 0, Y == 0)),
     rule(X * Y != 0, both(X != 0, Y != 0)),
-    rule(X % C < 1, X % C == 0, 0 < C),
-    rule(X // C < D, X < C * D, 0 < C),
-    rule(D < X // C, C * (D + 1) - 1 < X, 0 < C),
-    rule(truncdiv(X, C) < D, X < C * D, 0 < C, 0 < D),
-    rule(truncdiv(X, C) < D, X < C * (D - 1) + 1, 0 < C, D <= 0),
-    rule(D < truncdiv(X, C), C * (D + 1) - 1 < X, 0 < C, 0 <= D),
-    rule(D < truncdiv(X, C), C * D < X, 0 < C, D < 0),
+    rule(X % C < 1, X % C == 0, C > 0),
+    rule(X // C < D, X < C * D, C > 0),
+    rule(D < X // C, C * (D + 1) - 1 < X, C > 0),
+    rule(truncdiv(X, C) < D, X < C * D, C > 0, D > 0),
+    rule(truncdiv(X, C) < D, X < C * (D - 1) + 1, C > 0, D <= 0),
+    rule(truncdiv(X, C) > D, C * (D + 1) - 1 < X, C > 0, D >= 0),
+    rule(truncdiv(X, C) > D, C * D < X, C > 0, D < 0),
 ]
 
 CONDITIONS = [
     # a quotient and its remainder say what was divided
-    rule(both(X // C == D, X % C == E), X == C * D + E, 0 <= E, E < C),
-    rule(both(X // C == D, X % C < E), both(C * D - 1 < X, X < C * D + E), 0 < E, E <= C),
-    rule(both(X // C == D, E < X % C), both(C * D + E < X, X < C * D + C), 0 < C, -1 <= E),
-    rule(both(Y * C <= X, X < Y * C + C), Y == X // C, 0 < C),
+    rule(both(X // C == D, X % C == E), X == C * D + E, E >= 0, E < C),
+    rule(both(X // C == D, X % C < E), both(C * D - 1 < X, X < C * D + E), E > 0, E <= C),
+    rule(both(X // C == D, E < X % C), both(C * D + E < X, X < C * D + C), C > 0, E >= -1),
+    rule(both(Y * C <= X, X < Y * C + C), Y == X // C, C > 0),
     # the last block below D ends early
-    rule(
-        both(X < D, X % C < E), both(X < (D - 1) // C * C + E, X % C < E), 0 < C, (D - 1) // C * C + E < D
-    ),
+    rule(both(X < D, X % C < E), both(X < (D - 1) // C * C + E, X % C < E), C > 0, (D - 1) // C * C + E < D),
 ]
 
-CHOICES = [
-    rule(e.Select(P, e.Select(Q, X, Y), Y), e.Select(both(P, Q), X, Y)),
-]
-
-RULES = [*SUMS, *QUOTIENTS, *EXTREMES, *FORMS, *COMPARISONS, *CONDITIONS, *CHOICES]
+RULES = [*SUMS, *QUOTIENTS, *EXTREMES, *FORMS, *COMPARISONS, *CONDITIONS]
 
 
 def _by_kind(rules: list[Rule]) -> dict[type[e.Expr], list[Rule]]:
