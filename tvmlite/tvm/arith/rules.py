@@ -1,7 +1,8 @@
 """The rules by which ``tvm.arith`` rewrites expressions of ints: what is left becomes what is right.
 
 ``//`` and ``%`` round down; divisors are taken not to be 0, and ints of 32 and 64 bits not to overflow, as
-everywhere in index arithmetic. ``C``, ``D``, ``E``, ``K`` stand for constants, the others for any expression.
+everywhere in index arithmetic: but no rule makes one overflow. ``C``, ``D``, ``E``, ``K`` stand for constants,
+the others for any expression.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ SUMS = [
     rule(X * K + truncdiv(X, C) * D, truncmod(X, C) * K, D == C * K * -1),
     rule(X * K + truncdiv(X + Y, C) * D, truncmod(X + Y, C) * K - Y * K, D == C * K * -1),
     rule(X * K + truncdiv(X - Y, C) * D, truncmod(X - Y, C) * K + Y * K, D == C * K * -1),
-    # quotients of neighbours
-    rule((X + D) // C - X // C, (X % C + D) // C, C > 0),
-    rule((X + D) // C - (X + E) // C, ((X + E) % C + (D - E)) // C, C > 0),
+    # quotients of neighbours, where the dtype has the sum of the constants
+    rule((X + D) // C - X // C, (X % C + D) // C, C > 0, D < C + D),
+    rule((X + D) // C - (X + E) // C, ((X + E) % C + (D - E)) // C, C > 0, D - E < C + (D - E)),
     rule(truncdiv(X + D, C) - truncdiv(X, C), truncdiv(truncmod(X, C) + D, C), C > 0, D >= 0, X >= 0),
     rule(
         truncdiv(X + D, C) - truncdiv(X + E, C),
@@ -44,7 +45,6 @@ SUMS = [
         *(C > 0, E <= D, X + E >= 0),
     ),
     # by 2
-    rule(X // 2 + X % 2, (X + 1) // 2),
     rule((X + 1) // 2 - X % 2, X // 2),
     rule(X % 2 + (X + 1) % 2, 1),
     # of two, one is the lesser and one the greater
