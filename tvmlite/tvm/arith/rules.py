@@ -1,8 +1,8 @@
 """The rules by which ``tvm.arith`` rewrites expressions of ints: what is left becomes what is right.
 
 ``//`` and ``%`` round down; divisors are taken not to be 0, and ints of 32 and 64 bits not to overflow, as
-everywhere in index arithmetic: but no rule makes one overflow. ``C``, ``D``, ``E``, ``K`` stand for constants,
-the others for any expression.
+everywhere in index arithmetic: but no rule makes one overflow. ``C``, ``D``, ``E`` and ``K`` stand for
+constants, the others for any expression.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tvmlite.tvm.arith.pattern import DTYPES, Holds, Number, Rule
 
 X, Y, Z = (te.var(name) for name in "XYZ")
 C, D, E, K = (Number(name) for name in "CDEK")
-FALSE, TRUE = e.const(False), e.const(True)
+FALSE, TRUE, MOST = e.const(False), e.const(True), 2**31 - 1
 
 truncdiv, truncmod, least, greatest, both, either = te.truncdiv, te.truncmod, te.min, te.max, te.all, te.any
 
@@ -45,6 +45,7 @@ SUMS = [
         *(C > 0, E <= D, X + E >= 0),
     ),
     # by 2
+    rule(X // 2 + X % 2, (X + 1) // 2, X < MOST),
     rule((X + 1) // 2 - X % 2, X // 2),
     rule(X % 2 + (X + 1) % 2, 1),
     # of two, one is the lesser and one the greater
