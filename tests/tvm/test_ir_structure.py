@@ -149,3 +149,11 @@ def test_free_variables_differ_in_the_hash_unless_they_are_mapped() -> None:
     assert tvm.ir.structural_hash(one, True) == tvm.ir.structural_hash(other, True)
     closed = [tvm.ir.structural_hash(relay.Function([var], relay.exp(var))) for var in (x, y)]
     assert closed[0] == closed[1]
+
+
+def test_the_path_to_a_number_in_a_list_or_a_map_ends_in_its_value() -> None:
+    differ, convert = tvm.ir.base.get_first_structural_mismatch, tvm.runtime.convert
+
+    assert str(differ(convert([1, 2, 3]), convert([1, 4, 3]))[0]) == "<root>[1].value"
+    assert str(differ(convert({"a": 3}), convert({"a": 5}))[1]) == '<root>["a"].value'
+    assert differ(convert([1, 2]), convert([1, 2])) is None
