@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import random
-from collections.abc import Callable
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,45 +14,12 @@ from tvmlite.te import expr as e
 from tvmlite.tvm import arith, te, tir
 from tvmlite.tvm.written import plain
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from arith_meaning import value
+
 X, Y, Z = VARIABLES = te.var("x"), te.var("y"), te.var("z")
 LEAST, MOST = te.min, te.max
-
-
-def truncated(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-MEANING: dict[Any, Callable[[Any, Any], Any]] = {
-    e.Add: operator.add,
-    e.Sub: operator.sub,
-    e.Mul: operator.mul,
-    e.Min: min,
-    e.Max: max,
-    e.FloorDiv: operator.floordiv,
-    e.FloorMod: operator.mod,
-    e.TruncDiv: truncated,
-    e.TruncMod: lambda a, b: a - truncated(a, b) * b,
-    e.Less: operator.lt,
-    e.LessEqual: operator.le,
-    e.Equal: operator.eq,
-    e.NotEqual: operator.ne,
-    e.And: lambda a, b: a and b,
-    e.Or: lambda a, b: a or b,
-}
-
-
-def value(node: Any, at: dict[Any, int]) -> Any:
-    """What ``node`` is, in Python's numbers."""
-    match node:
-        case e.Const():
-            return node.value
-        case e.Var():
-            return at[node]
-        case e.Not(a):
-            return not value(a, at)
-        case e.Select(condition, a, b) | e.Call(_, (condition, a, b)):
-            return value(a if value(condition, at) else b, at)
-    return MEANING[type(node)](value(node.a, at), value(node.b, at))
 
 
 def number(rng: random.Random, depth: int) -> Any:
@@ -78,10 +45,10 @@ def condition(rng: random.Random, depth: int) -> Any:
     return rng.choice([e.And, e.Or])(condition(rng, depth - 1), condition(rng, depth - 1))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_value_changes(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(20):
         known, ends = arith.Analyzer(), {}
         for var in VARIABLES:
             low = rng.choice([-7, 0, 1])

@@ -170,3 +170,11 @@ def test_type_arguments_of_functions_are_compared() -> None:
     assert call.type_args == (types[0],)
     assert relay.Call(f, [x]).type_args == ()
     assert equal(relay.exp(x), relay.Call(relay.op.get("exp"), [x], type_args=types[:1]))
+
+
+def test_the_path_to_a_number_in_a_list_or_a_map_ends_in_its_value() -> None:
+    differ, convert = tvm.ir.base.get_first_structural_mismatch, tvm.runtime.convert
+
+    assert str(differ(convert([1, 2, 3]), convert([1, 4, 3]))[0]) == "<root>[1].value"
+    assert str(differ(convert({"a": 3}), convert({"a": 5}))[1]) == '<root>["a"].value'
+    assert differ(convert([1, 2]), convert([1, 2])) is None

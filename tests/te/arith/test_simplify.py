@@ -228,3 +228,42 @@ def test_the_least_number_has_no_opposite(dtype: str) -> None:
             with known.constraint(x.equal(value)):
                 wanted = value // least.value if sign == "//" else value % least.value
                 assert e.is_const(known.simplify(made), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_limit_outside_the_dtype_is_not_wrapped(dtype: str) -> None:
+    x = e.Var("x", dtype)
+    greatest = 2 ** (31 if dtype == "int32" else 63) - 1
+
+    near = simplify(x - e.const(greatest, dtype) < 100)
+    above = simplify(x + e.const(greatest, dtype) > -100)
+
+    assert all(evaluate(near, {x: n}) for n in (-1, 0, 5, greatest))
+    assert all(evaluate(above, {x: n}) for n in (-greatest, -5, 0))
+    assert e.is_const(simplify(x + e.const(greatest, dtype) == -100), 0)
+    assert evaluate(simplify(x - 1 == e.const(-greatest, dtype)), {x: 1 - greatest})
+
+
+def test_shared_minima_and_choices_cost_once() -> None:
+    x, y = e.Var("x"), e.Var("y")
+    least: e.Expr = x
+    chosen: e.Expr = x
+    for k in range(30):
+        least = e.Min(least, least * y + k)
+        chosen = e.Select(chosen < k, chosen + y, chosen * y)
+
+    for made in (least, chosen):
+        assert simplify(made).dtype == "int32"
+
+
+def test_quotients_by_truncation_of_lanes_that_are_not_negative() -> None:
+    known, x, eight = Analyzer(), e.Var("x"), e.Broadcast(e.const(8), 4)
+    lanes = e.Ramp(x * 8 + 1, e.const(1), 4)
+    assert str(known.simplify(e.TruncDiv(lanes, eight))) == str(e.TruncDiv(lanes, e.const(8, "int32", 4)))
+
+    known.bind(x, 0, 1000)
+
+    assert str(known.simplify(e.TruncDiv(lanes, eight))) == "broadcast(x, 4)"
+    assert str(known.simplify(e.TruncMod(lanes, eight))) == "ramp(1, 1, 4)"
+    wide = e.Ramp(x * 8 + 1, e.const(15), 4)
+    assert str(known.simplify(e.FloorMod(wide, eight))) == "ramp(1, 15, 4) % broadcast(8, 4)"

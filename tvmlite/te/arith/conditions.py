@@ -98,6 +98,8 @@ def equality(core: Simplifier, d: Poly, equal: bool, dtype: str) -> e.Expr:
         d = {m: c // factor for m, c in d.items()}
     if next(iter(core.atoms._ordered(d)))[1] > 0:
         d = p.scale(d, -1)
+    if sum(abs(c) for m, c in d.items() if m) == 1 and not _RANGES[dtype].contains(d.get((), 0)):
+        return FALSE if equal else TRUE  # x is no number that its dtype has not
     return core.ordered(e.Equal if equal else e.NotEqual, d, dtype)
 
 

@@ -196,6 +196,8 @@ class Quotients(Sums):
             atom = self._single(arg)
             parts = self.atoms[atom].args if atom is not None and self.atoms[atom].kind == kind else (arg,)
             flat.extend(parts)
+        if len(flat) > _MOST:  # each is compared with each: chains of shared minima would take for ever
+            flat = args
         kept: list[Poly] = []
         for arg in flat:
             if any(self._dominates(other, arg, least) for other in kept):
@@ -216,6 +218,10 @@ class Quotients(Sums):
             if coefficient == 1 and len(monomial) == 1:
                 return monomial[0]
         return None
+
+
+_MOST = 12
+"""Arguments of one minimum, beside which another stays as it is."""
 
 
 def _parts(a: Poly, d: int) -> tuple[Poly, Poly]:

@@ -6,6 +6,7 @@ from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import in_order
 from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import Atoms
@@ -132,12 +133,11 @@ class Simplifier:
 
     def reads_memory(self, root: e.Expr) -> bool:
         """Whether there is a load, or anything we do not know, in ``root``."""
-        known = self._reads.get(root)
-        if known is None:
-            own = not isinstance(root, _PURE)
-            known = own or any(self.reads_memory(c) for c in root.children() if isinstance(c, e.Expr))
-            self._reads[root] = known
-        return known
+        known = self._reads
+        for node in in_order([root], lambda one: [child for child in one.children() if child not in known]):
+            inner = any(known[child] for child in node.children() if isinstance(child, e.Expr))
+            known[node] = inner or not isinstance(node, _PURE)
+        return known[root]
 
     # -- rules of scalar nodes
 
@@ -201,6 +201,12 @@ class Simplifier:
         """``make(a, b)`` with ``b - a = d`` and few minus signs."""
         right = {m: c for m, c in d.items() if c > 0}
         left = {m: -c for m, c in d.items() if c < 0}
+        number = d.get((), 0)
+        least, greatest = map(int, dtypes.limits(dtype))
+        fits = max(least, min(number, greatest))
+        if number != fits or number == least:  # x < c of no such c is x + (fits - c) < fits
+            right[()] = fits
+            left = p.add({m: c for m, c in left.items() if m}, p.constant(fits - number))
         if make is not e.Less and p.value_of(left) is not None and right:
             left, right = right, left
         return make(self.atoms.build(left, dtype), self.atoms.build(right, dtype))

@@ -38,30 +38,45 @@ def node(vectors: Lanes, node: e.Expr) -> e.Expr:
 def linear_binary(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Expr | None:
     """A quotient or comparison of vectors that are linear in the lane; None if it has no simpler form."""
     make = type(node)
-    if make in (e.FloorDiv, e.FloorMod):
+    if make in (e.FloorDiv, e.FloorMod) or (
+        make in (e.TruncDiv, e.TruncMod) and _rounds_down(vectors, x, y, node.lanes)
+    ):
         return _division(vectors, make, x, y, node.lanes)
     if make in (e.Less, e.LessEqual, e.Min, e.Max):
         return _comparison(vectors, node, x, y)
     return None
 
 
+def _rounds_down(vectors: Lanes, x: Linear, y: Linear, lanes: int) -> bool:
+    """Whether the quotient by truncation of vectors is that which is rounded down: none is negative."""
+    (base, stride), (divisor, step) = x, y
+    bounds, poly = vectors.scalars.bounds, vectors.scalars.poly
+    first, last = poly(base), p.add(poly(base), poly(stride), lanes - 1)
+    if not e.is_const(step, 0) or not bounds.prove_positive(poly(divisor)):
+        return False
+    return bounds.prove_nonnegative(first) and bounds.prove_nonnegative(last)
+
+
 def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes: int) -> e.Expr | None:
-    """``ramp(b, s) // d`` and ``% d`` where ``d`` divides ``s``, or no multiple of it is crossed."""
+    """``ramp(b, s) // d`` and ``% d`` where ``d`` divides ``s``, or no multiple of it is crossed; of ``% d``
+    else ``b`` reduced."""
     (base, stride), (divisor, step) = x, y
     if not e.is_const(step, 0) or not isinstance(stride, e.Const):
         return None
-    zero = e.const(0, base.dtype)
+    zero, is_quotient = e.const(0, base.dtype), make in (e.FloorDiv, e.TruncDiv)
     whole, rest = vectors.scalar(e.FloorDiv, base, divisor), vectors.scalar(e.FloorMod, base, divisor)
     s = int(stride.value)
     if isinstance(divisor, e.Const) and divisor.value and s % int(divisor.value) == 0:
-        if make is e.FloorMod:
+        if not is_quotient:
             return vectors.make(rest, zero, lanes)
         return vectors.make(whole, e.const(s // int(divisor.value), base.dtype), lanes)
     first = vectors.scalars.poly(rest)
     last = p.add(first, p.constant(s * (lanes - 1)))
     end, prove = vectors.scalars.poly(divisor), vectors.scalars.bounds.prove_within
     if prove(last, end) and prove(first, end):
-        return vectors.make(whole, zero, lanes) if make is e.FloorDiv else vectors.make(rest, stride, lanes)
+        return vectors.make(whole, zero, lanes) if is_quotient else vectors.make(rest, stride, lanes)
+    if not is_quotient and isinstance(rest, e.Const) and not isinstance(base, e.Const):
+        return make(vectors.make(rest, stride, lanes), vectors.broadcast(divisor, divisor, lanes))
     return None
 
 

@@ -8,19 +8,21 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core import arguments
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder, rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer as _Known
+from tvmlite.te.arith import same
 from tvmlite.te.tensor.tensor import Range, Reduce
 from tvmlite.tvm.absent import MissingName
-from tvmlite.tvm.arith import choices, extremes
+from tvmlite.tvm.arith import choices, extremes, rules
 from tvmlite.tvm.arith.const_int_bound import Bounds, ConstIntBound
+from tvmlite.tvm.arith.folds import folded
 from tvmlite.tvm.arith.int_set import IntervalSet, evaluate
 from tvmlite.tvm.arith.modular_set import ModularSet, Remainders
-from tvmlite.tvm.arith.quotients import shorter
+from tvmlite.tvm.arith.pattern import DTYPES
+from tvmlite.tvm.arith.quotients import reduced
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.tir.stmt_functor import substitute
 from tvmlite.tvm.written import plain
@@ -44,13 +46,38 @@ class Analyzer:
                 if isinstance(axis.dom, Range):
                     self._known.bind(axis.var, axis.dom.min, axis.dom.extent)
         truncates = _has(node, e.TruncDiv, e.TruncMod) and not _has(node, e.FloorDiv, e.FloorMod)
-        node = choices.in_branches_of(rewrite(node, _of_one), self._in_scope, self._scope)
-        forms = [_without_offset(one) for one in self._forms(node)]
+        node = self._by_rules(rewrite(node, folded))
+        decided = self._known.simplify(node)
+        if isinstance(decided, e.Const):
+            return mark(decided)
+        node = choices.in_branches_of(node, self._in_scope, self._scope)
+        forms = [rules.in_form(one) for one in self._forms(node)]
         if truncates:
             forms = [rewrite(one, self._truncated) for one in forms]
             forms.sort(key=lambda one: _has(one, e.FloorDiv, e.FloorMod))
         best = _least(forms)
         return mark(best) if isinstance(best, e.Const) else best
+
+    def _by_rules(self, node: e.Expr) -> e.Expr:
+        """``node`` rewritten until no rule changes it but in form; the same object if none does."""
+        simple = self._known.simplify(node)
+        for _ in range(_ROUNDS):
+            again = self._known.simplify(rules.rewritten(simple, self._known.simplify, self._holds))
+            if same(again, simple):
+                break
+            node = simple = again
+        return node
+
+    def _holds(self, condition: e.Expr) -> bool:
+        """Whether ``condition`` of a rule holds. Of two expressions all but bounds was tried when what has
+        them was simplified."""
+        match condition:
+            case e.Less(a, b) | e.LessEqual(a, b):
+                gap = self._bounds.of(b)[0] - self._bounds.of(a)[1]
+                if gap >= (1 if isinstance(condition, e.Less) else 0):
+                    return True
+                return (isinstance(a, e.Const) or isinstance(b, e.Const)) and self._known.prove(condition)
+        return False
 
     def _truncated(self, node: Any) -> Any:
         """A quotient of numbers that are not negative by truncation, as a program that has no other wrote."""
@@ -77,12 +104,11 @@ class Analyzer:
         """``node`` in several forms, some of which may be shorter."""
         first = self._known.simplify(node)
         yield first
-        reduced = rewrite(node, lambda one: shorter(one, self._bounds.of))
-        paired = rewrite(node, extremes.paired)
-        others = (reduced, rewrite(reduced, _by_quotients), paired, *self._of_parts(node, first))
+        without = rewrite(node, reduced)
+        others = (without, rewrite(without, _by_quotients), *self._of_parts(node, first))
         for other in dict.fromkeys(others):
             if other is not node:
-                yield rewrite(self._known.simplify(other), lambda one: shorter(one, self._bounds.of))
+                yield rewrite(self._known.simplify(other), reduced)
         yield from self._divided(first)
         yield node
 
@@ -90,7 +116,7 @@ class Analyzer:
         """Forms in which choices, minima, maxima and quotients have moved to the outside; ``first`` is
         ``node`` simplified."""
         yield rewrite(node, choices.merged)
-        conditions = rewrite(first, lambda one: extremes.compared(_without_offset(one)))
+        conditions = rewrite(first, lambda one: extremes.compared(rules.in_form(one)))
         if conditions is not first:
             known = rewrite(conditions, self._known_condition)
             yield choices.in_branches_of(known, self._known.simplify, self._scope)
@@ -109,7 +135,7 @@ class Analyzer:
     def _divided(self, node: e.Expr) -> Iterator[e.Expr]:
         """A comparison of ints with the difference of both sides divided by each of its factors: ``x * 8 + y
         < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
-        if not isinstance(node, (e.Less, e.LessEqual)) or not dtypes.is_int(node.a.dtype) or node.lanes != 1:
+        if not isinstance(node, (e.Less, e.LessEqual)) or node.a.dtype not in DTYPES or node.lanes != 1:
             return
         gap = self._known.simplify(node.a - node.b - (0 if isinstance(node, e.Less) else 1))
         for factor in _factors(gap):
@@ -151,7 +177,7 @@ class Analyzer:
         self._known.bind(var, expr.min, expr.extent)
         low, _ = self._bounds.of(expr.min)
         _, high = self._bounds.of(expr.min + expr.extent - 1)
-        self._bounds.variables[var] = (low, high)
+        self._bounds.update(var, (low, high))
 
     def update(self, var: Any, info: Any, override: bool = False) -> None:
         """``info``, a ConstIntBound or a ModularSet, is what is known of ``var``; ``override`` replaces what
@@ -164,7 +190,7 @@ class Analyzer:
         arguments.instance("Analyzer.update: info", info, ConstIntBound, "a ConstIntBound or a ModularSet")
         if override and var in self._bounds.variables:
             self._known = _Known()
-        self._bounds.variables[var] = info.bound
+        self._bounds.update(var, info.bound)
         for one, (low, high) in self._bounds.variables.items():
             if override or one is var:
                 self._learn(one, low, high)
@@ -177,14 +203,14 @@ class Analyzer:
 
     @contextmanager
     def _scope(self, constraint: e.Expr) -> Iterator[None]:
-        kept = list(self._bounds.conditions), dict(self._remainders.variables)
+        kept = dict(self._remainders.variables)
         try:
-            with self._known.constraint(constraint):
+            with self._known.constraint(constraint), self._bounds.scope():
                 self._bounds.assume(constraint)
                 self._remainders.assume(constraint)
                 yield
         finally:
-            self._bounds.conditions, self._remainders.variables = kept
+            self._remainders.variables = kept
 
     def constraint_scope(self, constraint: e.Expr) -> Any:
         """For a ``with``, in which ``constraint``, a bool, holds."""
@@ -204,6 +230,9 @@ class Analyzer:
         raise MissingName(f"tvm.arith.Analyzer.{name} is not in tvmlite", Span.of_caller(), _HINT)
 
 
+_ROUNDS = 8
+"""The times that rules are applied to what they made: more would be a circle."""
+
 _DEEPEST = 3
 """The choices around one whose branches are simplified in all ways there are."""
 
@@ -213,31 +242,8 @@ def _least(forms: Iterable[e.Expr]) -> e.Expr:
     return min(forms, key=lambda one: sum(1 for _ in postorder(one)))
 
 
-def _without_offset(node: e.Expr) -> e.Expr:
-    """``0 < x + 2`` as ``-2 < x``, where the constants stay those of the dtype."""
-    match node:
-        case e.Less(e.Const(limit), e.Add(x, e.Const(offset))) if _fits(limit - offset, x.dtype):
-            return e.Less(e.const(limit - offset, x.dtype), x)
-        case e.Less(e.Add(x, e.Const(offset)), e.Const(limit)) if _fits(limit - offset, x.dtype):
-            return e.Less(x, e.const(limit - offset, x.dtype))
-    return node
-
-
-def _fits(value: int | float, dtype: str) -> bool:
-    return dtypes.is_int(dtype) and dtypes.limits(dtype)[0] <= value <= dtypes.limits(dtype)[1]
-
-
 def _has(node: e.Expr, *kinds: type[e.Expr]) -> bool:
     return any(isinstance(one, kinds) for one in postorder(node))
-
-
-def _of_one(node: Any) -> Any:
-    """A reduction over no axes as what it combines; a comparison of equal lanes as that of one of them."""
-    match node:
-        case e.Compare(e.Broadcast(a), e.Broadcast(b)):
-            return e.Broadcast(type(node)(a, b), node.lanes)
-    alone = isinstance(node, Reduce) and not node.axis and not node.init and e.is_const(node.condition, 1)
-    return node.source[node.value_index] if alone else node
 
 
 def _factors(expr: e.Expr) -> list[int]:

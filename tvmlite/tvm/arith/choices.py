@@ -39,7 +39,9 @@ def negated(condition: e.Expr) -> e.Expr:
 
 
 def in_branches_of(root: e.Expr, simplify: Simplify, scope: Scope) -> e.Expr:
-    """``in_branches`` of the choices in ``root``; those in their branches are left to ``simplify``."""
+    """``in_branches`` of the choices in ``root``; those in their branches are left to ``simplify``. By what
+    holds in a branch it becomes another than the same elsewhere, so that nothing stays shared: choices that
+    would grow too large by that are left."""
     outer, stack = set(), [root]
     while stack:
         node = stack.pop()
@@ -47,10 +49,17 @@ def in_branches_of(root: e.Expr, simplify: Simplify, scope: Scope) -> e.Expr:
             outer.add(node)
             stack += _always(node)
     done: dict[Any, Any] = {}
+    size: dict[Any, int] = {}  # of each node as a tree
     for node in postorder(root):
+        size[node] = 1 + sum(size[child] for child in node.children())
         made = node.map_children(done.__getitem__)
-        done[node] = in_branches(made, simplify, scope) if node in outer else made
+        may_split = node in outer and size[node] <= _LARGEST
+        done[node] = in_branches(made, simplify, scope) if may_split else made
     return done[root]
+
+
+_LARGEST = 200
+"""The nodes of a choice, each as often as it is used, whose branches are simplified by what holds in them."""
 
 
 def _always(node: Any) -> list[Any]:
@@ -103,6 +112,12 @@ _UNSAFE = (e.Foreign, Load, Reduce, TensorRead, Uncompiled)
 
 
 def _choice(node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> e.Expr:
+    """The choice of ``a`` and ``b``, of the kind of ``node``, by both conditions if ``a`` is such a choice of
+    something and ``b`` too."""
+    match a:
+        case e.Select(inner, x, y) | e.Call("if_then_else", (inner, x, y)):
+            if type(a) is type(node) and alike(y, b) and not _may_fail(inner):
+                condition, a = e.And(condition, inner), x
     if isinstance(node, e.Select):
         return e.Select(condition, a, b)
     branches = iter((condition, a, b))

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
+from tvmlite.core.node import in_order
 from tvmlite.te import expr as e
 
 _INF = math.inf
+_FAR = 1 << 64
+"""What is farther from 0 sets no limit: no int is."""
+
 Bound: TypeAlias = tuple[float, float]
 """The least and the greatest value, ints or infinite."""
+
+
+_DO_NOT_WRAP = ("int32", "int64")
+"""Ints that are taken not to overflow; others may have any value of theirs once they may."""
 
 
 @dataclass(frozen=True)
@@ -44,43 +53,71 @@ class Bounds:
 
     variables: dict[e.Var, Bound] = field(default_factory=dict)
     conditions: list[tuple[e.Expr, Bound]] = field(default_factory=list)
+    _found: dict[Any, Bound] = field(default_factory=dict)
+    """Bounds by what is known now: a node that is shared has one."""
+
+    def update(self, var: e.Var, bound: Bound) -> None:
+        """``bound`` is that of ``var`` from here on."""
+        self.variables[var] = bound
+        self._found = {}
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is assumed inside is forgotten after."""
+        kept = list(self.conditions), self._found
+        try:
+            yield
+        finally:
+            self.conditions, self._found = kept
 
     def of(self, expr: Any) -> Bound:
         """The bound of ``expr``."""
-        node = e.convert(expr)
-        found = self._of(node)
-        for other, bound in self.conditions:
-            if alike(node, other):
-                found = max(found[0], bound[0]), min(found[1], bound[1])
-        return found
+        root = e.convert(expr)
+        for node in in_order(
+            [root], lambda one: [part for part in one.children() if part not in self._found]
+        ):
+            if isinstance(node, e.Expr) and node not in self._found:
+                self._found[node] = self._of(node)
+        return self._found[root]
 
     def _of(self, node: e.Expr) -> Bound:
-        if isinstance(node, e.Const):
-            return node.value, node.value
-        if isinstance(node, e.Var):
-            return self.variables.get(node) or _of_variable(node)
-        if isinstance(node, e.Cast):
-            low, high = self.of(node.value)
-            least, greatest = everything(node.dtype)
-            return max(low, least), min(high, greatest)
-        if isinstance(node, e.Select):
-            return _union(self.of(node.a), self.of(node.b))
-        if isinstance(node, e.Call) and node.name == "if_then_else":
-            return _union(self.of(node.args[1]), self.of(node.args[2]))
-        if isinstance(node, e.Broadcast):
-            return self.of(node.value)
-        if isinstance(node, e.Ramp):
-            (low, high), (least, most) = self.of(node.base), self.of(node.stride)
-            last = node.lanes - 1
-            return low + min(0, least * last), high + max(0, most * last)
+        """The bound of ``node``, whose children's are found."""
+        low, high = self._of_parts(node)
+        least, most = everything(node.dtype)
+        if (low < least or high > most) and node.dtype not in _DO_NOT_WRAP:
+            low, high = least, most
+        for other, bound in self.conditions:
+            if alike(node, other):
+                low, high = max(low, bound[0]), min(high, bound[1])
+        return (-_INF if low < -_FAR else low), (_INF if high > _FAR else high)
+
+    def _of_parts(self, node: e.Expr) -> Bound:
+        known = self._found
+        match node:
+            case e.Const(value):
+                return value, value
+            case e.Var():
+                return self.variables.get(node) or _of_variable(node)
+            case e.Cast(dtype, value):
+                low, high = known[value]
+                least, most = everything(dtype)
+                return max(low, least), min(high, most)
+            case e.Select(_, a, b) | e.Call("if_then_else", (_, a, b)):
+                return _union(known[a], known[b])
+            case e.Broadcast(value):
+                return known[value]
+            case e.Ramp(base, stride, lanes):
+                (low, high), (least, most) = known[base], known[stride]
+                return low + min(0, least * (lanes - 1)), high + max(0, most * (lanes - 1))
         rule = _RULES.get(node.name if isinstance(node, e.Call) else type(node))
         if rule is None:
             return everything(node.dtype)
-        left, right = node.args if isinstance(node, e.Call) else node.children()
-        return rule(self.of(left), self.of(right)) or everything(node.dtype)  # type: ignore[arg-type]
+        left, right = (known[one] for one in node.children())
+        return rule(left, right) or everything(node.dtype)
 
     def assume(self, condition: e.Expr) -> None:
-        """``condition`` holds from here on."""
+        """``condition`` holds from here on, to the end of the scope."""
+        self._found = {}
         match condition:
             case e.And(a, b):
                 self.assume(a)

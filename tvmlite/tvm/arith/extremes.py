@@ -30,8 +30,7 @@ def has_extremes(node: e.Expr) -> bool:
 
 
 def compared(node: Any) -> Any:
-    """A comparison of a minimum or a maximum, or of a quotient with a constant, as conditions of what is in
-    it; else ``node``."""
+    """A comparison of a minimum or a maximum as conditions of what is in it; else ``node``."""
     if not isinstance(node, (e.Less, e.LessEqual)) or node.lanes != 1 or node.a.dtype not in _DTYPES:
         return node
     kind = type(node)
@@ -44,25 +43,7 @@ def compared(node: Any) -> Any:
             return e.And(compared(kind(c, a)), compared(kind(c, b)))
         case e.Compare(c, e.Max(a, b)):
             return e.Or(compared(kind(c, a)), compared(kind(c, b)))
-        case e.Less(e.FloorDiv(x, e.Const(by)), e.Const(limit)) if by > 0:
-            return e.Less(x, e.const(int(limit) * int(by), x.dtype))
-        case e.Less(e.Const(limit), e.FloorDiv(x, e.Const(by))) if by > 0:
-            return e.Less(e.const((int(limit) + 1) * int(by) - 1, x.dtype), x)
     return node
-
-
-def paired(node: Any) -> Any:
-    """``min(a, b) + max(a, b)`` as ``a + b``, and the product likewise; else ``node``."""
-    match node:
-        case e.Add(e.Min(a, b), e.Max(x, y)) | e.Add(e.Max(a, b), e.Min(x, y)) if node.dtype in _DTYPES:
-            return a + b if _same_pair((a, b), (x, y)) else node
-        case e.Mul(e.Min(a, b), e.Max(x, y)) | e.Mul(e.Max(a, b), e.Min(x, y)) if node.dtype in _DTYPES:
-            return a * b if _same_pair((a, b), (x, y)) else node
-    return node
-
-
-def _same_pair(one: tuple[e.Expr, e.Expr], other: tuple[e.Expr, e.Expr]) -> bool:
-    return any(all(map(alike, one, order)) for order in (other, other[::-1]))
 
 
 def normal(node: e.Expr, simplify: Callable[[e.Expr], e.Expr]) -> Maxima | None:

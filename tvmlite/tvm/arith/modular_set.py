@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import Any
 
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 
 
@@ -34,50 +35,46 @@ class Remainders:
 
     def of(self, expr: Any) -> ModularSet:
         """The set of ``expr``."""
-        match e.convert(expr):
+        root = e.convert(expr)
+        known: dict[Any, ModularSet] = {}
+        for node in postorder(root):
+            if isinstance(node, e.Expr):
+                known[node] = self._of(node, known)
+        return known[root]
+
+    def _of(self, node: e.Expr, known: dict[Any, ModularSet]) -> ModularSet:
+        """The set of ``node``, whose children's are ``known``."""
+        match node:
             case e.Const(value):
                 return ModularSet(0, int(value))
             case e.Var() as var:
                 return self.variables.get(var, ANY)
             case e.Cast(_, value):
-                return self.of(value)
+                return known[value]
             case e.Add(a, b):
-                return self._sum(a, b, 1)
+                return _sum(known[a], known[b], 1)
             case e.Sub(a, b):
-                return self._sum(a, b, -1)
+                return _sum(known[a], known[b], -1)
             case e.Mul(a, b):
-                x, y = self.of(a), self.of(b)
+                x, y = known[a], known[b]
                 coeff = gcd(gcd(x.coeff * y.coeff, x.coeff * y.base), x.base * y.coeff)
                 return _made(coeff, x.base * y.base)
             case e.FloorDiv(a, e.Const(by)):
-                return self._quotient(a, int(by), rounds_down=True)
+                return _quotient(known[a], int(by), rounds_down=True)
             case e.TruncDiv(a, e.Const(by)):
-                return self._quotient(a, int(by), rounds_down=self.nonnegative(a))
+                return _quotient(known[a], int(by), rounds_down=self.nonnegative(a))
             case e.Call("shift_right", (a, e.Const(by))):
-                return self._quotient(a, 1 << int(by), rounds_down=True)
+                return _quotient(known[a], 1 << int(by), rounds_down=True)
             case e.FloorMod(a, e.Const(by)) if by > 0:
-                return self._remainder(a, int(by))
-            case e.TruncMod(a, e.Const(by)) if by > 0 and (self.nonnegative(a) or self.of(a).base == 0):
-                return self._remainder(a, int(by))
+                return _remainder(known[a], int(by))
+            case e.TruncMod(a, e.Const(by)) if by > 0 and (self.nonnegative(a) or known[a].base == 0):
+                return _remainder(known[a], int(by))
             case e.Call("bitwise_and", (a, e.Const(ones))) if ones >= 0 and int(ones) & (int(ones) + 1) == 0:
-                return self._remainder(a, int(ones) + 1)
+                return _remainder(known[a], int(ones) + 1)
             case e.Min(a, b) | e.Max(a, b) | e.Select(_, a, b) | e.Call("if_then_else", (_, a, b)):
-                return _union(self.of(a), self.of(b))
+                return _union(known[a], known[b])
             case _:
                 return ANY
-
-    def _sum(self, a: e.Expr, b: e.Expr, sign: int) -> ModularSet:
-        x, y = self.of(a), self.of(b)
-        return _made(gcd(x.coeff, y.coeff), x.base + sign * y.base)
-
-    def _quotient(self, a: e.Expr, by: int, rounds_down: bool) -> ModularSet:
-        known = self.of(a)
-        exact = by and known.coeff % by == 0 and (rounds_down or known.base == 0)
-        return _made(abs(known.coeff // by), known.base // by) if exact else ANY
-
-    def _remainder(self, a: e.Expr, by: int) -> ModularSet:
-        known = self.of(a)
-        return _made(gcd(known.coeff, by), known.base)
 
     def assume(self, condition: e.Expr) -> None:
         """``condition`` holds from here on: ``x % c == b``, or several such."""
@@ -89,6 +86,19 @@ class Remainders:
                 e.TruncMod(e.Var() as var, e.Const(by)), e.Const(base)
             ):
                 self.variables[var] = _meet(self.variables.get(var, ANY), _made(int(by), int(base)))
+
+
+def _sum(a: ModularSet, b: ModularSet, sign: int) -> ModularSet:
+    return _made(gcd(a.coeff, b.coeff), a.base + sign * b.base)
+
+
+def _quotient(known: ModularSet, by: int, rounds_down: bool) -> ModularSet:
+    exact = by and known.coeff % by == 0 and (rounds_down or known.base == 0)
+    return _made(abs(known.coeff // by), known.base // by) if exact else ANY
+
+
+def _remainder(known: ModularSet, by: int) -> ModularSet:
+    return _made(gcd(known.coeff, by), known.base)
 
 
 def _union(a: ModularSet, b: ModularSet) -> ModularSet:

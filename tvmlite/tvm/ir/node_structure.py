@@ -88,7 +88,7 @@ class Comparison:
 
     def _elements(self, a: Any, b: Any, at: ObjectPath, to: ObjectPath) -> Paths | None:
         for k, (one, other) in enumerate(zip(a, b, strict=False)):
-            found = self._differ(one, other, at.array_index(k), to.array_index(k))
+            found = self._differ(_as_node(one), _as_node(other), at.array_index(k), to.array_index(k))
             if found is not None:
                 return found
         if len(a) == len(b):
@@ -104,7 +104,8 @@ class Comparison:
             if other not in b:
                 return at.map_value(key), to.missing_map_entry()
             compare = self._match if isinstance(value, ir.Buffer) else self._differ  # a map declares buffers
-            found = compare(value, b[other], at.map_value(key), to.map_value(other))
+            one, another = _as_node(value), _as_node(b[other])
+            found = compare(one, another, at.map_value(key), to.map_value(other))
             if found is not None:
                 return found
         for key in b:
@@ -154,6 +155,11 @@ def compared(node: Any) -> list[str]:
     left_out = {"span", "name", "pointer", "meaning"} if isinstance(node, ir.Buffer) else {"span", "meaning"}
     left_out |= set(getattr(node, "binders", ())) | set(getattr(node, "not_compared", ()))
     return [one.name for one in dataclasses.fields(node) if one.name not in left_out]
+
+
+def _as_node(value: Any) -> Any:
+    """A number in a list or a map as the constant that TVM holds there."""
+    return e.convert(value) if isinstance(value, (bool, int, float)) else value
 
 
 def _as_data(value: Any, other: Any) -> Any:
