@@ -23,6 +23,7 @@ from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelDense,
 )
 from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
+from tvmlite.tvm.relay.transform.dynamic_to_static import DynamicToStatic
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
@@ -52,7 +53,6 @@ from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     CanonicalizeCast,
     DefuseOps,
-    DynamicToStatic,
     EtaExpand,
     FlexibleShapeDispatch,
     Inline,
