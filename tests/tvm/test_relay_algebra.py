@@ -28,6 +28,7 @@ def evaluated(function: Any, *args: np.ndarray) -> list[np.ndarray]:
     return [one.numpy() for one in (found if isinstance(found, list) else [found])]
 
 
+dense = relay.nn.dense
 X = image()
 N = np.arange(1.0, 4.0, dtype=np.float32)
 V = relay.var("v", shape=(3,))
@@ -179,6 +180,29 @@ def test_too_few_branches_stay() -> None:
     function = convolutions()
 
     same(run_opt_pass(function, transform.CombineParallelConv2D(min_num_branches=4)), function)
+
+
+@pytest.mark.parametrize("to_batch", [True, False])
+@pytest.mark.parametrize(
+    ("join", "left"),
+    [
+        (lambda x, y, v, w: relay.nn.relu(dense(x, v)) * y + relay.multiply(dense(x, w), y), 1),
+        (lambda x, y, v, w: dense(x, w) * (dense(x, v) * y), 1),  # one product reads the other
+        (lambda x, y, v, w: dense(x, dense(x, v)) + dense(x, w), 2),
+    ],
+)
+def test_branches_that_read_each_other_are_combined_as_far_as_they_do_not(
+    join: Callable[..., Any], left: int, to_batch: bool
+) -> None:
+    params = [relay.var(name, shape=(4, 4)) for name in "xyvw"]
+    args = list(np.random.default_rng(0).normal(size=(4, 4, 4)).astype("float32"))
+    function = relay.Function(params, join(*params))
+
+    found = run_opt_pass(function, transform.CombineParallelDense(2, to_batch))
+
+    counts = relay.analysis.list_op_freqs(tvm.IRModule.from_expr(found))
+    assert counts.get("nn.dense", 0) + counts.get("nn.batch_matmul", 0) == left
+    np.testing.assert_allclose(evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4)
 
 
 def test_an_operator_that_names_an_axis_is_not_done_on_a_batch() -> None:
