@@ -245,3 +245,38 @@ def test_quantized_data_is_padded_with_its_zero_point(value: int, folds: bool) -
     found = run_opt_pass(before, transform.FoldExplicitPadding())
 
     same(found, conv(x, padding=(1, 1)) if folds else before)
+
+
+def between_blocks(crops: Any = ((0, 1), (2, 1)), strides: Any = 1, pad_value: float = 0.0) -> Any:
+    """A convolution of blocks of 2 by 3 as batches, in NHWC."""
+    x, w = image(2, 6, 7, 4), relay.var("w", shape=(3, 2, 4, 5))
+    blocks = relay.nn.space_to_batch_nd(x, [2, 3], [[3, 1], [2, 3]], pad_value)
+    made = relay.nn.conv2d(
+        blocks, w, channels=5, kernel_size=(3, 2), padding=(0, 1), data_layout="NHWC", kernel_layout="HWIO",
+        strides=strides,
+    )  # fmt: skip
+    return relay.Function([x, w], relay.nn.batch_to_space_nd(made, [2, 3], crops))
+
+
+def test_a_convolution_between_blocks_is_dilated() -> None:
+    function = between_blocks()
+
+    found = run_opt_pass(function, transform.FlattenAtrousConv())
+
+    made = found.body
+    assert (made.op.name, made.args[0]) == ("nn.conv2d", found.params[0])
+    assert tuple(made.attrs.dilation) == (2, 3)
+    assert tuple(made.attrs.padding) == (3, 3, 0, 5)  # what is cropped is not padded
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=p.checked_type.concrete_shape).astype("float32") for p in function.params]
+    np.testing.assert_allclose(
+        evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [between_blocks(pad_value=1.0), between_blocks(strides=(2, 1)), between_blocks(crops=((0, 2), (0, 0)))],
+)
+def test_a_convolution_between_blocks_that_is_none_stays(given: Any) -> None:
+    same(run_opt_pass(given, transform.FlattenAtrousConv()), given)

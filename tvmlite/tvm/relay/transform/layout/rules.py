@@ -28,7 +28,7 @@ def answer(question: Question) -> Answer | None:
 
 
 def _general(question: Question) -> Rule | None:
-    """The rule of operators that work element by element, and have no attributes that name axes or extents."""
+    """The rule of operators that work element by element, and have no attributes that name axes."""
     row = table.get(question.op)
     if not _OF_AXES.isdisjoint(question.attrs) or row.fuse > Fuse.BROADCAST:
         return None
