@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,29 @@ def test_constants_are_equal_however_often_they_stand() -> None:
 
     assert tvm.ir.structural_equal(shared, apart)
     assert tvm.ir.structural_hash(shared) == tvm.ir.structural_hash(apart)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "text"),
+    [
+        (lambda x: relay.sum(x, axis=1), lambda x: relay.sum(x, axis=[1]), "axis=[1]"),
+        (lambda x: relay.argmax(x, -1), lambda x: relay.argmax(x, axis=(-1,)), "axis=[-1]"),
+        (lambda x: relay.clip(x, 0, 6), lambda x: relay.clip(x, 0.0, 6.0), "a_min=0f, a_max=6f"),
+        (lambda x: relay.nn.leaky_relu(x, 1), lambda x: relay.nn.leaky_relu(x, 1.0), "alpha=1f"),
+    ],
+)
+def test_attributes_of_one_meaning_are_equal_and_print_alike(given: Any, kept: Any, text: str) -> None:
+    x = relay.var("x", shape=(2, 3))
+
+    tvm.ir.assert_structural_equal(given(x), kept(x))
+    assert tvm.ir.structural_hash(given(x)) == tvm.ir.structural_hash(kept(x))
+    assert text in given(x).astext()
+
+
+def test_limits_that_no_float_holds_are_kept() -> None:
+    x = relay.var("x", shape=(2,), dtype="int64")
+
+    assert relay.clip(x, 0, 2**62 + 1).attrs.a_max == 2**62 + 1
 
 
 def test_extents_have_a_value() -> None:
