@@ -15,6 +15,10 @@ from tvmlite.tvm import relay
 from tvmlite.tvm.ir.instrument import PrintAfterAll, PrintBeforeAll
 
 
+def pad_with(x: object, value: float) -> object:
+    return relay.nn.pad(x, ((1, 1),) * 2, relay.const(value))
+
+
 def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
     x = relay.var("x")
     once, again = relay.exp(x), relay.exp(x)
@@ -41,6 +45,8 @@ def test_constants_are_equal_however_often_they_stand() -> None:
         (lambda x: relay.sum(x, axis=1), lambda x: relay.sum(x, axis=[1]), "axis=[1]"),
         (lambda x: relay.argmax(x, -1), lambda x: relay.argmax(x, axis=(-1,)), "axis=[-1]"),
         (lambda x: relay.clip(x, 0, 6), lambda x: relay.clip(x, 0.0, 6.0), "a_min=0f, a_max=6f"),
+        (lambda x: relay.nn.pad(x, ((1, 1),) * 2, 1), lambda x: pad_with(x, 1.0), "pad_value=1f"),
+        (lambda x: pad_with(x, -3e38), lambda x: relay.nn.pad(x, ((1, 1),) * 2, np.float32(-3e38)), "e38f"),
         (lambda x: relay.nn.leaky_relu(x, 1), lambda x: relay.nn.leaky_relu(x, 1.0), "alpha=1f"),
     ],
 )

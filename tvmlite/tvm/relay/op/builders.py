@@ -89,7 +89,10 @@ def function(name: str) -> Callable[..., Any]:
         tensors = [key for key in row.attrs if isinstance(given.get(key), nodes.Expr)]
         for key in tensors:
             numbers = known_numbers(given[key])
-            given[key] = whole_numbers(numbers) if key in row.open_attrs else numbers
+            if _is_real(key, row):
+                given[key] = _as_float(numbers) if type(numbers) is int else numbers
+            else:
+                given[key] = whole_numbers(numbers) if key in row.open_attrs else numbers
         sizes = [key for key in row.open_attrs if isinstance(given.get(key), nodes.Expr)]
         made = adopt(bound(name, build, given, sizes) if tensors else build(**given))
         count = results_of(made)
