@@ -205,6 +205,16 @@ def test_branches_that_read_each_other_are_combined_as_far_as_they_do_not(
     np.testing.assert_allclose(evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4)
 
 
+def test_what_reads_combined_branches_twice_stays_one_value() -> None:
+    x, v, w = (relay.var(name, shape=(4, 4)) for name in "xvw")
+    total = dense(x, v) + relay.nn.relu(dense(x, w))
+    function = relay.Function([x, v, w], total / relay.sqrt(relay.abs(total)))
+
+    found = run_opt_pass(function, transform.CombineParallelDense(2))
+
+    assert relay.analysis.list_op_freqs(tvm.IRModule.from_expr(found))["add"] == 1
+
+
 def test_an_operator_that_names_an_axis_is_not_done_on_a_batch() -> None:
     x, w, b = (relay.var(name, shape=shape) for name, shape in (("x", (2, 6)), ("w", (4, 6)), ("b", (4,))))
     results = [relay.nn.bias_add(relay.nn.dense(x, w), b) for _ in range(3)]

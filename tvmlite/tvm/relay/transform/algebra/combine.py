@@ -146,6 +146,9 @@ def _replaced(root: Any, table: dict[Any, Any]) -> Any:
     stack = [root]
     while stack:
         node = stack[-1]
+        if node in done:  # another reader had it made meanwhile
+            stack.pop()
+            continue
         target = table.get(node, node)
         left = [child for child in target.children() if child not in done]
         if left:
