@@ -115,14 +115,15 @@ class _Mutator:
         return made._with({"op": new[op]}) if op in new else made
 
     def _arguments(self, args: Any, group: Group) -> Generator[Any, Any, list[Any]]:
-        """What a call in ``group`` gets: values of the group, and parameters for others."""
-        found = []
+        """What a call in ``group`` gets: values of the group, and parameters for others, which are numbered
+        after those of the values."""
+        made = []
         for arg in args:
-            new = yield arg
+            made.append((yield arg))
+        found = []
+        for arg, new in zip(args, made, strict=True):
             inside = self._groups[arg].top() is group or (self._linked and isinstance(arg, nodes.Constant))
-            if not inside:
-                new = self._parameter(group, new, type_of(arg))
-            found.append(new)
+            found.append(new if inside else self._parameter(group, new, type_of(arg)))
         return found
 
     def _parameter(self, group: Group, value: Any, type_: Any) -> Var:
