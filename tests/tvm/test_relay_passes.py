@@ -566,3 +566,23 @@ def test_a_value_that_a_function_reads_is_not_put_into_it() -> None:
     made = run_opt_pass(program, transform.DeadCodeElimination(inline_once=True))
 
     same(made, once)
+
+
+def test_a_function_that_is_called_once_takes_the_place_of_its_name() -> None:
+    x, y, f = relay.var("x", shape=(3,)), relay.var("y", shape=(3,)), relay.var("f")
+    function = relay.Function([y], y + x)
+    once, twice = (relay.Let(f, function, body) for body in (f(x), f(f(x))))
+
+    made = [run_opt_pass(one, transform.DeadCodeElimination(inline_once=True)) for one in (once, twice)]
+
+    same(made[0], function(x))
+    same(made[1], twice)
+
+
+def test_parameters_of_a_group_are_in_the_order_in_which_its_values_read_them() -> None:
+    x, y = relay.var("x", shape=(4, 6)), relay.var("y", shape=(3, 8))
+    given = relay.Function([x, y], x + relay.reshape(y, (4, 6)))
+
+    (group,) = [call.op for call in [run_opt_pass(given, transform.FuseOps(2)).body]]
+
+    assert [tuple(p.checked_type.concrete_shape) for p in group.params] == [(3, 8), (4, 6)]
