@@ -28,6 +28,7 @@ def evaluated(function: Any, *args: np.ndarray) -> list[np.ndarray]:
     return [one.numpy() for one in (found if isinstance(found, list) else [found])]
 
 
+dense = relay.nn.dense
 X = image()
 N = np.arange(1.0, 4.0, dtype=np.float32)
 V = relay.var("v", shape=(3,))
@@ -181,6 +182,39 @@ def test_too_few_branches_stay() -> None:
     same(run_opt_pass(function, transform.CombineParallelConv2D(min_num_branches=4)), function)
 
 
+@pytest.mark.parametrize("to_batch", [True, False])
+@pytest.mark.parametrize(
+    ("join", "left"),
+    [
+        (lambda x, y, v, w: relay.nn.relu(dense(x, v)) * y + relay.multiply(dense(x, w), y), 1),
+        (lambda x, y, v, w: dense(x, w) * (dense(x, v) * y), 1),  # one product reads the other
+        (lambda x, y, v, w: dense(x, dense(x, v)) + dense(x, w), 2),
+    ],
+)
+def test_branches_that_read_each_other_are_combined_as_far_as_they_do_not(
+    join: Callable[..., Any], left: int, to_batch: bool
+) -> None:
+    params = [relay.var(name, shape=(4, 4)) for name in "xyvw"]
+    args = list(np.random.default_rng(0).normal(size=(4, 4, 4)).astype("float32"))
+    function = relay.Function(params, join(*params))
+
+    found = run_opt_pass(function, transform.CombineParallelDense(2, to_batch))
+
+    counts = relay.analysis.list_op_freqs(tvm.IRModule.from_expr(found))
+    assert counts.get("nn.dense", 0) + counts.get("nn.batch_matmul", 0) == left
+    np.testing.assert_allclose(evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4)
+
+
+def test_what_reads_combined_branches_twice_stays_one_value() -> None:
+    x, v, w = (relay.var(name, shape=(4, 4)) for name in "xvw")
+    total = dense(x, v) + relay.nn.relu(dense(x, w))
+    function = relay.Function([x, v, w], total / relay.sqrt(relay.abs(total)))
+
+    found = run_opt_pass(function, transform.CombineParallelDense(2))
+
+    assert relay.analysis.list_op_freqs(tvm.IRModule.from_expr(found))["add"] == 1
+
+
 def test_an_operator_that_names_an_axis_is_not_done_on_a_batch() -> None:
     x, w, b = (relay.var(name, shape=shape) for name, shape in (("x", (2, 6)), ("w", (4, 6)), ("b", (4,))))
     results = [relay.nn.bias_add(relay.nn.dense(x, w), b) for _ in range(3)]
@@ -221,3 +255,38 @@ def test_quantized_data_is_padded_with_its_zero_point(value: int, folds: bool) -
     found = run_opt_pass(before, transform.FoldExplicitPadding())
 
     same(found, conv(x, padding=(1, 1)) if folds else before)
+
+
+def between_blocks(crops: Any = ((0, 1), (2, 1)), strides: Any = 1, pad_value: float = 0.0) -> Any:
+    """A convolution of blocks of 2 by 3 as batches, in NHWC."""
+    x, w = image(2, 6, 7, 4), relay.var("w", shape=(3, 2, 4, 5))
+    blocks = relay.nn.space_to_batch_nd(x, [2, 3], [[3, 1], [2, 3]], pad_value)
+    made = relay.nn.conv2d(
+        blocks, w, channels=5, kernel_size=(3, 2), padding=(0, 1), data_layout="NHWC", kernel_layout="HWIO",
+        strides=strides,
+    )  # fmt: skip
+    return relay.Function([x, w], relay.nn.batch_to_space_nd(made, [2, 3], crops))
+
+
+def test_a_convolution_between_blocks_is_dilated() -> None:
+    function = between_blocks()
+
+    found = run_opt_pass(function, transform.FlattenAtrousConv())
+
+    made = found.body
+    assert (made.op.name, made.args[0]) == ("nn.conv2d", found.params[0])
+    assert tuple(made.attrs.dilation) == (2, 3)
+    assert tuple(made.attrs.padding) == (3, 3, 0, 5)  # what is cropped is not padded
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=p.checked_type.concrete_shape).astype("float32") for p in function.params]
+    np.testing.assert_allclose(
+        evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [between_blocks(pad_value=1.0), between_blocks(strides=(2, 1)), between_blocks(crops=((0, 2), (0, 0)))],
+)
+def test_a_convolution_between_blocks_that_is_none_stays(given: Any) -> None:
+    same(run_opt_pass(given, transform.FlattenAtrousConv()), given)

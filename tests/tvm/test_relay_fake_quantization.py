@@ -188,6 +188,36 @@ def test_limits_differ_along_an_axis_of_scales(apply: Any) -> None:
     assert np.array_equal(_run(mod, array), np.clip(np.rint(limited / scale) + zero, 0, 255))
 
 
+def test_a_zero_point_beyond_the_dtype_is_taken_off_before() -> None:
+    x, x_data, x_real = _data("x", (4, 16), 0.1, 200)
+    w, w_data, w_real = _data("w", (6, 16), np.linspace(0.01, 0.05, 6), 147, axis=0)
+
+    made = _check(relay.nn.dense(x, w), x_real @ w_real.T, x_data, w_data, scale=9.0, zero=-99, dtype="int8")
+
+    assert "nn.dense" in _names(made)
+
+
+@pytest.mark.parametrize(
+    ("apply", "reference"),
+    [
+        (lambda x: relay.nn.adaptive_avg_pool1d(x, 1), lambda x: x.mean(2, keepdims=True)),
+        (relay.nn.adaptive_avg_pool1d, lambda x: x),
+        (lambda x: relay.nn.adaptive_avg_pool2d(relay.expand_dims(x, 0), (5, 1)), None),
+        (lambda x: relay.image.resize2d(relay.expand_dims(x, 0), (5, 3), method="linear"), None),
+        (lambda x: relay.image.resize2d(relay.expand_dims(x, 0), (9, 8), method="nearest_neighbor"), None),
+    ],
+)
+def test_pools_and_resizes_are_done_in_integers(apply: Any, reference: Any) -> None:
+    x, data, real = _data("x", (3, 5, 6), 0.1, 4)
+    if reference is None:
+        var = relay.var("real", shape=real.shape)
+        expected = _run(_typed(apply(var)), real.astype("float32"))
+    else:
+        expected = reference(real)
+
+    _check(apply(x), expected, data, scale=0.08, zero=-3, dtype="int8")
+
+
 def test_what_has_no_rule_stays_as_it_is() -> None:
     x, _, _ = _data("x", (2, 8), 0.1, 0)
     typed = _typed(relay.qnn.op.quantize(relay.cumsum(x, 1), _const(1.0), _const(0, "int32")))

@@ -276,6 +276,25 @@ def test_normalizing_over_an_axis_follows_a_convolution() -> None:
     tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
 
 
+@pytest.mark.parametrize("layouts", [["NHWC", "default"], ["HWNC", "default"], ["NCHW4c", "OIHW4o"]])
+@pytest.mark.parametrize(
+    "behind",
+    [
+        lambda y: relay.nn.group_norm(y, *[relay.const(np.arange(8, dtype="float32"))] * 2, 2),
+        lambda y: relay.nn.instance_norm(y, *[relay.const(np.arange(8, dtype="float32"))] * 2),
+        lambda y: relay.argmax(y),
+        lambda y: relay.broadcast_to(y, (3, 2, 8, 6, 5)),
+        lambda y: relay.nn.adaptive_avg_pool2d(y, (2, 3)),
+    ],
+)
+def test_what_depends_on_the_order_of_axes_keeps_its_values(behind: Any, layouts: Any) -> None:
+    given = behind(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
+
+    made = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": layouts}))
+
+    np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
+
+
 def test_a_rule_of_an_operator_through_which_no_layout_passes_is_asked() -> None:
     x = relay.var("x", shape=(4, 6))
     given = relay.cumsum(x, axis=1)

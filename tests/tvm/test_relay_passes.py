@@ -19,6 +19,12 @@ def same(found: object, expected: object) -> None:
     tvm.ir.assert_structural_equal(found, run_infer_type(expected), map_free_vars=True)
 
 
+def calls(function: Any, name: str) -> list[Any]:
+    found: list[Any] = []
+    relay.analysis.post_order_visit(function, found.append)
+    return [one for one in found if isinstance(one, relay.Call) and one.op.name == name]
+
+
 def test_constants_are_folded_and_shapes_are_constants() -> None:
     x = relay.var("x", shape=(2, 3))
     two = relay.const(np.full(3, 2, np.float32))
@@ -29,6 +35,39 @@ def test_constants_are_folded_and_shapes_are_constants() -> None:
 
     four = relay.const(np.full(3, 4, np.float32))
     same(found, relay.Function([x], relay.Tuple([x * four, relay.const(np.array([2, 3], "int32")), four])))
+
+
+@pytest.mark.parametrize(
+    ("norm", "axes"),
+    [
+        (lambda x, g, b: relay.nn.layer_norm(x, g, b, axis=1), 1),
+        (lambda x, g, b: relay.nn.instance_norm(x, g, b, epsilon=0.1, center=False), (2, 3)),
+        (lambda x, g, b: relay.nn.group_norm(x, g, b, 2, scale=False), None),
+        (lambda x, g, b: relay.nn.l2_normalize(x, 0.01, axis=[1, 3]), None),
+    ],
+)
+def test_normalizations_are_written_out(norm: Any, axes: Any) -> None:
+    shapes = {"x": (2, 4, 3, 5), "g": (4,), "b": (4,)}
+    params = [relay.var(name, shape=shape) for name, shape in shapes.items()]
+    function = relay.Function(params, norm(*params))
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=shape).astype("float32") for shape in shapes.values()]
+
+    made = run_opt_pass(function, transform.SimplifyInference())
+
+    names = relay.analysis.list_op_freqs(tvm.IRModule.from_expr(made))
+    assert not [name for name in names if "norm" in name]
+    found, expected = (relay.create_executor("debug").evaluate(one)(*args) for one in (made, function))
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+    if axes is not None:
+        assert [list(n.attrs.axis) for n in calls(made, "variance")] == [list(np.atleast_1d(axes))]
+
+
+def test_normalizations_of_16_bits_stay() -> None:
+    x, g = relay.var("x", shape=(2, 4), dtype="float16"), relay.var("g", shape=(4,), dtype="float16")
+    function = relay.Function([x, g], relay.nn.layer_norm(x, g, g))
+
+    same(run_opt_pass(function, transform.SimplifyInference()), function)
 
 
 def test_what_training_left_is_not_folded() -> None:
@@ -527,3 +566,23 @@ def test_a_value_that_a_function_reads_is_not_put_into_it() -> None:
     made = run_opt_pass(program, transform.DeadCodeElimination(inline_once=True))
 
     same(made, once)
+
+
+def test_a_function_that_is_called_once_takes_the_place_of_its_name() -> None:
+    x, y, f = relay.var("x", shape=(3,)), relay.var("y", shape=(3,)), relay.var("f")
+    function = relay.Function([y], y + x)
+    once, twice = (relay.Let(f, function, body) for body in (f(x), f(f(x))))
+
+    made = [run_opt_pass(one, transform.DeadCodeElimination(inline_once=True)) for one in (once, twice)]
+
+    same(made[0], function(x))
+    same(made[1], twice)
+
+
+def test_parameters_of_a_group_are_in_the_order_in_which_its_values_read_them() -> None:
+    x, y = relay.var("x", shape=(4, 6)), relay.var("y", shape=(3, 8))
+    given = relay.Function([x, y], x + relay.reshape(y, (4, 6)))
+
+    (group,) = [call.op for call in [run_opt_pass(given, transform.FuseOps(2)).body]]
+
+    assert [tuple(p.checked_type.concrete_shape) for p in group.params] == [(3, 8), (4, 6)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import ConfigError, UnsupportedError
+from tvmlite.core.errors import ConfigError, InputError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay.testing import TempOpAttr
 from tvmlite.tvm.relay.transform import ToMixedPrecision
@@ -130,3 +130,28 @@ def test_a_written_result_is_the_narrow_one_then() -> None:
              for seed, shape in enumerate([(4, 8), (5, 8)])]  # fmt: skip
     found = relay.create_executor("debug", mod=made).evaluate()(*given).numpy()
     np.testing.assert_allclose(found, given[0] @ given[1].T, rtol=1e-2, atol=2e-2)
+
+
+def test_chosen_operators_are_recast() -> None:
+    x, y = (relay.var(name, shape=(1, 4)) for name in "xy")
+    w = relay.var("w", shape=(3, 8))
+
+    def layers() -> Any:
+        parts = [relay.cast(one, "int8") for one in (x, y)]
+        joined = relay.cast(relay.concatenate(parts, axis=1), "float32")
+        weight = relay.cast(w, "int8")
+        return relay.cast(relay.nn.dense(relay.cast(joined, "int8"), weight, out_dtype="int32"), "float32")
+
+    plain = relay.nn.dense(relay.concatenate([x, y], axis=1), w, out_dtype="float32")
+    mod = tvm.IRModule.from_expr(relay.Function([x, y, w], plain))
+
+    made = relay.transform.recast(mod, "int8", "int32", ["concatenate", "nn.dense"])
+    first = relay.transform.recast(
+        mod["main"], "int8", "int32", ["concatenate", "nn.dense"], skip_layers=[-1]
+    )
+
+    both = relay.Function([x, y, w], layers())
+    tvm.ir.assert_structural_equal(made["main"], both)
+    assert [str(arg.op) for arg in first.body.args if isinstance(arg, relay.Call)] == ["cast"]
+    with pytest.raises(InputError, match=r"recast: skip_layers has 2, there are 1 calls of nn\.dense"):
+        relay.transform.recast(mod, "int8", "int32", ["nn.dense"], skip_layers=[2])

@@ -164,6 +164,26 @@ def test_strides_that_become_known_make_a_slice(begin: Any, end: Any, strides: A
     np.testing.assert_array_equal(found, DATA[at])
 
 
+@pytest.mark.parametrize(
+    ("name", "scales", "how"),
+    [
+        ("upsampling", (2, 3), {"layout": "NHWC"}),
+        ("upsampling", (1.5, 2), {"method": "bilinear", "align_corners": True}),
+        ("upsampling3d", (2, 1, 3), {"method": "trilinear"}),
+    ],
+)
+def test_scales_that_become_known_make_an_upsampling(name: str, scales: Any, how: Any) -> None:
+    data = relay.var("data", shape=(1, 4, 6, 2, 8)[-len(scales) - 2 :])
+    params = [relay.var(f"scale{at}", shape=()) for at in range(len(scales))]
+    build = getattr(relay.nn, name)
+    function = relay.Function([data, *params], build(data, *params, **how))
+    bound = relay.bind(function, dict(zip(params, map(relay.const, map(np.float32, scales)), strict=True)))
+
+    made = relay.transform.DynamicToStatic()(tvm.IRModule.from_expr(bound))
+
+    assert tvm.ir.structural_equal(made, tvm.IRModule.from_expr(build(data, *map(float, scales), **how)))
+
+
 @pytest.mark.parametrize("kind", ["debug", "vm"])
 @pytest.mark.parametrize(
     ("axis", "shape"), [(0, (1, 1, 2, 3, 4)), (-1, (2, 3, 4, 1, 1)), (2, (2, 3, 1, 1, 4))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,10 @@ import tvmlite.tvm as tvm
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.ir.instrument import PrintAfterAll, PrintBeforeAll
+
+
+def pad_with(x: object, value: float) -> object:
+    return relay.nn.pad(x, ((1, 1),) * 2, relay.const(value))
 
 
 def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
@@ -32,6 +37,31 @@ def test_constants_are_equal_however_often_they_stand() -> None:
 
     assert tvm.ir.structural_equal(shared, apart)
     assert tvm.ir.structural_hash(shared) == tvm.ir.structural_hash(apart)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "text"),
+    [
+        (lambda x: relay.sum(x, axis=1), lambda x: relay.sum(x, axis=[1]), "axis=[1]"),
+        (lambda x: relay.argmax(x, -1), lambda x: relay.argmax(x, axis=(-1,)), "axis=[-1]"),
+        (lambda x: relay.clip(x, 0, 6), lambda x: relay.clip(x, 0.0, 6.0), "a_min=0f, a_max=6f"),
+        (lambda x: relay.nn.pad(x, ((1, 1),) * 2, 1), lambda x: pad_with(x, 1.0), "pad_value=1f"),
+        (lambda x: pad_with(x, -3e38), lambda x: relay.nn.pad(x, ((1, 1),) * 2, np.float32(-3e38)), "e38f"),
+        (lambda x: relay.nn.leaky_relu(x, 1), lambda x: relay.nn.leaky_relu(x, 1.0), "alpha=1f"),
+    ],
+)
+def test_attributes_of_one_meaning_are_equal_and_print_alike(given: Any, kept: Any, text: str) -> None:
+    x = relay.var("x", shape=(2, 3))
+
+    tvm.ir.assert_structural_equal(given(x), kept(x))
+    assert tvm.ir.structural_hash(given(x)) == tvm.ir.structural_hash(kept(x))
+    assert text in given(x).astext()
+
+
+def test_limits_that_no_float_holds_are_kept() -> None:
+    x = relay.var("x", shape=(2,), dtype="int64")
+
+    assert relay.clip(x, 0, 2**62 + 1).attrs.a_max == 2**62 + 1
 
 
 def test_extents_have_a_value() -> None:

@@ -1,7 +1,7 @@
 """Convolutions, poolings and resizes of data in layouts with other orders of axes: ``NHWC``, ``HWIO``.
 
 Each is its channels-first form between transposes, which go where they cancel (``passes/write_out``);
-convolutions are so of layouts with blocks, too: ``NCHW4c``, ``OIHW4i8o``.
+convolutions and adaptive pools are so of layouts with blocks, too: ``NCHW4c``, ``OIHW4i8o``.
 """
 
 from __future__ import annotations
@@ -178,8 +178,12 @@ _accept_all(
     ["image.resize{}d"], lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",), None, blocks=True)
 )
 _accept_all(
-    [f"nn.{what}_{kind}_pool{{}}d" for what in ("adaptive", "global") for kind in ("avg", "max")],
+    [f"nn.global_{kind}_pool{{}}d" for kind in ("avg", "max")],
     lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",)),
+)
+_accept_all(
+    [f"nn.adaptive_{kind}_pool{{}}d" for kind in ("avg", "max")],
+    lambda rank: Layouts({"layout": LAYOUTS[rank]}, ("layout",), blocks=True),
 )
 _QUANTIZED_ARGUMENTS = ("data_layout", "kernel_layout", None, None, None, None)
 for _name, _kernel in (

@@ -109,7 +109,6 @@ _ABSENT = {
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
-    "relay.transform.ToMixedPrecision": "relay.transform.recast",
     "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",
     "te.decl_tensor_intrin declares an instruction": "tir.tensor_intrin",
     "te.hybrid.script reads the source of a function itself": """
@@ -177,7 +176,7 @@ _ANOTHER = {
     "relay.op.nn": "relay.op.nn.nn",
     "relay.qnn.op": "relay.qnn.op.{op,qnn}",
     "relay.quantize": "relay.quantize.quantize",
-    "relay.transform": "relay.transform.transform",
+    "relay.transform": "relay.transform.recast relay.transform.transform",
     "relay.vm": "runtime.vm relay.backend.vm",
     "runtime_params": "relay.param_dict runtime.params",
     "te": "te.tensor_intrin",

@@ -41,6 +41,9 @@ _BY_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
 _RENAMED = {("unique", "is_sorted"): "sorted"}
 """Parameters of TVM's functions that are attributes of another name."""
 
+_REAL = ("a_min", "a_max", "scale_d", "scale_h", "scale_w")
+"""Attributes that are real numbers, beyond those whose default is one."""
+
 _UNSET = ("dtype", "out_dtype", "out_layout")
 """Attributes that None leaves as they are."""
 
@@ -77,12 +80,19 @@ def function(name: str) -> Callable[..., Any]:
                 given[key] = (given[key],) * rank
             elif key in _FLAGS and type(given[key]) is int and key in row.attrs:
                 given[key] = bool(given[key])
+            elif key == "axis" and "exclude" in row.attrs and isinstance(given[key], int):
+                given[key] = (given[key],)  # of a reduction, which TVM keeps as a list
+            elif type(given[key]) is int and _is_real(key, row):
+                given[key] = _as_float(given[key])
         if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
             given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
         tensors = [key for key in row.attrs if isinstance(given.get(key), nodes.Expr)]
         for key in tensors:
             numbers = known_numbers(given[key])
-            given[key] = whole_numbers(numbers) if key in row.open_attrs else numbers
+            if _is_real(key, row):
+                given[key] = _as_float(numbers) if type(numbers) is int else numbers
+            else:
+                given[key] = whole_numbers(numbers) if key in row.open_attrs else numbers
         sizes = [key for key in row.open_attrs if isinstance(given.get(key), nodes.Expr)]
         made = adopt(bound(name, build, given, sizes) if tensors else build(**given))
         count = results_of(made)
@@ -106,6 +116,16 @@ def _spread(args: Sequence[Any], row: table.Operator) -> list[Any]:
         else:
             found.append(value)
     return found
+
+
+def _is_real(key: str, row: table.Operator) -> bool:
+    """Whether the attribute ``key`` is a real number, and no count."""
+    return key in _REAL or isinstance(row.attrs.get(key), float)
+
+
+def _as_float(value: int) -> float | int:
+    """``value`` as TVM keeps it, unless it is too large to be a float."""
+    return float(value) if abs(value) <= 2**53 else value
 
 
 def _both_ends(padding: Any, rank: int) -> Any:

@@ -17,12 +17,14 @@ from tvmlite.tvm.ir.transform import (
 )
 from tvmlite.tvm.relay.op import register_fake_quantization_to_integer
 from tvmlite.tvm.relay.transform.absent import ABSENT
+from tvmlite.tvm.relay.transform.algebra.atrous import FlattenAtrousConv
 from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelBatchMatmul,
     CombineParallelConv2D,
     CombineParallelDense,
 )
 from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
+from tvmlite.tvm.relay.transform.dynamic_to_static import DynamicToStatic
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
@@ -42,6 +44,7 @@ from tvmlite.tvm.relay.transform.normal_forms import (
 from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
 from tvmlite.tvm.relay.transform.precision.fake_quantization import FakeQuantizationToInteger
+from tvmlite.tvm.relay.transform.precision.recast import recast
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
 from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     BackwardFoldScaleAxis,
@@ -52,7 +55,6 @@ from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     CanonicalizeCast,
     DefuseOps,
-    DynamicToStatic,
     EtaExpand,
     FlexibleShapeDispatch,
     Inline,
@@ -76,6 +78,7 @@ __all__ = [
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FakeQuantizationToInteger",
+    "FlattenAtrousConv",
     "FlexibleShapeDispatch",
     "FastMath",
     "FoldConstant",
@@ -107,6 +110,7 @@ __all__ = [
     "ToMixedPrecision",
     "function_pass",
     "module_pass",
+    "recast",
     "register_fake_quantization_to_integer",
 ]
 

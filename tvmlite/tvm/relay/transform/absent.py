@@ -25,7 +25,6 @@ _INSTEAD: dict[str, str] = {
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
     "FirstOrderGradient": _GRADIENTS,
-    "FlattenAtrousConv": "relay.nn.conv2d(dilation=...)",
     "InstrumentBoundCheckers": "tvmlite.compile(verify=True) compares every kernel with the interpreter",
     "LambdaLift": "relay.transform.Inline",
     "LazyGradientInit": _GRADIENTS,
@@ -46,7 +45,6 @@ _INSTEAD: dict[str, str] = {
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",
     "gradient": _GRADIENTS,
-    "recast": "relay.transform.ToMixedPrecision",
     "to_cps": "relay.transform.ToANormalForm",
     "un_cps": "relay.transform.ToANormalForm",
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay import passes
 from tvmlite.relay.ir import nodes
@@ -22,10 +25,10 @@ _FAST = {"exp": "fast_exp", "erf": "fast_erf", "tanh": "fast_tanh", "nn.softmax"
 
 def SimplifyInference() -> Pass:
     """The pass that writes out what training left: batch normalization as a scale and a shift, dropout as its
-    data, and other normalizations."""
+    data; and other normalizations, unless of 16 bits, in the operators that they are made of."""
 
     def run(module: nodes.Module) -> nodes.Module:
-        return passes.simplify_inference(_without_batch_norm(module))
+        return passes.simplify_inference(_without_normalizations(module))
 
     return of_ours("SimplifyInference", 0, run)
 
@@ -65,33 +68,98 @@ def _with_fast(body: Any) -> Any:
 
 
 @graph_pass
-def _without_batch_norm(body: Any) -> Any:
+def _without_normalizations(body: Any) -> Any:
     def rule(node: Any) -> Any:
         match node:
             case nodes.TupleGetItem(value=nodes.Call(op="nn.batch_norm") as call, index=0):
                 return _scaled(call)
+            case nodes.Call(op=str() as op) if op in _NORMALIZATIONS and _is_wide(node):
+                return _NORMALIZATIONS[op](node)
         return node
 
     return rewrite(body, rule)
 
 
+def _is_wide(call: nodes.Call) -> bool:
+    """Whether squares and sums of the data may be results of operators of its dtype."""
+    return tensor_type_of(call.args[0]).dtype in ("float32", "float64")
+
+
+def _op(call: nodes.Call) -> Callable[..., nodes.Expr]:
+    """What makes calls that stand in the place of ``call``."""
+    return partial(make, span=call.span)
+
+
+def _number(call: nodes.Call, value: float) -> nodes.Constant:
+    """``value`` in the dtype of the data of ``call``."""
+    return nodes.Constant(np.asarray(value, dtypes.numpy_of(tensor_type_of(call.args[0]).dtype)), call.span)
+
+
+def _spread(call: nodes.Call, vector: nodes.Expr) -> nodes.Expr:
+    """A vector along the axis of ``call`` in a shape that broadcasts with its data."""
+    rank = tensor_type_of(call.args[0]).ndim
+    behind = rank - call["axis"] % rank - 1
+    return _op(call)("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
+
+
 def _scaled(call: nodes.Call) -> nodes.Expr:
     """``data * scale + shift``, of the statistics that training left."""
     data, gamma, beta, mean, variance = call.args
-    type_ = tensor_type_of(data)
-    dtype = np.dtype(type_.dtype)
-
-    def number(value: float) -> nodes.Constant:
-        return nodes.Constant(np.asarray(value, dtype), call.span)
-
-    def op(name: str, *args: nodes.Expr, **attrs: Any) -> nodes.Expr:
-        return make(name, *args, span=call.span, **attrs)
-
-    scale = op("divide", number(1), op("sqrt", op("add", variance, number(call["epsilon"]))))
+    op = _op(call)
+    deviation = op("sqrt", op("add", variance, _number(call, call["epsilon"])))
+    scale = op("divide", _number(call, 1), deviation)
     scale = op("multiply", scale, gamma) if call["scale"] else scale
     shift = op("multiply", op("negative", mean), scale)
     shift = op("add", shift, beta) if call["center"] else shift
-    behind = type_.ndim - call["axis"] % type_.ndim - 1
-    if behind:
-        scale, shift = (op("expand_dims", one, axis=1, num_newaxis=behind) for one in (scale, shift))
-    return op("add", op("multiply", data, scale), shift)
+    return op("add", op("multiply", data, _spread(call, scale)), _spread(call, shift))
+
+
+def _centred(call: nodes.Call, data: nodes.Expr, axes: tuple[int, ...]) -> nodes.Expr:
+    """``data`` less its mean over ``axes``, in units of its standard deviation."""
+    op = _op(call)
+    mean = op("mean", data, axis=axes, keepdims=True)
+    variance = op("variance", data, mean, axis=axes, keepdims=True)
+    deviation = op("sqrt", op("add", variance, _number(call, call["epsilon"])))
+    return op("divide", op("subtract", data, mean), deviation)
+
+
+def _with_weights(call: nodes.Call, value: nodes.Expr) -> nodes.Expr:
+    """``value`` times the first weight, and the second added."""
+    _, gamma, beta = call.args
+    value = _op(call)("multiply", value, _spread(call, gamma)) if call["scale"] else value
+    return _op(call)("add", value, _spread(call, beta)) if call["center"] else value
+
+
+def _layer_norm(call: nodes.Call) -> nodes.Expr:
+    return _with_weights(call, _centred(call, call.args[0], (call["axis"],)))
+
+
+def _instance_norm(call: nodes.Call) -> nodes.Expr:
+    rank = tensor_type_of(call.args[0]).ndim
+    axes = [axis for axis in range(1, rank) if axis != call["axis"] % rank]
+    return _with_weights(call, _centred(call, call.args[0], tuple(axes)))
+
+
+def _group_norm(call: nodes.Call) -> nodes.Expr:
+    """Channels, which are the second axis, are taken apart in groups."""
+    data, op = call.args[0], _op(call)
+    batch, channels, *rest = tensor_type_of(data).shape
+    groups = call["num_groups"]
+    apart = op("reshape", data, newshape=(batch, groups, channels // groups, *rest))
+    made = _centred(call, apart, tuple(range(2, len(rest) + 3)))
+    return _with_weights(call, op("reshape", made, newshape=(batch, channels, *rest)))
+
+
+def _l2_normalize(call: nodes.Call) -> nodes.Expr:
+    data, op = call.args[0], _op(call)
+    total = op("sum", op("multiply", data, data), axis=call["axis"], keepdims=True)
+    return op("divide", data, op("sqrt", op("maximum", total, _number(call, call["eps"]))))
+
+
+_NORMALIZATIONS: dict[str, Callable[[nodes.Call], nodes.Expr]] = {
+    "nn.group_norm": _group_norm,
+    "nn.instance_norm": _instance_norm,
+    "nn.l2_normalize": _l2_normalize,
+    "nn.layer_norm": _layer_norm,
+}
+"""By the operator: the operators that it is made of."""

@@ -37,8 +37,7 @@ def _without_dead(function: Any, inline_once: bool) -> Any:
             count = uses[node.var]
             if count == 0 or _only_itself(node, count):
                 return node.body
-            once = inline_once and count == 1 and node.var not in kept
-            if once and not isinstance(node.value, nodes.Function):
+            if inline_once and count == 1 and node.var not in kept:
                 return substitute_ops(node.body, {node.var: node.value})
             return node
 

@@ -16,16 +16,18 @@ from tvmlite.tvm.relay.graph.visit import rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
-def _zeros(conv: nodes.Call, pad: nodes.Call) -> bool:
-    return pad["pad_value"] == 0
-
-
-def _zero_point(conv: nodes.Call, pad: nodes.Call) -> bool:
-    """Whether ``pad`` is with the zero point of a quantized convolution's data."""
+def stands_for_zero(conv: nodes.Call, value: float) -> bool:
+    """Whether a convolution pads its data with ``value``: the zero point of quantized data, else 0."""
+    if conv.op != "qnn.conv2d":
+        return value == 0
     zero_point = conv.args[2]
     if not isinstance(zero_point, nodes.Constant) or zero_point.data.size != 1:
         return False
-    return bool((zero_point.data == pad["pad_value"]).all())
+    return bool((zero_point.data == value).all())
+
+
+def _zeros(conv: nodes.Call, pad: nodes.Call) -> bool:
+    return stands_for_zero(conv, pad["pad_value"])
 
 
 def _least(pool: nodes.Call, pad: nodes.Call) -> bool:
@@ -45,7 +47,7 @@ _NEUTRAL: dict[Any, Callable[[nodes.Call, nodes.Call], bool]] = {
     **{f"nn.conv{rank}d": _zeros for rank in (1, 2, 3)},
     **{f"nn.max_pool{rank}d": _least for rank in (1, 2, 3)},
     **{f"nn.avg_pool{rank}d": _counted for rank in (1, 2, 3)},
-    "qnn.conv2d": _zero_point,
+    "qnn.conv2d": _zeros,
 }
 """For each operator, whether the padding is with what its own would be."""
 

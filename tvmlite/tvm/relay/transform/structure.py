@@ -13,15 +13,13 @@ from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
-from tvmlite.relay.ir.op import Fuse, fuse_class, make
-from tvmlite.relay.passes.bind_dimensions import with_numbers
+from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
 from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
-from tvmlite.tvm.relay.transform.fold_constant import evaluated, folded
 from tvmlite.tvm.relay.transform.functions import over_functions
 from tvmlite.tvm.relay.transform.infer_type import typed
 from tvmlite.tvm.relay.ty import TensorType
@@ -173,47 +171,6 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
 def AnnotateSpans() -> Pass:
     """The pass that leaves a module as it is: every node has the line that made it from the start."""
     return Pass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
-
-
-def DynamicToStatic() -> Pass:
-    """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
-    known, and folds constants."""
-
-    def static(function: Any) -> Any:
-        return adopt(folded(rewritten(function, _with_known_sizes), False))
-
-    return over_functions("DynamicToStatic", 2, static, infer=True)
-
-
-def _with_known_sizes(node: Any) -> Any:
-    if not isinstance(node, nodes.LetDims):
-        return node
-    value = rewrite(node.value, lambda one: evaluated(one) if isinstance(one, nodes.Call) else one)
-    if not isinstance(value, nodes.Constant):
-        return node
-    known = dict(zip(node.dims, map(int, value.data.reshape(-1)), strict=True))
-    return rewrite(with_numbers(node.body, known), _slice_of_window)
-
-
-def _slice_of_window(node: Any) -> Any:
-    """A window whose places are numbers, inside its data, as the slice that it is; else ``node``."""
-    if not isinstance(node, nodes.Call) or node.op != "strided_window":
-        return node
-    extents = tensor_type_of(node.args[0]).shape
-    places = list(zip(node["begin"], node["strides"], node["shape"], extents, strict=True))
-    if not all(isinstance(one, int) for place in places for one in place):
-        return node
-    ends = [first + step * count for first, step, count, _ in places]
-    if not all(
-        step and 0 <= first < extent and -abs(step) <= end < extent + abs(step)
-        for (first, step, _, extent), end in zip(places, ends, strict=True)
-    ):
-        return node
-    begin, strides = ([place[k] for place in places] for k in (0, 1))
-    cut = [
-        end if end >= 0 else -extent - 1 for end, (_, _, _, extent) in zip(ends, places, strict=True)
-    ]  # a negative end would be counted from behind
-    return make("strided_slice", node.args[0], begin=begin, end=cut, strides=strides, span=node.span)
 
 
 def FlexibleShapeDispatch(

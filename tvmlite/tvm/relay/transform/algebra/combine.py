@@ -68,7 +68,8 @@ def _groups(root: Any, kind: Beside) -> list[list[Any]]:
         if not isinstance(node, nodes.Call) or node.op != kind.op or not kind.takes(node):
             continue
         for group in groups:
-            if group[0].args[0] is node.args[0] and kind.fits(group[0], node):
+            same = group[0].args[0] is node.args[0] and kind.fits(group[0], node)
+            if same and not _depends(node.args[1], group):
                 group.append(node)
                 break
         else:
@@ -118,18 +119,25 @@ def _alike(branches: list[Branch], depth: int, beside: Beside) -> bool:
             return False
         if call.args.index(branch[depth - 1]) != place or not beside.may_follow(call):
             return False
-        for index in range(len(first.args)):
-            if index != place and not _fits(branches, depth, index, beside):
-                return False
-    return True
+    others = [index for index in range(len(first.args)) if index != place]
+    return all(_fits(branches, depth, index, beside) for index in others)
 
 
 def _fits(branches: list[Branch], depth: int, index: int, beside: Beside) -> bool:
+    """Whether the operands ``index`` at ``depth`` can be put side by side before the product is done."""
     calls = [branch[depth] for branch in branches]
     types = [type_of(call.args[index]) for call in calls]
+    if any(_depends(call.args[index], beside.calls) for call in calls):
+        return False
     if not all(isinstance(one, TensorType) and one.is_static for one in types):
         return False
     return all(beside.operand_fits(calls[0], call, index) for call in calls)
+
+
+def _depends(node: Any, calls: Sequence[Any]) -> bool:
+    """Whether one of ``calls`` is part of ``node``."""
+    known = set(calls)
+    return any(one in known for one in postorder(node))
 
 
 def _replaced(root: Any, table: dict[Any, Any]) -> Any:
@@ -138,6 +146,9 @@ def _replaced(root: Any, table: dict[Any, Any]) -> Any:
     stack = [root]
     while stack:
         node = stack[-1]
+        if node in done:  # another reader had it made meanwhile
+            stack.pop()
+            continue
         target = table.get(node, node)
         left = [child for child in target.children() if child not in done]
         if left:

@@ -122,9 +122,7 @@ class _Mutator:
         found = []
         for arg, new in zip(args, made, strict=True):
             inside = self._groups[arg].top() is group or (self._linked and isinstance(arg, nodes.Constant))
-            if not inside:
-                new = self._parameter(group, new, type_of(arg))
-            found.append(new)
+            found.append(new if inside else self._parameter(group, new, type_of(arg)))
         return found
 
     def _parameter(self, group: Group, value: Any, type_: Any) -> Var:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 from tvmlite.tvm.relay.transform.layout import names
@@ -37,6 +38,14 @@ def _along(question: Question) -> Answer | None:
     vectors = ["C"] * (len(question.old) - 1)
     results = [layout, "C", "C"] if question.op == "nn.batch_norm" else [layout]
     return Answer([layout, *vectors], results, attrs)
+
+
+def _instance_norm(question: Question) -> Answer | None:
+    """Normalizations of each instance, which is a place of the first axis."""
+    found = _along(question)
+    if found is None or question.new is None:
+        return found
+    return found if names.moved([0], question.old[0] or "", question.first or "") == [0] else None
 
 
 def _requantize(question: Question) -> Answer | None:
@@ -122,8 +131,8 @@ def _reduce(question: Question) -> Answer | None:
     if question.attrs["keepdims"]:
         left = kept
     if question.op in ("argmax", "argmin"):  # an index counts the elements in the order of the axes
-        order = [[part[-1].upper() for part in names.parts(one) if part.isupper()] for one in (old, layout)]
-        counted = [[letter for letter in one if letter in reduced] for one in order]
+        order = [[part[-1].upper() for part in names.parts(one)] for one in (old, layout)]
+        counted = [[letter for letter, _ in groupby(filter(reduced.__contains__, one))] for one in order]
         if counted[0] != counted[1]:
             return None
     attrs = dict(question.attrs)
@@ -258,7 +267,8 @@ def _pad(question: Question) -> Answer | None:
 
 
 RULES: dict[str, Callable[[Question], Answer | None]] = {
-    **dict.fromkeys(("nn.batch_norm", "nn.layer_norm", "nn.instance_norm", "nn.group_norm"), _along),
+    **dict.fromkeys(("nn.batch_norm", "nn.layer_norm"), _along),
+    "nn.instance_norm": _instance_norm,
     "qnn.requantize": _requantize,
     "concatenate": _concatenate,
     "qnn.concatenate": _concatenate,

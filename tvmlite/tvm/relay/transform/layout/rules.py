@@ -30,11 +30,15 @@ def answer(question: Question) -> Answer | None:
 def _general(question: Question) -> Rule | None:
     """The rule of operators that work element by element, and have no attributes that name axes."""
     row = table.get(question.op)
-    if "axis" in question.attrs or "axes" in question.attrs or row.fuse > Fuse.BROADCAST:
+    if not _OF_AXES.isdisjoint(question.attrs) or row.fuse > Fuse.BROADCAST:
         return None
     if len(question.old) == 1:
         return _elementwise
     return _broadcast if len(question.old) == 2 else None
+
+
+_OF_AXES = {"axis", "axes", "shape"}
+"""Attributes that say something of axes, in their order."""
 
 
 def _elementwise(question: Question) -> Answer:

@@ -23,7 +23,8 @@ from tvmlite.tvm.relay.transform.precision.affine_type import (
     same_type,
     uniform,
 )
-from tvmlite.tvm.relay.transform.precision.integer_rules import Made, Rule, Types, requantized, rule_of
+from tvmlite.tvm.relay.transform.precision.integer_rules import rule_of
+from tvmlite.tvm.relay.transform.precision.integer_values import Made, Rule, Types, requantized
 
 RULE = "FTVMFakeQuantizationToInteger"
 """The attribute of an operator that a rule of a program's own is."""
