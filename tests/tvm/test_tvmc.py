@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import tarfile
@@ -331,6 +332,21 @@ def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
     package = tvmc.compile(again, target="llvm", package_path=str(tmp_path / "s.so"))
     found = tvmc.run(package, fill_mode="ones", repeat=1, number=1)
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+
+
+def test_a_saved_model_has_its_large_weights(tmp_path: Path) -> None:
+    weights = np.arange(512, dtype=np.float32).reshape(32, 16)
+    x = tvm.relay.var("x", shape=(2, 16))
+    tvmc.TVMCModel(tvm.IRModule.from_expr(tvm.relay.nn.dense(x, tvm.relay.const(weights)))).save(
+        tmp_path / "saved.tar"
+    )
+    gc.collect()  # else the constants are found where they are alive
+
+    again = tvmc.TVMCModel(model_path=tmp_path / "saved.tar")
+
+    package = tvmc.compile(again, "llvm", opt_level=0)
+    found = tvmc.run(package, inputs={"x": np.eye(2, 16, dtype=np.float32)}, benchmark=False)
+    np.testing.assert_array_equal(found.get_output("output_0"), weights.T[:2])
 
 
 def test_what_is_made_without_a_path_belongs_to_the_model(

@@ -107,7 +107,8 @@ class TVMCModel:
     def save(self, model_path: Any) -> None:
         """Write the module, as text, its parameters, and the package and records of its folder to the archive
         ``model_path``, of which ``TVMCModel(model_path=...)`` is this model again."""
-        parts = {MODULE: astext(bound(self.mod, {})).encode(), PARAMS: bytes(save_param_dict(self.params))}
+        text = astext(bound(self.mod, {}), show_meta_data=True)
+        parts = {MODULE: text.encode(), PARAMS: bytes(save_param_dict(self.params))}
         for name in (PACKAGE, RECORDS):
             file = Path(self._folder.relpath(name))
             if file.exists():
