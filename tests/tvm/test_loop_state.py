@@ -177,7 +177,18 @@ def test_a_second_copy_has_a_name_of_its_own() -> None:
     for one in readers:
         state.cache_read(a, "local", [one])
 
-    assert [op.name for op in state.stage_ops[:4]] == ["A", "A.d.d.local", "A.d.local", "A.local"]
+    names = ["A", "A.d.d.local", "A.d.local", "A.local", "B0", "B1", "B2"]
+    assert [op.name for op in state.stage_ops] == names
+    again = auto_scheduler.ComputeDAG(state.schedule).get_init_state()
+    assert [op.name for op in again.stage_ops] == names
+
+
+def test_a_task_knows_the_machine_of_its_target() -> None:
+    task = auto_scheduler.SearchTask(compute_dag=product(16)[0], target="llvm -num-cores=3")
+
+    known = task.hardware_params
+    assert (known.num_cores, known.vector_unit_bytes) == (3, task.core.target.vector_bits // 8)
+    assert task.targets_as_text() == (str(task.target), "")
 
 
 def test_a_stage_may_be_moved_after_what_it_reads() -> None:

@@ -170,6 +170,7 @@ def test_what_cannot_be_done_is_an_error_by_name(
         (["run", "--rpc-tracker", "host:9190", "m.so"], "nothing is run on other machines"),
         (["run", "--repeat", "0", "m.so"], "--repeat is 0, expected at least 1"),
         (["run", "gone.so"], "there is no file"),
+        (["run", "--outputs", "gone/out.npz", "gone.so"], "--outputs gone/out.npz: there is no folder gone"),
         (["tune", "--rpc-key", "pi", "-o", "r.json", "model.onnx"], "nothing is measured on other machines"),
         (["tune", "--tasks", "0", "-o", "r.json", "model.onnx"], "--tasks is '0', expected 'all'"),
         (["compile", "gone.onnx"], "FILE gone.onnx: there is no such file"),

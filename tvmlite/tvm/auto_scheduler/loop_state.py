@@ -25,7 +25,7 @@ class State:
     the tensor it makes. ``state[tensor].iters`` are the loops of a stage.
 
     With ``config``, the settings of the knobs of ``core``, it is the schedule that a search generated. Else
-    it is of the operations ``outputs``, with plain loops at the beginning.
+    it is of the operations ``outputs``, with plain loops at the beginning, the stages as in ``order``.
     """
 
     ANNOTATION_TRANS_TABLE: ClassVar[dict[str, int]] = ANNOTATIONS
@@ -35,8 +35,9 @@ class State:
         config: space.ConfigEntity | None = None,
         core: space.Task | None = None,
         outputs: Sequence[Operation] = (),
+        order: Sequence[Operation] = (),
     ) -> None:
-        self.config, self._core, self._outputs = config, core, tuple(outputs)
+        self.config, self._core, self._outputs, self._order = config, core, tuple(outputs), tuple(order)
         self._schedule: Schedule | None = None
         self._steps: list[Any] | None = None
 
@@ -45,7 +46,10 @@ class State:
         """The schedule that the state is."""
         if self._schedule is None:
             if self.config is None:
-                self._schedule = create_schedule(list(self._outputs))
+                plain = create_schedule(list(self._outputs))
+                place = {op: number for number, op in enumerate(self._order)}
+                stages = sorted(plain.stages, key=lambda stage: place.get(stage.op, 0))
+                self._schedule = Schedule(stages, plain.outputs)
             else:
                 assert self._core is not None
                 self._schedule = self._core.instantiate(self.config)[0]
@@ -80,7 +84,7 @@ class State:
 
     def copy(self) -> State:
         """A state that can be changed without changing this one."""
-        made = State(self.config, self._core, self._outputs)
+        made = State(self.config, self._core, self._outputs, self._order)
         made._schedule, made._steps = self.schedule.copy(), list(self.transform_steps)
         return made
 

@@ -144,6 +144,8 @@ class SearchTask:
             name, *given = checked_key(workload_key)
             core = space.create(PREFIX + name, given, targets.machine(self.target))
         self.core = core
+        if hardware_params is None:
+            self.hardware_params = HardwareParams(core.target.num_cores, core.target.vector_bits // 8)
         self.workload_key = workload_key or json.dumps(
             [core.name.removeprefix(PREFIX), *space.encode_args(core.args)]
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.measure import LocalRunner
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
@@ -152,6 +153,8 @@ def tune_model(
                 hint=f'--input-shapes "{param.name}:[1,...]", or load(..., shape_dict=)',
             )
     path = Path(tvmc_model.default_tuning_records_path() if tuning_records is None else tuning_records)
+    if prior_records is not None:
+        files.readable(Path(prior_records), "--tuning-records")
     if prior_records is not None and Path(prior_records) != path:
         path.write_bytes(Path(prior_records).read_bytes())
     runs: dict[str, Any] = {"number": number, "repeat": repeat}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.commands import run
+from tvmlite.commands.parsing import files
 from tvmlite.core.dtype import numpy_of
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
@@ -51,7 +52,9 @@ def run_module(
         )
     if hostname is not None or rpc_key is not None:
         raise UnsupportedError(
-            f"--rpc-tracker {hostname}: nothing is run on other machines", Span.of_caller(), "run tvmc there"
+            f"--rpc-tracker {hostname}:{port}: nothing is run on other machines",
+            Span.of_caller(),
+            "run tvmc there",
         )
     if not isinstance(tvmc_package, TVMCPackage):
         raise InputError(f"run: a {type(tvmc_package).__name__} given, expected what tvmc.compile gives")
@@ -95,6 +98,7 @@ def drive_run(args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} is {value}, expected at least 1")
+    files.writable(args.outputs, "--outputs")
     hostname, port = tracker_host_port_from_cli(args.rpc_tracker)
     result = run_module(
         TVMCPackage(args.PATH),
