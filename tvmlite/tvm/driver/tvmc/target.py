@@ -17,7 +17,7 @@ from tvmlite.tvm.target.described import KEYS
 from tvmlite.tvm.target.target import Target
 
 Options = Mapping[str, Mapping[str, Any]]
-"""Options of targets, by kind and by name: ``{"llvm": {"mcpu": "znver4"}}``."""
+"""Options of targets, by kind and by name: ``{"llvm": {"num-cores": 2}}``."""
 
 _ATTRIBUTES = {
     "llvm": "mcpu mattr mtriple num-cores device keys libs mabi mfloat-abi model tag opt-level jit",
