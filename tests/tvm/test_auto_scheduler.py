@@ -156,18 +156,80 @@ def test_a_log_without_the_task_is_an_error_as_in_tvm(tmp_path: Path) -> None:
         task.apply_best(log)
 
 
-def test_a_log_of_tvms_auto_scheduler_says_what_to_do(tmp_path: Path) -> None:
-    task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
-    log = tmp_path / "tvm.json"
-    log.write_text(
-        '{"i": [["[\\"product\\"]", "llvm"], [[], [["SP", 2]]]], "r": [[0.1], 0, 1, 2], "v": "v0.6"}\n'
-    )
+def tvms_line(steps: list[Any], cost: float, key: str = '["product", 32, 32, 32]') -> str:
+    """A line as TVM's auto-scheduler writes it."""
+    task = [key, "llvm -keys=cpu -link-params=0", [4, 64, 64, 0, 0, 0, 0, 0], "", 1, []]
+    return json.dumps({"i": [task, [[], steps]], "r": [[cost], 0, 0.5, 1], "v": "v0.6"}) + "\n"
 
-    with pytest.raises(UnsupportedError, match="a log of TVM's auto-scheduler: its schedules are lists"):
+
+TILED = [
+    ["SP", 2, 0, 32, [4, 1, 4], 1],
+    ["SP", 2, 4, 32, [1, 2, 8], 1],
+    ["SP", 2, 8, 32, [4], 1],
+    ["RE", 2, [0, 4, 1, 5, 8, 2, 6, 9, 3, 7]],
+    ["FU", 2, [0, 1, 2, 3]],
+    ["AN", 2, 0, 3],
+    ["PR", 2, 0, "auto_unroll_max_step$16"],
+    ["AN", 2, 6, 2],
+]
+"""A tiled product: its loops are parallel, the last is of vectors."""
+
+
+def test_a_log_of_tvms_auto_scheduler_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "tvm.json"
+    log.write_text(tvms_line([], 0.2) + tvms_line(TILED, 0.1))
+    task = auto_scheduler.SearchTask(func=product, args=(32, 32, 32), target="llvm")
+
+    inputs, results = auto_scheduler.RecordReader(str(log)).read_lines()
+    best, found = auto_scheduler.load_best_record(str(log), task.workload_key, "llvm")
+
+    assert [one.costs for one in results] == [(0.2,), (0.1,)]
+    assert best is not None
+    assert found is not None
+    assert (best.state, found.costs, best.task.workload_key) == (inputs[1].state, (0.1,), task.workload_key)
+    extents = [one.range.extent for one in best.state.stages[2].iters]
+    assert extents == [2 * 2 * 4 * 1, 8, 1, 2, 4, 4, 8]
+    schedule, arguments = task.apply_best(log)
+    assert "parallel" in task.print_best(log)
+    check_product(schedule, arguments)
+
+
+def test_a_log_of_tvms_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
+    task = auto_scheduler.SearchTask(func=product, args=(32, 32, 32), target="llvm")
+    log = tmp_path / "tvm.json"
+
+    log.write_text(tvms_line([["FU", 2, [0, 7]]], 0.1))
+    with pytest.raises(InputError, match=r"loop 7 of stage 2, C, which has 3(?s:.*)another computation"):
         task.apply_best(log)
+    log.write_text(tvms_line([["XY", 2]], 0.1))
+    with pytest.raises(InputError, match=r"\['XY', 2\] is no step of TVM's auto-scheduler"):
+        task.apply_best(log)
+    log.write_text('{"i": 1}\n')
+    with pytest.raises(InputError, match="is no record of TVM's auto-scheduler"):
+        task.apply_best(log)
+    log.write_text(tvms_line([], 0.1, '["nobody/made/this", 1]'))
+    with pytest.raises(InputError, match=r"no workload 'nobody/made/this'(?s:.*)register_workload"):
+        list(auto_scheduler.load_records(log))
+    with (
+        pytest.raises(UnsupportedError, match="is a log of TVM's auto-scheduler: it is of TVM's own kernels"),
+        auto_scheduler.ApplyHistoryBest(log),
+    ):
+        pass
     log.write_text("nonsense\n")
     with pytest.raises(InputError, match="line 1"):
         task.apply_best(log)
+
+
+def test_simple_tasks_are_extracted_if_asked_for() -> None:
+    x = relay.var("x", shape=(8, 8))
+    mod = relay.Function((x,), relay.tanh(x))
+
+    assert auto_scheduler.extract_tasks(mod, None, "llvm") == ([], [])
+    assert auto_scheduler.extract_tasks(mod, None, "llvm", include_simple_tasks=True)[1] in ([], [1])
+    with pytest.raises(UnsupportedError, match="dump_workload_to_dag_log is not supported"):
+        auto_scheduler.extract_tasks(mod, None, "llvm", dump_workload_to_dag_log="dags.json")
+    with auto_scheduler.ApplyHistoryBestOrSample(None):
+        pass
 
 
 def test_how_far_workloads_are_from_each_other() -> None:
@@ -260,6 +322,6 @@ def test_a_result_has_seconds_with_values_and_an_entry_is_pickled() -> None:
     registry = auto_scheduler.workload_registry
     key = registry.register_workload_tensors('["pickled/product"]', product(8, 8, 8))
     again = pickle.loads(pickle.dumps(registry.serialize_workload_registry_entry(key)))
-    del registry.WORKLOAD_FUNC_REGISTRY["pickled/product"]
+    del registry.WORKLOAD_FUNC_REGISTRY[key]
     registry.deserialize_workload_registry_entry(again)
     assert [one.name for one in registry.workload_key_to_tensors(key)] == ["A", "B", "C"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import ScheduleError, UnsupportedError
+from tvmlite.core.errors import ScheduleError
 from tvmlite.tvm import auto_scheduler, te, topi
 from tvmlite.tvm.testing.auto_scheduler import get_tiled_matmul, matmul_auto_scheduler_test
 
@@ -95,7 +97,7 @@ def test_a_split_follows_others() -> None:
         state.compute_inline(9)
 
 
-def test_a_state_by_hand_is_built_and_has_no_record() -> None:
+def test_a_state_by_hand_is_built_and_recorded() -> None:
     dag, state = get_tiled_matmul()
     schedule, tensors = dag.apply_steps_from_state(state)
     a, b = (np.random.default_rng(0).random((512, 512), np.float32) for _ in range(2))
@@ -110,8 +112,100 @@ def test_a_state_by_hand_is_built_and_has_no_record() -> None:
     assert (built.error_no, built.error_msg) == (0, "")
     assert "parallel" in small.print_python_code_from_state(state)
     result = auto_scheduler.MeasureResult([0.1], 0, "", 0.2, 1)
-    with pytest.raises(UnsupportedError, match="primitives called by hand, has no settings"):
-        auto_scheduler.measure_record.dump_record_to_string(given[0], result)
+    line = auto_scheduler.measure_record.dump_record_to_string(given[0], result)
+    assert json.loads(line)["i"][1] == [[], [["AN", 2, 0, 3]]]
+    again, found = auto_scheduler.measure_record.load_record_from_string(line)
+    assert (again.state, found, again.task.workload_key) == (state, result, task.workload_key)
+
+
+def every_primitive() -> tuple[Any, Any]:
+    """A state of a product that a relu reads, made by each primitive, and its graph."""
+    a = te.placeholder((64, 64), name="A")
+    b = te.placeholder((64, 64), name="B")
+    k = te.reduce_axis((0, 64), name="k")
+    twice = te.compute((64, 64), lambda i, j: a[i, j] * 2.0, name="twice")
+    c = te.compute((64, 64), lambda i, j: te.sum(twice[i, k] * b[k, j], axis=k), name="C")
+    d = topi.nn.relu(c)
+    dag = auto_scheduler.ComputeDAG([a, b, d])
+    state = dag.get_init_state()
+    state.compute_inline(twice)
+    state.split(c, state[c].iters[2], [8])
+    parts = state.rfactor(c, state[c].iters[2], 2)
+    state.storage_align(parts, state[parts].iters[0], 8, 4)
+    copy = state.cache_read(b, "global", [parts])
+    state.compute_at(copy, parts, state[parts].iters[0])
+    state.compute_root(copy)
+    own = state.cache_write(d, "global")
+    source = len(state.transform_steps)
+    state.split(d, state[d].iters[0], [4, 2])
+    state.follow_split(own, state[own].iters[0], source, 2)
+    state.follow_fused_split(parts, state[parts].iters[0], [source], 1, True)
+    state.reorder(own, state[own].iters[::-1])
+    state.fuse(d, state[d].iters[:2])
+    state.parallel(d, state[d].iters[0])
+    state.unroll(d, state[d].iters[1])
+    state.vectorize(d, state[d].iters[2])
+    state.pragma(d, state[d].iters[0], "auto_unroll_max_step$64")
+    return dag, state
+
+
+def test_steps_of_all_kinds_are_written_and_made_again(tmp_path: Path) -> None:
+    dag, state = every_primitive()
+    task = auto_scheduler.SearchTask(compute_dag=dag, target="llvm")
+    inp = auto_scheduler.MeasureInput(task, state)
+    log = str(tmp_path / "log.json")
+
+    auto_scheduler.save_records(log, [inp], [auto_scheduler.MeasureResult([0.1], 0, "", 0.2, 1)])
+
+    [again], _ = auto_scheduler.RecordReader(log).read_lines()
+    assert again.state == state != dag.get_init_state()
+    assert [one.row() for one in again.state.transform_steps] == [one.row() for one in state.transform_steps]
+    assert {one.row()[0] for one in state.transform_steps} == {
+        *("SP", "FSP", "FFSP", "FU", "RE", "AN", "PR", "SA", "CA", "CI", "CR", "CHR", "CHW", "RF")
+    }
+    a, b = (np.random.default_rng(0).random((64, 64), np.float32) for _ in range(2))
+    schedule, tensors = task.apply_best(log)
+    np.testing.assert_allclose(tvm.build(schedule, tensors, "llvm")(a, b), 2 * a @ b, rtol=1e-4)
+
+
+def test_a_second_copy_has_a_name_of_its_own() -> None:
+    a = te.placeholder((16,), name="A")
+    readers = [te.compute((16,), lambda i, n=n: a[i] * float(n), name=f"B{n}") for n in range(3)]
+    dag = auto_scheduler.ComputeDAG([a, *readers])
+    state = dag.get_init_state()
+
+    for one in readers:
+        state.cache_read(a, "local", [one])
+
+    names = ["A", "A.d.d.local", "A.d.local", "A.local", "B0", "B1", "B2"]
+    assert [op.name for op in state.stage_ops] == names
+    again = auto_scheduler.ComputeDAG(state.schedule).get_init_state()
+    assert [op.name for op in again.stage_ops] == names
+
+
+def test_a_task_knows_the_machine_of_its_target() -> None:
+    task = auto_scheduler.SearchTask(compute_dag=product(16)[0], target="llvm -num-cores=3")
+
+    known = task.hardware_params
+    assert (known.num_cores, known.vector_unit_bytes) == (3, task.core.target.vector_bits // 8)
+    assert task.targets_as_text() == (str(task.target), "")
+
+
+def test_a_stage_may_be_moved_after_what_it_reads() -> None:
+    a = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    dag = auto_scheduler.ComputeDAG([a, c := te.compute((8,), lambda i: te.sum(a[i, k], axis=k), name="C")])
+    state = dag.get_init_state()
+    parts = state.cache_write(c, "global")
+    state.compute_at(parts, c, state[c].iters[0])
+    first = state.cache_read(a, "global", [parts])
+    second = state.cache_read(first, "local", [parts])
+
+    state.compute_at(first, parts, state[parts].iters[0])
+    assert state[parts].iters[1].range is None  # ``second`` reads ``first`` from outside as yet
+    state.compute_at(second, parts, state[parts].iters[1])
+
+    assert extents(dag.infer_bound_from_state(state), second) == [1, 1]
 
 
 def test_a_generated_state_has_loops_and_may_be_changed() -> None:

@@ -24,7 +24,7 @@ def test_options_are_looked_up() -> None:
 
 
 def test_names_and_options_are_listed() -> None:
-    assert (Executor.list_registered(), Runtime.list_registered()) == (["graph", "aot"], ["cpp"])
+    assert (Executor.list_registered(), Runtime.list_registered()) == (["graph", "aot"], ["cpp", "crt"])
     assert Executor.list_registered_options("graph") == {"link-params": "IntImm"}
     assert Executor.list_registered_options("aot")["interface-api"] == "runtime.String"
 

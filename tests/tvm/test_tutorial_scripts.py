@@ -149,16 +149,20 @@ def test_tasks_in_turn_have_the_same_number_of_trials(tmp_path: Path) -> None:
     assert keys == {task.workload_key: 2 for task in tasks}
 
 
-def test_a_state_of_plain_loops_has_no_record() -> None:
+def test_a_state_of_plain_loops_has_a_record_and_one_changed_by_hand_has_not() -> None:
     task = auto_scheduler.SearchTask(
         func=tvm.testing.auto_scheduler.matmul_auto_scheduler_test, args=(4, 4, 4), target="llvm"
     )
-    given = auto_scheduler.MeasureInput(task, task.compute_dag.init_state)
+    record, result = auto_scheduler.measure_record, auto_scheduler.MeasureResult([0.1], 0, "", 0.2, 1)
 
-    with pytest.raises(UnsupportedError, match=r"a state of plain loops, or of .*, has no settings"):
-        auto_scheduler.measure_record.dump_record_to_string(
-            given, auto_scheduler.MeasureResult([0.1], 0, "", 0.2, 1)
-        )
+    line = record.dump_record_to_string(
+        auto_scheduler.MeasureInput(task, task.compute_dag.init_state), result
+    )
+    assert record.load_record_from_string(line)[0].state == task.compute_dag.init_state
+    changed = auto_scheduler.loop_state.State(task.core.default, task.core)
+    changed.pragma(2, changed.stages[2].iters[0], "auto_unroll_max_step$16")
+    with pytest.raises(UnsupportedError, match="a state that a search gave, and that was changed by hand"):
+        record.dump_record_to_string(auto_scheduler.MeasureInput(task, changed), result)
 
 
 def test_a_session_finds_functions_and_names_what_it_has_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import tarfile
@@ -134,11 +135,17 @@ def test_records_of_a_tuning_are_taken_by_compile(model: Path, tmp_path: Path, c
     ("words", "text"),
     [
         (["--executor", "aot"], "--executor is 'aot', expected 'graph'"),
-        (["--runtime", "crt"], "--runtime is 'crt', expected 'cpp'"),
-        (["--cross-compiler", "gcc"], "--cross-compiler is 'gcc', expected nothing"),
+        (["--runtime", "crt"], "Runtime: 'crt' is not supported, cpp is"),
+        (
+            ["--executor-aot-interface-api", "c"],
+            "Passed --executor-aot-interface-api but did not specify aot",
+        ),
+        (["--print-ir-after", "[FuseOps]"], "--print-ir-after is not supported"),
+        (["--target", "cmsis-nn, llvm"], "--target has cmsis-nn, code of another compiler"),
+        (["--target", "llvm, c, cuda"], "--target has llvm, c, cuda, expected one, or one and its host"),
         (["--pass-config", "tir.x"], "--pass-config is 'tir.x', expected NAME=VALUE"),
         (["--pass-config", "nothing.x=1"], "config has 'nothing.x'"),
-        (["--target-c-mcpu", "cortex-m4"], "--target-c-mcpu is given, but the target is 'llvm', not c"),
+        (["--target-c-mcpu", "cortex-m4"], "Passed --target-c-mcpu but did not specify c target"),
         (["--dump-code", "ptx"], "--dump-code has 'ptx'; there are relay, tir, ll, asm, c"),
         (["--model-format", "tflite"], "tflite models are not read, only ONNX"),
         (["--target", "cuda"], "TargetError"),
@@ -163,6 +170,7 @@ def test_what_cannot_be_done_is_an_error_by_name(
         (["run", "--rpc-tracker", "host:9190", "m.so"], "nothing is run on other machines"),
         (["run", "--repeat", "0", "m.so"], "--repeat is 0, expected at least 1"),
         (["run", "gone.so"], "there is no file"),
+        (["run", "--outputs", "gone/out.npz", "gone.so"], "--outputs gone/out.npz: there is no folder gone"),
         (["tune", "--rpc-key", "pi", "-o", "r.json", "model.onnx"], "nothing is measured on other machines"),
         (["tune", "--tasks", "0", "-o", "r.json", "model.onnx"], "--tasks is '0', expected 'all'"),
         (["compile", "gone.onnx"], "FILE gone.onnx: there is no such file"),
@@ -323,6 +331,21 @@ def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
     package = tvmc.compile(again, target="llvm", package_path=str(tmp_path / "s.so"))
     found = tvmc.run(package, fill_mode="ones", repeat=1, number=1)
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
+
+
+def test_a_saved_model_has_its_large_weights(tmp_path: Path) -> None:
+    weights = np.arange(512, dtype=np.float32).reshape(32, 16)
+    x = tvm.relay.var("x", shape=(2, 16))
+    tvmc.TVMCModel(tvm.IRModule.from_expr(tvm.relay.nn.dense(x, tvm.relay.const(weights)))).save(
+        tmp_path / "saved.tar"
+    )
+    gc.collect()  # else the constants are found where they are alive
+
+    again = tvmc.TVMCModel(model_path=tmp_path / "saved.tar")
+
+    package = tvmc.compile(again, "llvm", opt_level=0)
+    found = tvmc.run(package, inputs={"x": np.eye(2, 16, dtype=np.float32)}, benchmark=False)
+    np.testing.assert_array_equal(found.get_output("output_0"), weights.T[:2])
 
 
 def test_what_is_made_without_a_path_belongs_to_the_model(

@@ -186,7 +186,7 @@ def test_caching_after_caching_follows_the_rewritten_stages(run) -> None:
         s[tensor].compute_at(s[C], outer)
     a = np.arange(8, dtype="float32")
 
-    assert [stage.name for stage in s.stages] == ["A", "B.local", "B", "B.local", "C.local", "C"]
+    assert [stage.name for stage in s.stages] == ["A", "B.local", "B", "B.d.local", "C.local", "C"]
     np.testing.assert_array_equal(run(s, [A, C], [a], [(8,)])[0], a * 2 + 1)
 
 

@@ -42,7 +42,8 @@ class CachePrimitives:
             C[i] = A[i] + 1      -->    A.local[i] = A[i]
                                         C[i] = A.local[i] + 1
 
-        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy.
+        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy, whose name is
+        ``A.d.local`` if there is an ``A.local``.
         """
         schedule: Schedule = self
         source = schedule.current(tensor)
@@ -55,7 +56,10 @@ class CachePrimitives:
                 )
         axis = tuple(_axis(f"ax{k}", extent) for k, extent in enumerate(source.shape))
         read = TensorRead(source, tuple(a.var for a in axis))
-        op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
+        taken, name = {stage.name for stage in schedule.stages}, source.name
+        while f"{name}.{scope}" in taken:
+            name += ".d"
+        op = t.ComputeOp(f"{name}.{scope}", axis, (), (read,), span=Span.of_caller())
         schedule.insert(schedule.stages.index(schedule[source]) + 1, op, scope)
         replace_reads(schedule, {source: op.output(0)}, stages)
         return op.output(0)

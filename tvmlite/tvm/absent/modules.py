@@ -45,7 +45,7 @@ _ABSENT = {
     """,
     HERE: """
         contrib.rpc exec.query_rpc_tracker exec.rpc_proxy exec.rpc_server exec.rpc_tracker
-        driver.tvmc.tracker rpc.base rpc.client rpc.minrpc rpc.proxy rpc.server rpc.server_ios_launcher
+        rpc.base rpc.client rpc.minrpc rpc.proxy rpc.server rpc.server_ios_launcher
         rpc.testing rpc.tracker
     """,
     ONE: """
@@ -116,8 +116,7 @@ _ABSENT = {
     """,
     "the library of a model runs without another runtime": "contrib.tflite_runtime",
     "the options of tvmlite.tvm.driver.tvmc's functions are arguments": """
-        driver.tvmc.arguments driver.tvmc.config_options driver.tvmc.extensions driver.tvmc.fmtopt
-        driver.tvmc.pass_list driver.tvmc.registry driver.tvmc.target
+        driver.tvmc.arguments driver.tvmc.extensions driver.tvmc.fmtopt
     """,
     ADT: """
         ir.adt relay.adt relay.prelude relay.testing.nat
@@ -160,6 +159,9 @@ _ANOTHER = {
     "ir": "ir.{affine_type,attrs,base,expr,function,op,tensor_type,type,type_relation}",
     "contrib.graph_executor": "contrib.graph_runtime",
     "contrib.utils": "contrib.util",
+    "driver.tvmc.common": "driver.tvmc.tracker",
+    "driver.tvmc.model": "driver.tvmc.result_utils",
+    "driver.tvmc.pass_config": "driver.tvmc.pass_list",
     "nd": "ndarray runtime.ndarray",
     "parser": "relay.parser",
     "relay": "relay.base",

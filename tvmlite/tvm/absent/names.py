@@ -165,17 +165,16 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "driver.tvmc.autotuner": {
         "tvmc.tune": """
-            add_tune_parser autotuner_settings drive_tune gen_task_list get_tuning_tasks schedule_tasks
+            autotuner_settings gen_task_list get_tuning_tasks schedule_tasks
         """
     },
-    "driver.tvmc.compiler": {"tvmc.compile": "add_compile_parser drive_compile"},
     "driver.tvmc.frontends": {
         "export the model to ONNX": """
             ALL_FRONTENDS add_frontend import_keras
         """
     },
-    "driver.tvmc.result_utils": {"TVMCResult.format_times": "format_times"},
-    "driver.tvmc.runner": {"tvmc.run": "add_run_parser drive_run get_input_info make_inputs_dict"},
+    "driver.tvmc.model": {"TVMCResult.format_times": "format_times"},
+    "driver.tvmc.runner": {"tvmc.run": "get_input_info make_inputs_dict"},
     "driver.build_module": {_KERNEL: "form_irmodule get_binds "},
     "error": {"a class derived from tvm.error.TVMError": "register_error"},
     "ir": {

@@ -29,7 +29,9 @@ class ComputeDAG:
         self._core = core
         if isinstance(compute_or_sche, str):
             compute_or_sche = workload_key_to_tensors(compute_or_sche)
+        self._order: tuple[Operation, ...] = ()
         if isinstance(compute_or_sche, Schedule):
+            self._order = tuple(stage.op for stage in compute_or_sche.stages)
             compute_or_sche = _arguments(compute_or_sche.outputs)
         if not isinstance(compute_or_sche, (list, tuple)) or not all(
             isinstance(one, Tensor) for one in compute_or_sche
@@ -41,11 +43,11 @@ class ComputeDAG:
         self.outputs = [one.op for one in self.tensors if not isinstance(one.op, PlaceholderOp)]
         self.ops = _in_order(self.outputs)
         self.flop_ct = float(sum(map(stage_flop, self.ops)))
-        self.init_state = State(None, core, self.outputs)
+        self.init_state = self.get_init_state()
 
     def get_init_state(self) -> State:
-        """The state of plain loops."""
-        return State(None, self._core, self.outputs)
+        """The state of plain loops, with the stages of a schedule, if it was given, in its order."""
+        return State(None, self._core, self.outputs, self._order)
 
     def apply_steps_from_state(
         self, state: State, layout_rewrite: Any = None

@@ -3,73 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te import expr as e
 from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule, create_schedule
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.stage_base import AT, INLINE, ROOT, Split
-from tvmlite.te.schedule.stage_base import Fuse as FuseRelation
-from tvmlite.te.tensor.tensor import IterVar, Operation, PlaceholderOp, Range, Tensor
+from tvmlite.te.schedule.stage_base import AT, ROOT
+from tvmlite.te.tensor.tensor import IterVar, Operation, PlaceholderOp, Tensor
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.te.schedule import InferBound
-from tvmlite.tvm.te.threads import BIND, thread_axis
-
-COMPUTE_AT = {ROOT: 0, INLINE: 1, AT: 2}
-
-
-@dataclass(frozen=True)
-class Step:
-    """One primitive of a state: of a split, ``lengths`` and whether they are the inner loops'."""
-
-    primitive: str
-    stage: str
-    lengths: tuple[int, ...] = ()
-    inner_to_outer: bool = True
-
-
-@dataclass(frozen=True)
-class LoopRange:
-    """``min, ..., min + extent - 1``, in ints where they are known."""
-
-    min: Any
-    extent: Any
-
-
-@dataclass(frozen=True)
-class Iterator:
-    """A loop of a stage. ``range`` is None where its extent is not known; ``annotation`` is a number of
-    ``State.ANNOTATION_TRANS_TABLE``. Two are equal if they are the same loop."""
-
-    axis: IterVar
-    name: str = field(compare=False)
-    range: LoopRange | None = field(compare=False)
-    kind: str = field(compare=False)
-
-    @property
-    def annotation(self) -> int:
-        """What the loop is, as a number."""
-        return State.ANNOTATION_TRANS_TABLE[self.kind or "none"]
-
-
-@dataclass(frozen=True)
-class StateStage:
-    """A stage of a state: its operation, its loops, and where they stand (0: by themselves, 1: in place of
-    the reads, 2: in a loop of another stage)."""
-
-    op: Operation
-    iters: list[Iterator]
-    compute_at: int
-
-    @property
-    def op_type(self) -> int:
-        """0 of a placeholder, 1 of what is computed."""
-        return 0 if isinstance(self.op, PlaceholderOp) else 1
+from tvmlite.tvm.auto_scheduler.loops import ANNOTATIONS, COMPUTE_AT, Iterator, StateStage, ranges, threads
+from tvmlite.tvm.auto_scheduler.loops import LoopRange as LoopRange
+from tvmlite.tvm.auto_scheduler.steps import Step
+from tvmlite.tvm.te.threads import thread_axis
 
 
 class State:
@@ -77,26 +25,19 @@ class State:
     the tensor it makes. ``state[tensor].iters`` are the loops of a stage.
 
     With ``config``, the settings of the knobs of ``core``, it is the schedule that a search generated. Else
-    it is of the operations ``outputs``, with plain loops at the beginning.
+    it is of the operations ``outputs``, with plain loops at the beginning, the stages as in ``order``.
     """
 
-    ANNOTATION_TRANS_TABLE: ClassVar[dict[str, int]] = {
-        one: number
-        for number, one in enumerate(
-            (
-                *("none", "unroll", "vectorize", "parallel", "vthread", "blockIdx.x", "threadIdx.x"),
-                *("blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"),
-            )
-        )
-    }
+    ANNOTATION_TRANS_TABLE: ClassVar[dict[str, int]] = ANNOTATIONS
 
     def __init__(
         self,
         config: space.ConfigEntity | None = None,
         core: space.Task | None = None,
         outputs: Sequence[Operation] = (),
+        order: Sequence[Operation] = (),
     ) -> None:
-        self.config, self._core, self._outputs = config, core, tuple(outputs)
+        self.config, self._core, self._outputs, self._order = config, core, tuple(outputs), tuple(order)
         self._schedule: Schedule | None = None
         self._steps: list[Any] | None = None
 
@@ -105,7 +46,10 @@ class State:
         """The schedule that the state is."""
         if self._schedule is None:
             if self.config is None:
-                self._schedule = create_schedule(list(self._outputs))
+                plain = create_schedule(list(self._outputs))
+                place = {op: number for number, op in enumerate(self._order)}
+                stages = sorted(plain.stages, key=lambda stage: place.get(stage.op, 0))
+                self._schedule = Schedule(stages, plain.outputs)
             else:
                 assert self._core is not None
                 self._schedule = self._core.instantiate(self.config)[0]
@@ -130,17 +74,17 @@ class State:
 
     def __getitem__(self, key: Any) -> StateStage:
         stage = self._stage(key)
-        ranges = self._ranges(stage)
-        kinds = {**stage.loop_kinds, **_threads(stage)}
+        known = ranges(self.schedule, stage)
+        kinds = {**stage.loop_kinds, **threads(stage)}
         iters = [
-            Iterator(axis, axis.var.name, ranges.get(axis), kinds.get(axis, ""))
+            Iterator(axis, axis.var.name, known.get(axis), kinds.get(axis, ""))
             for axis in stage.leaf_iter_vars
         ]
         return StateStage(stage.op, iters, COMPUTE_AT[stage.attach_type])
 
     def copy(self) -> State:
         """A state that can be changed without changing this one."""
-        made = State(self.config, self._core, self._outputs)
+        made = State(self.config, self._core, self._outputs, self._order)
         made._schedule, made._steps = self.schedule.copy(), list(self.transform_steps)
         return made
 
@@ -151,23 +95,19 @@ class State:
         ``inner_to_outer=False`` of the outer ones."""
         given = arguments.listed("split: lengths", list(lengths), "ints", ScheduleError)
         sizes = [arguments.whole("split: lengths", one, ScheduleError, least=1) for one in given]
-        one, axis = self._stage(stage), iterator.axis
-        made: list[IterVar] = []
-        for size in reversed(sizes) if inner_to_outer else sizes:
-            outer, inner = one.split(axis, factor=size) if inner_to_outer else one.split(axis, nparts=size)
-            axis, done = (outer, inner) if inner_to_outer else (inner, outer)
-            made.append(done)
-        made.append(axis)
-        self._did(Step("split", one.op.name, tuple(sizes), inner_to_outer))
-        return self._views(one, made[::-1] if inner_to_outer else made)
+        extent = iterator.range.extent if iterator.range else None
+        known = extent if isinstance(extent, int) else 0
+        step = self._step("split", stage, self._place(stage, iterator), known, sizes, int(inner_to_outer))
+        return self._split(step, stage, iterator, sizes, inner_to_outer)
 
     def follow_split(self, stage: Any, iterator: Iterator, src_step_id: int, n_split: int) -> list[Iterator]:
         """A split into ``n_split`` and one loops, of the lengths of the split ``src_step_id``, the last of
         which are one."""
-        source = self._split_step(src_step_id)
+        _, _, source, inner_to_outer = self._split_values(src_step_id)
         count = arguments.whole("follow_split: n_split", n_split, ScheduleError, least=1) - 1
-        lengths = [*source.lengths[:count], math.prod(source.lengths[count:])]
-        return self.split(stage, iterator, lengths, source.inner_to_outer)
+        lengths = [*source[:count], math.prod(source[count:])]
+        step = self._step("follow_split", stage, self._place(stage, iterator), src_step_id, n_split)
+        return self._split(step, stage, iterator, lengths, bool(inner_to_outer))
 
     def follow_fused_split(
         self,
@@ -178,19 +118,35 @@ class State:
         factor_or_nparts: bool,
     ) -> list[Iterator]:
         """A split in two, by the product of the lengths ``level`` of the splits ``src_step_ids``."""
-        length = math.prod(self._split_step(one).lengths[level] for one in src_step_ids)
-        return self.split(stage, iterator, [length], factor_or_nparts)
+        length = math.prod(self._split_values(one)[2][level] for one in src_step_ids)
+        values = self._place(stage, iterator), list(src_step_ids), level, int(factor_or_nparts)
+        step = self._step("follow_fused_split", stage, *values)
+        return self._split(step, stage, iterator, [length], factor_or_nparts)
+
+    def _split(
+        self, step: Step, stage: Any, iterator: Iterator, sizes: Sequence[int], inner_to_outer: bool
+    ) -> list[Iterator]:
+        """The loops in place of one, of ``sizes`` and one more, by ``step``."""
+        one, axis = self._stage(stage), iterator.axis
+        made: list[IterVar] = []
+        for size in reversed(sizes) if inner_to_outer else sizes:
+            outer, inner = one.split(axis, factor=size) if inner_to_outer else one.split(axis, nparts=size)
+            axis, done = (outer, inner) if inner_to_outer else (inner, outer)
+            made.append(done)
+        made.append(axis)
+        self._did(step)
+        return self._views(one, made[::-1] if inner_to_outer else made)
 
     def fuse(self, stage: Any, iters: Sequence[Iterator]) -> Iterator:
         """Neighbouring loops as one."""
-        one = self._stage(stage)
-        return self._done("fuse", one, one.fuse(*(loop.axis for loop in iters)))
+        one, step = self._stage(stage), self._step("fuse", stage, [self._place(stage, i) for i in iters])
+        return self._done(step, one, one.fuse(*(loop.axis for loop in iters)))
 
     def reorder(self, stage: Any, order: Sequence[Iterator]) -> None:
         """The loops in another order."""
-        one = self._stage(stage)
+        one, step = self._stage(stage), self._step("reorder", stage, [self._place(stage, i) for i in order])
         one.reorder(*(loop.axis for loop in order))
-        self._did(Step("reorder", one.op.name))
+        self._did(step)
 
     def parallel(self, stage: Any, iterator: Iterator) -> Iterator:
         """The iterations of a loop on all threads."""
@@ -210,69 +166,86 @@ class State:
     def bind(self, stage: Any, iterator: Iterator, thread_name: str) -> Iterator:
         """A loop as threads of a device: there is no code for one."""
         one: Any = self._stage(stage)
+        kind = self.ANNOTATION_TRANS_TABLE.get(thread_name, 0)
+        step = self._step("bind", stage, self._place(stage, iterator), kind)
         one.bind(iterator.axis, thread_axis(thread_name))
-        return self._done("bind", one, iterator.axis)
+        return self._done(step, one, iterator.axis)
 
     def pragma(self, stage: Any, iterator: Iterator, pragma: str) -> None:
         """A note on a loop: ``"auto_unroll_max_step$64"``."""
-        one = self._stage(stage)
+        one, step = self._stage(stage), self._step("pragma", stage, self._place(stage, iterator), pragma)
         name, _, value = arguments.text("pragma", pragma, ScheduleError).partition("$")
         one.pragma(iterator.axis, name, int(value) if value.isdigit() else value or None)
-        self._did(Step("pragma", one.op.name))
+        self._did(step)
 
     def storage_align(self, stage: Any, iterator: Iterator, factor: int, offset: int) -> None:
         """Rows of the stage's buffer at multiples of ``factor``, and ``offset``."""
         one: Any = self._stage(stage)
+        step = self._step("storage_align", stage, self._place(stage, iterator), factor, offset)
         one.storage_align(iterator.axis, factor, offset)
-        self._did(Step("storage_align", one.op.name))
+        self._did(step)
 
     def compute_at(self, stage: Any, target_stage: Any, target_iter: Iterator) -> None:
         """The stage in a loop of another."""
-        one = self._stage(stage)
+        place = self._number(target_stage), self._place(target_stage, target_iter)
+        one, step = self._stage(stage), self._step("compute_at", stage, *place)
         one.compute_at(self._stage(target_stage), target_iter.axis)
-        self._did(Step("compute_at", one.op.name))
+        self._did(step)
 
     def compute_inline(self, stage: Any) -> None:
         """The stage in place of what reads it."""
-        one = self._stage(stage)
-        one.compute_inline()
-        self._did(Step("compute_inline", one.op.name))
+        self._stage(stage).compute_inline()
+        self._did(self._step("compute_inline", stage))
 
     def compute_root(self, stage: Any) -> None:
         """The stage by itself."""
-        one = self._stage(stage)
-        one.compute_root()
-        self._did(Step("compute_root", one.op.name))
+        self._stage(stage).compute_root()
+        self._did(self._step("compute_root", stage))
 
     def cache_read(self, stage: Any, scope_name: str, reader_stages: Sequence[Any]) -> Tensor:
         """A copy of what ``stage`` makes, which the readers read."""
+        step = self._step("cache_read", stage, scope_name, [self._number(one) for one in reader_stages])
         readers = [self._stage(one).op for one in reader_stages]
         made = self.schedule.cache_read(self._tensor(stage), scope_name, readers)
-        self._did(Step("cache_read", made.op.name))
+        self._did(step)
         return made
 
     def cache_write(self, stage: Any, scope_name: str) -> Any:
         """A buffer that ``stage`` is computed in; the stage copies it."""
-        op = self._stage(stage).op
+        op, step = self._stage(stage).op, self._step("cache_write", stage, scope_name)
         given = self._tensor(stage) if len(op.outputs) == 1 else list(op.outputs)
         made = self.schedule.cache_write(given, scope_name)
-        self._did(Step("cache_write", op.name))
+        self._did(step)
         return made if isinstance(made, Tensor) else made[0]
 
     def rfactor(self, stage: Any, iterator: Iterator, factor_iter_id: int) -> Tensor:
         """Parts of a reduction, one for each iteration of a loop, and the reduction of them."""
+        step = self._step("rfactor", stage, self._place(stage, iterator), factor_iter_id)
         made = self.schedule.rfactor(self._tensor(stage), iterator.axis, factor_iter_id)
-        self._did(Step("rfactor", self._stage(stage).op.name))
+        self._did(step)
         return made if isinstance(made, Tensor) else made[0]
 
     def _annotated(self, primitive: str, stage: Any, iterator: Iterator) -> Iterator:
-        one = self._stage(stage)
+        one, place = self._stage(stage), self._place(stage, iterator)
+        step = self._step(primitive, stage, place, self.ANNOTATION_TRANS_TABLE[primitive])
         getattr(one, primitive)(iterator.axis)
-        return self._done(primitive, one, iterator.axis)
+        return self._done(step, one, iterator.axis)
 
-    def _done(self, primitive: str, stage: Stage, axis: IterVar) -> Iterator:
-        self._did(Step(primitive, stage.op.name))
+    def _done(self, step: Step, stage: Stage, axis: IterVar) -> Iterator:
+        self._did(step)
         return self._views(stage, [axis])[0]
+
+    def _step(self, primitive: str, stage: Any, *values: Any) -> Step:
+        return Step(primitive, self._number(stage), values)
+
+    def _number(self, stage: Any) -> int:
+        """The place of a stage among all."""
+        return self.schedule.stages.index(self._stage(stage))
+
+    def _place(self, stage: Any, iterator: Iterator) -> int:
+        """The place of a loop in its stage; -1 of one that is not there, which the primitive refuses."""
+        leaves = list(self._stage(stage).leaf_iter_vars)
+        return leaves.index(iterator.axis) if iterator.axis in leaves else -1
 
     def _did(self, step: Step) -> None:
         """A primitive was called: the state is none that a search generated, any more."""
@@ -297,35 +270,13 @@ class State:
     def _tensor(self, key: Any) -> Tensor:
         return key if isinstance(key, Tensor) else self._stage(key).op.output(0)
 
-    def _split_step(self, number: int) -> Step:
+    def _split_values(self, number: int) -> tuple[Any, ...]:
+        """What a step that is a split says: a loop, its extent, lengths, and whether of inner loops."""
         steps = self.transform_steps
         found = steps[number] if 0 <= number < len(steps) else None
         if not isinstance(found, Step) or found.primitive != "split":
             raise ScheduleError(f"the step {number} of the state is no split")
-        return found
-
-    def _ranges(self, stage: Stage) -> Mapping[IterVar, LoopRange]:
-        """The range of each loop of ``stage`` that is known: in a loop of another stage, what that needs."""
-        if stage.attach_type == AT:
-            bounds = InferBound(self.schedule)
-            return {axis: _known(bounds[axis]) for axis in stage.leaf_iter_vars if axis in bounds}
-        extents: dict[IterVar, Any] = {}
-        starts: dict[IterVar, Any] = {}
-        for axis in stage.all_iter_vars:
-            if axis.dom is not None:
-                known = _known(axis.dom)
-                starts[axis], extents[axis] = known.min, known.extent
-        for one in stage.relations:
-            if isinstance(one, Split):
-                extents[one.outer], extents[one.inner] = _parts(extents.get(one.parent), one)
-            elif isinstance(one, FuseRelation):
-                both = extents.get(one.outer), extents.get(one.inner)
-                extents[one.fused] = None if None in both else both[0] * both[1]  # type: ignore[operator]
-        return {
-            axis: LoopRange(starts.get(axis, 0), extent)
-            for axis, extent in extents.items()
-            if extent is not None
-        }
+        return found.values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and self._settings() == other._settings()
@@ -354,29 +305,6 @@ class State:
                 if other.attach_type == AT and other.attach_ivar is one.axis:
                     self._write(other, depth, lines)
         lines.append(f"{'  ' * depth}{stage.op.name} = ...")
-
-
-def _threads(stage: Stage) -> dict[IterVar, str]:
-    """The threads that loops of ``stage`` are bound to."""
-    return {axis: value for axis, notes in stage.pragmas.items() for name, value in notes if name == BIND}
-
-
-def _known(given: Range) -> LoopRange:
-    return LoopRange(_number(given.min), _number(given.extent))
-
-
-def _number(value: Any) -> Any:
-    return value.value if isinstance(value, e.Const) else value
-
-
-def _parts(extent: Any, split: Split) -> tuple[Any, Any]:
-    """The extents of the outer and the inner loop of ``split``."""
-    factor, nparts = _number(split.factor), _number(split.nparts)
-    if not isinstance(extent, int):
-        return nparts, factor
-    if isinstance(factor, int):
-        return -(-extent // factor), factor
-    return nparts, -(-extent // nparts) if isinstance(nparts, int) else None
 
 
 __getattr__ = refusing(__name__)

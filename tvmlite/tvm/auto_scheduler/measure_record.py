@@ -6,22 +6,24 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.records import Record, schedules_digest
 from tvmlite.core import VERSION
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import space
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.auto_scheduler import step_log
 from tvmlite.tvm.auto_scheduler.measure import MeasureInput, MeasureResult
 from tvmlite.tvm.auto_scheduler.measure import RecordToFile as RecordToFile
 from tvmlite.tvm.auto_scheduler.records import fastest, load
 from tvmlite.tvm.auto_scheduler.search_task import SearchTask, measured
+from tvmlite.tvm.auto_scheduler.step_log import StepRecord
+from tvmlite.tvm.auto_scheduler.steps import Step, replay
 from tvmlite.tvm.autotvm import targets
 
 
 class RecordReader:
-    """Reads the file ``filename``."""
+    """Reads the file ``filename``: records of searches, and those of TVM's own auto-scheduler."""
 
     def __init__(self, filename: Any) -> None:
         self.filename = filename
@@ -34,12 +36,13 @@ class RecordReader:
         return [inp for inp, _ in pairs], [res for _, res in pairs]
 
     def __iter__(self) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-        """All records in order, as inputs and results."""
+        """All records as inputs and results, those of each kind in order."""
         tasks: dict[str, SearchTask] = {}
         for one in load(self.filename):
             if one.task_key not in tasks:
                 tasks[one.task_key] = _task_of(one)
             yield measured(tasks[one.task_key], one)
+        yield from map(_replayed, step_log.read(self.filename))
 
 
 def load_records(filename: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
@@ -51,18 +54,18 @@ def load_best_record(
     filename: Any, workload_key: str | None = None, target: Any = None, include_compatible: bool = False
 ) -> tuple[MeasureInput | None, MeasureResult | None]:
     """The fastest record of a file, of the task with that key if one is given; Nones if there is none."""
-    best = {one.to_json() for one in fastest(filename, targets.machine(target)).values()}
-    pairs = [
-        pair
-        for pair, one in zip(RecordReader(filename), load(filename), strict=True)
-        if one.to_json() in best and workload_key in (None, pair[0].task.workload_key)
-    ]
-    return min(pairs, key=lambda pair: median(pair[1].costs), default=(None, None))
+    best = [measured(_task_of(one), one) for one in fastest(filename, targets.machine(target)).values()]
+    best += [_replayed(one) for one in step_log.read(filename) if not one.error_no]
+    known = [pair for pair in best if workload_key in (None, pair[0].task.workload_key)]
+    return min(known, key=lambda pair: median(pair[1].costs), default=(None, None))
 
 
 def save_records(filename: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-    """Add records to a file. An UnsupportedError for a state of plain loops, which has no settings."""
-    rec.append(filename, [_record(inp, res) for inp, res in zip(inputs, results, strict=True)])
+    """Add records to a file, of states by hand as TVM writes them. An UnsupportedError for a state that a
+    search gave and that was changed by hand."""
+    with open(filename, "a", encoding="utf-8") as file:
+        for inp, res in zip(inputs, results, strict=True):
+            file.write(dump_record_to_string(inp, res).rstrip("\n") + "\n")
 
 
 def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
@@ -72,8 +75,20 @@ def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
 
 def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
     """The input and the result of a line of a file."""
+    if step_log.is_step_line(record):
+        return _replayed(StepRecord.from_json(record))
     one = Record.from_json(record)
     return measured(_task_of(one), one)
+
+
+def _replayed(record: StepRecord) -> tuple[MeasureInput, MeasureResult]:
+    """The input and the result of a record of steps, whose workload must be registered."""
+    task = SearchTask(
+        workload_key=record.workload_key, target=record.target, target_host=record.target_host or None
+    )
+    state = replay(task.compute_dag.get_init_state(), record.steps)
+    result = MeasureResult(record.costs, record.error_no, "", record.all_cost, record.timestamp)
+    return MeasureInput(task, state), result
 
 
 def _task_of(record: Record) -> SearchTask:
@@ -83,14 +98,19 @@ def _task_of(record: Record) -> SearchTask:
     )
 
 
-def _record(inp: MeasureInput, res: MeasureResult) -> Record:
+def _record(inp: MeasureInput, res: MeasureResult) -> Record | StepRecord:
     if inp.state.config is None:
-        raise UnsupportedError(
-            "auto_scheduler: a state of plain loops, or of primitives called by hand, has no settings, and "
-            "there is no record of it",
-            Span.of_caller(),
-            hint="records are of states that a search gave",
-        )
+        made = inp.state.transform_steps
+        if not all(isinstance(one, Step) for one in made):
+            raise UnsupportedError(
+                "auto_scheduler: a state that a search gave, and that was changed by hand, has no record",
+                Span.of_caller(),
+                hint="records are of states that a search gave, or of primitives called by hand alone",
+            )
+        steps = [one.row() for one in made]
+        costs, (target, host) = tuple(map(float, res.costs)), inp.task.targets_as_text()
+        known = inp.task.workload_key, target, host, steps
+        return StepRecord(*known, costs, res.error_no, res.all_cost, res.timestamp)
     return Record(
         (inp.task.core.name, tuple(space.encode_args(inp.task.core.args))),
         str(inp.task.core.target),

@@ -1,4 +1,4 @@
-"""Files of records that the auto-scheduler writes: the lines of ``tvmlite.autotune``."""
+"""Files of records that a search writes: the lines of ``tvmlite.autotune``."""
 
 from __future__ import annotations
 
@@ -8,27 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.records import records as rec
-from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.errors import InputError
 from tvmlite.machine.target import Target
-
-_OF_TVM = '{"i":'
-"""How lines of TVM's auto-scheduler begin."""
+from tvmlite.tvm.auto_scheduler import step_log
 
 
 def load(path: Any) -> tuple[rec.Record, ...]:
-    """The records of the file ``path``; an InputError if it has none, and an UnsupportedError for TVM's
-    own."""
+    """The records of the file ``path`` but those of ``step_log``; an InputError if it has none of either."""
     place = Path(os.fsdecode(path))
     loaded = rec.load(place)
-    if loaded.damages and not loaded.records:
-        with open(place, encoding="utf-8", errors="replace") as file:
-            if file.readline(64).replace(" ", "").startswith(_OF_TVM):
-                raise UnsupportedError(
-                    f"{place} is a log of TVM's auto-scheduler: its schedules are lists of TVM's own steps",
-                    Span.of_caller(),
-                    hint="tune again; logs of autotvm are read",
-                )
+    if loaded.damages and not loaded.records and not any(True for _ in step_log.read(place)):
         first = loaded.damages[0]
         raise InputError(f"{place}, line {first.line}: {first.reason}")
     return loaded.records
@@ -36,13 +25,19 @@ def load(path: Any) -> tuple[rec.Record, ...]:
 
 def fastest(paths: Any, target: Target) -> dict[str, rec.Record]:
     """The record of least time of each task on ``target``, by key, in one file or several."""
-    several = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
-    if not isinstance(several, Iterable):
-        raise InputError(f"a log is a {type(paths).__name__}, expected a path")
     found: dict[str, rec.Record] = {}
-    for path in several:
+    for path in several(paths):
         for one in rec.current(load(path), target):
             known = found.get(one.task_key)
             if one.ok and (known is None or one.cost < known.cost):
                 found[one.task_key] = one
     return found
+
+
+def several(paths: Any) -> list[Any]:
+    """The files that ``paths``, one or several, names."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return [paths]
+    if not isinstance(paths, Iterable):
+        raise InputError(f"a log is a {type(paths).__name__}, expected a path")
+    return list(paths)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.tvm import tuned
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.auto_scheduler.records import fastest
+from tvmlite.tvm.auto_scheduler import step_log
+from tvmlite.tvm.auto_scheduler.records import fastest, several
 from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy, SketchPolicy
 from tvmlite.tvm.auto_scheduler.search_task import SearchTask, TuningOptions, tune_tasks
 from tvmlite.tvm.autotvm import targets
@@ -26,12 +28,20 @@ def extract_tasks(
     opt_level: int = 3,
     other_targets: Any = None,
 ) -> tuple[list[SearchTask], list[int]]:
-    """The tasks of ``mod``, its kernels that have more than one schedule, and how often each is called."""
-    found = kernel_tasks(mod, params, target)
-    tasks = [
-        SearchTask(core=core, target=target, target_host=target_host, desc=core.label) for core, _ in found
+    """The tasks of ``mod``, its kernels that have more than one schedule, and how often each is called; those
+    without a sum or the like are among them with ``include_simple_tasks``."""
+    if dump_workload_to_dag_log is not None:
+        raise UnsupportedError("extract_tasks: dump_workload_to_dag_log is not supported", Span.of_caller())
+    pairs = [
+        (SearchTask(core=core, target=target, target_host=target_host, desc=core.label), calls)
+        for core, calls in kernel_tasks(mod, params, target)
     ]
-    return tasks, [calls for _, calls in found]
+    chosen = [pair for pair in pairs if include_simple_tasks or _has_reduction(pair[0])]
+    return [task for task, _ in chosen], [calls for _, calls in chosen]
+
+
+def _has_reduction(task: SearchTask) -> bool:
+    return any(getattr(op, "reduce_axis", ()) for op in task.compute_dag.ops)
 
 
 class TaskScheduler:
@@ -109,6 +119,13 @@ class ApplyHistoryBest:
 
     def __enter__(self) -> ApplyHistoryBest:
         found = fastest(self.records, targets.machine(targets.current())).values()
+        for path in several(self.records):
+            if not found and any(True for _ in step_log.read(path)):
+                raise UnsupportedError(
+                    f"{path} is a log of TVM's auto-scheduler: it is of TVM's own kernels of models",
+                    Span.of_caller(),
+                    hint="tune again; SearchTask.apply_best takes what it has of a program's own workloads",
+                )
         tuned.enter({one.task: (one.config, one.cost) for one in found})
         return self
 
@@ -127,7 +144,7 @@ class ApplyHistoryBestOrSample(ApplyHistoryBest):
         cost_model_file: Any = None,
         num_measure: int = -1,
     ) -> None:
-        super().__init__(records)
+        super().__init__([] if records is None else records)
 
 
 __getattr__ = refusing(__name__)

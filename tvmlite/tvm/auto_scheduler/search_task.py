@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tvmlite.autotune.records import records as rec
@@ -19,6 +20,7 @@ from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.auto_scheduler import step_log
 from tvmlite.tvm.auto_scheduler.compute_dag import ComputeDAG, State
 from tvmlite.tvm.auto_scheduler.measure import (
     LocalBuilder,
@@ -30,14 +32,16 @@ from tvmlite.tvm.auto_scheduler.measure import (
 )
 from tvmlite.tvm.auto_scheduler.records import fastest
 from tvmlite.tvm.auto_scheduler.search_policy import SearchPolicy
+from tvmlite.tvm.auto_scheduler.steps import replay
 from tvmlite.tvm.auto_scheduler.workload_registry import (
     PREFIX,
-    decode_workload_key,
+    checked_key,
     make_workload_key,
     register_workload_tensors,
 )
 from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.measure.base import ERRORS
+from tvmlite.tvm.target import Target
 
 TASK_INPUT_BUFFER_TABLE: dict[str, Any] = {}
 """The inputs that programs have given of tasks: none, they are random."""
@@ -123,7 +127,8 @@ class SearchTask:
                 f"SearchTask: task_inputs {', '.join(task_inputs)}: inputs are random numbers",
                 Span.of_caller(),
             )
-        self.target = target if target is not None else targets.current()
+        given = target if target is not None else targets.current()
+        self.target = Target(given, target_host) if isinstance(given, (str, Mapping)) else given
         self.target_host, self.hardware_params, self.desc = target_host, hardware_params, desc
         self.layout_rewrite_option, self.task_inputs = layout_rewrite_option, ()
         if core is None and func is not None:
@@ -136,9 +141,11 @@ class SearchTask:
             raise InputError("SearchTask: func, workload_key or compute_dag must be given")
         if core is None:
             assert workload_key is not None
-            name, *given = decode_workload_key(workload_key)
+            name, *given = checked_key(workload_key)
             core = space.create(PREFIX + name, given, targets.machine(self.target))
         self.core = core
+        if hardware_params is None:
+            self.hardware_params = HardwareParams(core.target.num_cores, core.target.vector_bits // 8)
         self.workload_key = workload_key or json.dumps(
             [core.name.removeprefix(PREFIX), *space.encode_args(core.args)]
         )
@@ -158,9 +165,7 @@ class SearchTask:
         self, log_file: Any, include_compatible: bool = False, layout_rewrite_option: Any = None
     ) -> tuple[Schedule, list[Tensor]]:
         """The fastest schedule of this task in the file ``log_file``, and the function's arguments."""
-        found = self._best(log_file)
-        schedule, tensors = self.core.instantiate(found.config)
-        return schedule, list(tensors)
+        return self.compute_dag.apply_steps_from_state(self._best(log_file))
 
     def print_best(self, log_file: Any, print_mode: str = "schedule") -> str:
         """The primitives of the fastest schedule, as Python."""
@@ -168,11 +173,27 @@ class SearchTask:
             raise InputError(f"print_best: print_mode is {print_mode!r}, expected 'schedule'")
         return str(self.apply_best(log_file)[0].trace)
 
-    def _best(self, log_file: Any) -> rec.Record:
+    def targets_as_text(self) -> tuple[str, str]:
+        """The target and its host, as a log has them."""
+        host = self.target_host if self.target_host is not None else getattr(self.target, "own_host", None)
+        return str(self.core.target if self.target is None else self.target), "" if host is None else str(
+            host
+        )
+
+    def _best(self, log_file: Any) -> State:
+        """The fastest state in a log: one of a search, or of primitives in order."""
         found = fastest(log_file, self.core.target).get(self.core.key)
+        by_steps = [
+            one
+            for one in step_log.read(log_file)
+            if one.workload_key == self.workload_key and not one.error_no
+        ]
+        best = min(by_steps, key=lambda one: median(one.costs), default=None)
+        if best is not None and (found is None or median(best.costs) < found.cost):
+            return replay(self.compute_dag.get_init_state(), best.steps)
         if found is None:
             raise NoSchedule(f"{log_file} has no measurement of {self.workload_key}")
-        return found
+        return State(found.config, self.core)
 
     def __repr__(self) -> str:
         return f"SearchTask({self.desc or self.workload_key})"

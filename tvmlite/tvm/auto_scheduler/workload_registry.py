@@ -17,7 +17,7 @@ PREFIX = "auto_scheduler/"
 """Before the names of workloads, so that they are no templates of others."""
 
 WORKLOAD_FUNC_REGISTRY: dict[str, Callable[..., Any]] = {}
-"""The registered functions by name."""
+"""The registered functions by name, and those of tensors by their whole key."""
 
 
 def register_workload(func_name: Any, f: Callable[..., Any] | None = None, override: bool = False) -> Any:
@@ -28,19 +28,26 @@ def register_workload(func_name: Any, f: Callable[..., Any] | None = None, overr
         return register_workload(func_name.__name__, func_name, override)
     if f is None:
         return functools.partial(register_workload, func_name, override=override)
-    if func_name in WORKLOAD_FUNC_REGISTRY and not override and WORKLOAD_FUNC_REGISTRY[func_name] is not f:
-        raise InputError(
-            f"register_workload: {func_name!r} is registered already", hint="override=True replaces it"
-        )
-    WORKLOAD_FUNC_REGISTRY[func_name] = f
-    template(PREFIX + func_name, f)
+    _register(func_name, func_name, f, override)
     return f
 
 
+def _register(key: str, name: str, f: Callable[..., Any], override: bool) -> None:
+    """Let ``key`` stand for ``f``, and ``name`` for its template."""
+    if not override and WORKLOAD_FUNC_REGISTRY.get(key, f) is not f:
+        raise InputError(
+            f"register_workload: {key!r} is registered already", hint="override=True replaces it"
+        )
+    WORKLOAD_FUNC_REGISTRY[key] = f
+    template(PREFIX + name, f)
+
+
 def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> str:
-    """Register ``tensors`` under the name in ``workload_key``, which is returned."""
-    name = decode_workload_key(workload_key)[0]
-    register_workload(name, functools.partial(list, tuple(tensors)), override)
+    """Register ``tensors`` under ``workload_key``, which is returned. A key that is taken is an InputError,
+    unless ``override``."""
+    _register(
+        workload_key, workload_func_name(workload_key), functools.partial(list, tuple(tensors)), override
+    )
     return workload_key
 
 
@@ -49,11 +56,7 @@ def make_workload_key(func: Any, args: Sequence[Any]) -> str:
     name = func if isinstance(func, str) else getattr(func, "__name__", str(func))
     if callable(func) and WORKLOAD_FUNC_REGISTRY.get(name) is not func:
         name = next((key for key, one in WORKLOAD_FUNC_REGISTRY.items() if one is func), name)
-    if name not in WORKLOAD_FUNC_REGISTRY:
-        raise InputError(
-            f"there is no workload {name!r}; there are {', '.join(sorted(WORKLOAD_FUNC_REGISTRY)) or 'none'}",
-            hint="@auto_scheduler.register_workload above the function registers it",
-        )
+    _check_registered(name)
     return json.dumps([name, *encode_args(args)])
 
 
@@ -68,19 +71,35 @@ def decode_workload_key(workload_key: str) -> tuple[Any, ...]:
     return tuple(_tuples(fields))
 
 
+def checked_key(workload_key: str) -> tuple[Any, ...]:
+    """As ``decode_workload_key``; an InputError if nothing is registered under the key, or its name."""
+    fields = decode_workload_key(workload_key)
+    if workload_key not in WORKLOAD_FUNC_REGISTRY:
+        _check_registered(fields[0])
+    return fields
+
+
+def _check_registered(name: str) -> None:
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        raise InputError(
+            f"there is no workload {name!r}; there are {', '.join(sorted(WORKLOAD_FUNC_REGISTRY)) or 'none'}",
+            hint="@auto_scheduler.register_workload above the function registers it",
+        )
+
+
 def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     """The tensors of the workload."""
-    name, *args = decode_workload_key(workload_key)
-    if name not in WORKLOAD_FUNC_REGISTRY:
-        raise InputError(f"there is no workload {name!r}")
+    if workload_key in WORKLOAD_FUNC_REGISTRY:
+        return list(WORKLOAD_FUNC_REGISTRY[workload_key]())
+    name, *args = checked_key(workload_key)
     return list(WORKLOAD_FUNC_REGISTRY[name](*args))
 
 
 def serialize_workload_registry_entry(workload_key: str) -> tuple[str, Callable[..., Any]]:
     """The name and the function of a key, to be registered in another process."""
-    name = workload_func_name(workload_key)
-    if name not in WORKLOAD_FUNC_REGISTRY:
-        raise InputError(f"there is no workload {name!r}")
+    is_whole = workload_key in WORKLOAD_FUNC_REGISTRY
+    name = workload_key if is_whole else workload_func_name(workload_key)
+    _check_registered(name)
     return name, WORKLOAD_FUNC_REGISTRY[name]
 
 
@@ -88,7 +107,7 @@ def deserialize_workload_registry_entry(data: tuple[str, Callable[..., Any]]) ->
     """Register what ``serialize_workload_registry_entry`` gave, unless its name is taken."""
     name, function = data
     if name not in WORKLOAD_FUNC_REGISTRY:
-        register_workload(name, function)
+        _register(name, workload_func_name(name), function, override=False)
 
 
 def workload_func_name(workload_key: str) -> str:

@@ -14,7 +14,8 @@ from tvmlite.tvm.lazy import attributes
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
     """
-    autotuner common compiler frontends main model pass_config result_utils runner shape_parser transform
+    autotuner common compiler config_options frontends main model pass_config registry runner shape_parser
+    target transform
     """,
     {
         ".common": "TVMCException TVMCImportError",

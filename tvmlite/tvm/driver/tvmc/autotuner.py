@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.measure import LocalRunner
+from tvmlite.commands.parsing import files
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.tuning.tune import tune
+from tvmlite.tvm import auto_scheduler
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.auto_scheduler.relay_integration import extract_tasks
-from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.record import load_from_file
 from tvmlite.tvm.autotvm.task.relay_integration import bound, extract_from_program
 from tvmlite.tvm.autotvm.task.task import Task
@@ -23,8 +25,24 @@ from tvmlite.tvm.autotvm.tuner.index_based_tuner import GridSearchTuner, RandomT
 from tvmlite.tvm.autotvm.tuner.tuner import Tuner
 from tvmlite.tvm.autotvm.tuner.xgboost_cost_model import FEATURES
 from tvmlite.tvm.autotvm.tuner.xgboost_tuner import XGBTuner
-from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, refuse
+from tvmlite.tvm.driver.tvmc import frontends
+from tvmlite.tvm.driver.tvmc.common import tracker_host_port_from_cli
+from tvmlite.tvm.driver.tvmc.compiler import LAYOUTS, add_model_arguments, refuse, with_defaults
 from tvmlite.tvm.driver.tvmc.model import TVMCModel
+from tvmlite.tvm.driver.tvmc.runner import add_rpc_arguments
+from tvmlite.tvm.driver.tvmc.target import machine_of, reconstruct_target_args
+
+_HARDWARE = (
+    "cache-line-bytes",
+    "max-local-memory-per-block",
+    "max-shared-memory-per-block",
+    "max-threads-per-block",
+    "max-vthread-extent",
+    "num-cores",
+    "vector-unit-bytes",
+    "warp-size",
+)
+"""What TVM's search asks of a machine, and tvmlite's reads off it."""
 
 _LOSSES = {"": "reg", "_rank": "rank", "_rank_binary": "rank-binary"}
 _XGB: dict[str, dict[str, Any]] = {
@@ -112,12 +130,15 @@ def tune_model(
 
     Templates and generated schedules are searched together, whether ``enable_autoscheduler`` is given or not;
     in the end what is not faster in the whole model is left out. Each candidate is measured in ``repeat``
-    runs of ``number`` calls, or for ``min_repeat_ms``, and given up after ``timeout`` seconds. ``parallel``
-    and ``hardware_params`` are of no account.
+    runs of ``number`` calls, or for ``min_repeat_ms``, and given up after ``timeout`` seconds.
+    ``additional_target_options`` are options of parts of ``target``, by kind and name. ``parallel`` and
+    ``hardware_params`` are of no account.
     """
     if hostname is not None or rpc_key is not None:
         raise UnsupportedError(
-            f"--rpc-tracker {hostname}: nothing is measured on other machines", Span.of_caller(), "tune there"
+            f"--rpc-tracker {hostname}:{port}: nothing is measured on other machines",
+            Span.of_caller(),
+            "tune there",
         )
     refuse(
         tuner=(tuner, tuple(TUNERS)),
@@ -132,6 +153,8 @@ def tune_model(
                 hint=f'--input-shapes "{param.name}:[1,...]", or load(..., shape_dict=)',
             )
     path = Path(tvmc_model.default_tuning_records_path() if tuning_records is None else tuning_records)
+    if prior_records is not None:
+        files.readable(Path(prior_records), "--tuning-records")
     if prior_records is not None and Path(prior_records) != path:
         path.write_bytes(Path(prior_records).read_bytes())
     runs: dict[str, Any] = {"number": number, "repeat": repeat}
@@ -140,7 +163,7 @@ def tune_model(
     with LocalRunner(timeout=float(timeout), threads=num_threads(), **runs) as runner:
         tuned = tune(
             module,
-            targets.machine(target),
+            machine_of(target, additional_target_options),
             path,
             trials=trials,
             tuner=TUNERS[tuner],
@@ -150,6 +173,64 @@ def tune_model(
         )
     print(tuned)
     return str(path)
+
+
+def add_tune_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
+    """Add ``tune`` to the commands, with ``json_params``, lists of values by name, as defaults; the command's
+    parser."""
+    made = subparsers.add_parser(
+        "tune", help="search fast schedules for a model", description=drive_tune.__doc__
+    )
+    add_model_arguments(made)
+    made.add_argument("-o", "--output", type=Path, required=True, help="records are added to this file")
+    made.add_argument("--trials", type=int, default=1000, help="measurements in all (default: 1000)")
+    made.add_argument("--tuner", choices=TUNERS, default="xgb", help="search strategy (default: xgb)")
+    made.add_argument("--early-stopping", type=int, metavar="N", help="give a kernel up after N in vain")
+    made.add_argument("--enable-autoscheduler", action="store_true", help="generated schedules (always)")
+    made.add_argument("--number", type=int, default=10, help="calls in a run (default: 10)")
+    made.add_argument("--repeat", type=int, default=1, help="runs of a candidate (default: 1)")
+    made.add_argument("--min-repeat-ms", type=int, help="milliseconds of a run, in place of --number")
+    made.add_argument("--timeout", type=int, default=10, help="seconds for a candidate (default: 10)")
+    made.add_argument("--parallel", type=int, default=4, help="of no account")
+    made.add_argument("--tuning-records", type=Path, help="records to begin with")
+    made.add_argument("--tasks", default="all", help="only all")
+    for name in _HARDWARE:
+        made.add_argument(f"--{name}", type=int, help="of no account: the target says it")
+    for name in ("include-simple-tasks", "log-estimated-latency"):
+        made.add_argument(f"--{name}", action="store_true", help="of no account")
+    add_rpc_arguments(made)
+    made.set_defaults(command=drive_tune, parser=made)
+    return with_defaults(made, json_params)
+
+
+def drive_tune(args: argparse.Namespace) -> int:
+    """Search fast schedules for a model's kernels on this machine."""
+    hostname, port = tracker_host_port_from_cli(args.rpc_tracker)
+    hardware = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _HARDWARE}
+    path = tune_model(
+        frontends.load_model(args.FILE, args.model_format, args.input_shapes),
+        args.target,
+        tuning_records=args.output,
+        prior_records=args.tuning_records,
+        enable_autoscheduler=args.enable_autoscheduler,
+        rpc_key=args.rpc_key,
+        hostname=hostname,
+        port=port or 0,
+        trials=args.trials,
+        tuner=args.tuner,
+        min_repeat_ms=args.min_repeat_ms,
+        early_stopping=args.early_stopping,
+        desired_layout=args.desired_layout,
+        timeout=args.timeout,
+        repeat=args.repeat,
+        number=args.number,
+        parallel=args.parallel,
+        hardware_params=auto_scheduler.HardwareParams(**hardware),
+        additional_target_options=reconstruct_target_args(args),
+        tasks_filter=args.tasks,
+    )
+    print(f"{path}: use it with tvmc compile --tuning-records {path}")
+    return 0
 
 
 __getattr__ = refusing(__name__)

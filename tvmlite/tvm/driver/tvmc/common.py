@@ -1,8 +1,36 @@
-"""Names that programs take from ``tvm.driver.tvmc.common``."""
+"""What the commands share, and names that programs take from ``tvm.driver.tvmc.common``."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
 
 from tvmlite.core.errors import TvmliteError as TVMCException
-from tvmlite.tvm.driver.tvmc.shape_parser import parse_shape_string as parse_shape_string
+from tvmlite.tvm.driver.tvmc.pass_config import parse_configs
+from tvmlite.tvm.driver.tvmc.shape_parser import parse_shape_string
+from tvmlite.tvm.driver.tvmc.target import parse_target, target_from_cli, tokenize_target
+from tvmlite.tvm.driver.tvmc.transform import convert_graph_layout
 
 TVMCImportError = TVMCException
 
-__all__ = ["TVMCException", "TVMCImportError", "parse_shape_string"]
+__all__ = [
+    "TVMCException",
+    "TVMCImportError",
+    "convert_graph_layout",
+    "parse_configs",
+    "parse_shape_string",
+    "parse_target",
+    "target_from_cli",
+    "tokenize_target",
+    "tracker_host_port_from_cli",
+]
+
+_PORT = 9090
+"""The port of TVM's trackers."""
+
+
+def tracker_host_port_from_cli(rpc_tracker_str: str | None) -> tuple[str | None, int | None]:
+    """The host and the port of a tracker of other machines, ``"host:port"``; Nones if nothing is given."""
+    if not rpc_tracker_str:
+        return None, None
+    place = urlsplit(f"//{rpc_tracker_str}")
+    return place.hostname, place.port or _PORT

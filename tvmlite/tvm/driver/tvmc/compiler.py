@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tvmlite.commands import common
 from tvmlite.commands.parsing import files
 from tvmlite.core.abi import symbols
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.span import Span, warn
 from tvmlite.driver import compile
 from tvmlite.model import export
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.text.printer import astext
 from tvmlite.tvm.absent import refusing
-from tvmlite.tvm.autotvm import targets
 from tvmlite.tvm.autotvm.task.relay_integration import bound
-from tvmlite.tvm.driver.tvmc.model import TVMCModel, TVMCPackage
-from tvmlite.tvm.driver.tvmc.pass_config import parse_configs
+from tvmlite.tvm.driver.tvmc import frontends
+from tvmlite.tvm.driver.tvmc.model import C_SOURCE, FORMATS, TVMCModel, TVMCPackage, archive_path, exported
+from tvmlite.tvm.driver.tvmc.pass_config import parse_configs, parse_pass_list_str
+from tvmlite.tvm.driver.tvmc.registry import generate_registry_args, reconstruct_registry_entity
+from tvmlite.tvm.driver.tvmc.shape_parser import parse_shape_string
+from tvmlite.tvm.driver.tvmc.target import generate_target_args, machine_of, reconstruct_target_args
 from tvmlite.tvm.ir.transform import PassContext
+from tvmlite.tvm.relay.backend import Executor, Runtime
 from tvmlite.tvm.relay.opt_level import level_in_force
 
 CODE = {"relay": "", "tir": "loops", "ll": "llvm", "asm": "asm", "c": "c"}
 """What ``dump_code`` may name, and what ``lib.source`` calls it."""
 
 LAYOUTS = ("NCHW", "NHWC")
+
+_INSTEAD = {
+    "executor": "all executors are one compiled entry",
+    "runtime": C_SOURCE,
+    "output_format": C_SOURCE,
+    "workspace_pools": "memory is planned when a model is compiled",
+    "instruments": "TVMLITE_DUMP=folder writes the graph after each pass",
+}
+"""What to use in place of options, by their names."""
 
 
 def compile_model(
@@ -48,53 +63,153 @@ def compile_model(
     additional_target_options: Any = None,
     use_vm: bool = False,
     mod_name: str = "default",
-    **kwargs: Any,
+    workspace_pools: Any = None,
+    instruments: Any = None,
+    desired_layout_ops: Any = None,
 ) -> TVMCPackage:
     """``tvmc_model`` compiled for ``target`` and written to ``package_path``: an archive (``.tar``), or a
     library (``.so``). ``tuning_records`` is a file that ``tune`` wrote; ``dump_code`` names forms of the
     code (``relay``, ``tir``, ``ll``, ``asm``, ``c``) that are written beside it.
 
     Layouts are chosen by the compiler, whichever ``desired_layout`` is given, and executors are one:
-    ``use_vm`` is of no account. ``disabled_pass`` and ``pass_context_configs`` are as of ``relay.build`` in a
-    ``PassContext``. What cannot be done is an UnsupportedError that names the option.
+    ``use_vm`` is of no account. ``additional_target_options`` are options of parts of ``target``, by kind and
+    name. A library is linked for its target without a ``cross`` compiler, with a warning.
+    ``disabled_pass`` and ``pass_context_configs`` are as of ``relay.build`` in a ``PassContext``. What cannot
+    be done is an UnsupportedError that names the option.
     """
     refuse(
-        executor=(executor, ("graph", None)),
-        runtime=(runtime, ("cpp", None)),
-        cross_compiler=(cross, ("", None)),
-        cross_compiler_options=(cross_options, (None,)),
+        executor=(getattr(executor, "name", executor), ("graph", None)),
+        runtime=(getattr(runtime, "name", runtime), ("cpp", None)),
         dump_offloads=(dump_offloads, ("", None)),
-        output_format=(output_format, ("so", "mlf")),
+        output_format=(output_format, ("so", "tar")),
         desired_layout=(desired_layout, (None, *LAYOUTS)),
+        workspace_pools=(workspace_pools, (None,)),
+        instruments=(instruments, (None, [])),
     )
-    if kwargs:
-        raise InputError(f"compile: there is no option {', '.join(kwargs)}")
+    if cross or cross_options:
+        warn(f"--cross-compiler {cross} is not called: libraries are linked for their targets without one")
     forms = _forms(dump_code)
     package = Path(tvmc_model.default_package_path() if package_path is None else package_path)
-    # Without an ending it is an archive, as all packages of TVM's are.
-    path = package if package.suffix else package.with_name(f"{package.name}.tar")
-    machine = targets.machine(target)
+    path = archive_path(package)
+    machine = machine_of(target, additional_target_options)
     export.check_format(path)
     export.check_target(path, machine)
     files.writable(path, "--output")
-    if tuning_records is not None:
+    if tuning_records:
         files.readable(Path(tuning_records), "--tuning-records")
     name = "model" if mod_name == "default" else mod_name
     name = symbols.unique_names({"program": "main", "model": name})["model"]
-    with PassContext(opt_level, None, disabled_pass, config=parse_configs(pass_context_configs)):
+    disabled = [one for one in disabled_pass or () if one]
+    with PassContext(opt_level, None, disabled, config=parse_configs(pass_context_configs)):
         level = level_in_force()
     lib = compile(
         bound(tvmc_model.mod, tvmc_model.params),
         machine,
         opt_level=level,
         name=name,
-        records=tuning_records,
+        records=tuning_records or None,
     )
-    lib.export(path)
-    path.replace(package)
+    exported(lib, package)
     for form in forms:
         package.with_name(f"{package.name}.{form}").write_text(_code(lib, form), encoding="utf-8")
-    return TVMCPackage(package, lib)
+    return TVMCPackage(package, compiled=lib)
+
+
+def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
+    """Add ``compile`` to the commands, with ``json_params``, lists of values by name, as defaults; the
+    command's parser."""
+    made = subparsers.add_parser("compile", help="compile a model", description=drive_compile.__doc__)
+    add_model_arguments(made)
+    made.add_argument("-o", "--output", type=Path, default=Path("module.tar"), help="model.tar or model.so")
+    made.add_argument(
+        "-f", "--output-format", choices=("so", "tar", "mlf"), default="so", help="so and tar are one"
+    )
+    made.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3, help="0 to 4 (default: 3)")
+    made.add_argument("--tuning-records", type=Path, help="the file that tvmc tune wrote")
+    made.add_argument(
+        "--dump-code", default="", metavar="FORM[,FORM]", help=f"write {', '.join(CODE)} beside it"
+    )
+    made.add_argument("--module-name", default="default", help="the name of the model's function")
+    for name in ("cross-compiler", "cross-compiler-options"):
+        made.add_argument(f"--{name}", help="of no account, with a warning: nothing else is needed to link")
+    generate_registry_args(made, Executor, "graph")
+    generate_registry_args(made, Runtime, "cpp")
+    made.add_argument(
+        "--disabled-pass",
+        type=parse_pass_list_str,
+        default=[],
+        metavar="PASS[,PASS]",
+        help="the level is one without them",
+    )
+    made.add_argument(
+        "--pass-config", action="append", metavar="NAME=VALUE", help="an option of a PassContext"
+    )
+    made.add_argument("--print-pass-times", action="store_true", help="print the time of each pass")
+    for name in ("dump-offloads", "print-ir-before", "print-ir-after", "workspace-pools"):
+        made.add_argument(f"--{name}", help="not supported")
+    made.set_defaults(command=drive_compile, parser=made)
+    return with_defaults(made, json_params)
+
+
+def drive_compile(args: argparse.Namespace) -> int:
+    """Compile a model into an archive or a library."""
+    for name in ("print_ir_before", "print_ir_after", "workspace_pools"):
+        if getattr(args, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            hint = "TVMLITE_DUMP=folder writes the graph after each pass" if "print" in name else None
+            raise UnsupportedError(f"{option} is not supported", Span.of_caller(), hint)
+    package = compile_model(
+        frontends.load_model(args.FILE, args.model_format, args.input_shapes),
+        args.target,
+        opt_level=args.opt_level,
+        executor=reconstruct_registry_entity(args, Executor),
+        runtime=reconstruct_registry_entity(args, Runtime),
+        tuning_records=args.tuning_records,
+        package_path=args.output,
+        cross=args.cross_compiler,
+        cross_options=args.cross_compiler_options,
+        output_format=args.output_format,
+        dump_code=args.dump_code or None,
+        dump_offloads=args.dump_offloads or "",
+        desired_layout=args.desired_layout,
+        disabled_pass=args.disabled_pass,
+        pass_context_configs=args.pass_config,
+        additional_target_options=reconstruct_target_args(args),
+        mod_name=args.module_name,
+    )
+    if args.print_pass_times:
+        print(package.compiled.report.pass_times)
+    print(f"{package.package_path}: {common.describe(Path(package.package_path))}")
+    return 0
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add to ``parser`` what says which model there is and what it is for."""
+    parser.add_argument("FILE", type=Path, help="a model, as ONNX")
+    parser.add_argument("--model-format", choices=FORMATS, help="the format of FILE (default: by its ending)")
+    parser.add_argument(
+        "--input-shapes",
+        type=parse_shape_string,
+        default={},
+        metavar='"x:[1,3,224,224] y:[1]"',
+        help="the shapes of inputs, in one word",
+    )
+    generate_target_args(parser)
+    parser.add_argument("--target-host", help="of no account: the host is the target")
+    parser.add_argument(
+        "--desired-layout", choices=LAYOUTS, help="of no account: the compiler chooses layouts"
+    )
+    parser.add_argument("--desired-layout-ops", nargs="+", help="of no account")
+
+
+def with_defaults(parser: Any, json_params: Sequence[Mapping[str, Any]]) -> Any:
+    """``parser``, with the values of ``json_params`` as defaults of those of its options that they name."""
+    actions = {action.dest: action for action in parser._actions}
+    for name, value in (pair for one in json_params for pair in one.items()):
+        if name in actions:
+            parser.set_defaults(**{name: value})
+            actions[name].required = False
+    return parser
 
 
 def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: Any = ".") -> None:
@@ -109,7 +224,8 @@ def refuse(**options: tuple[Any, Sequence[Any]]) -> None:
         if value not in allowed:
             known = " or ".join(repr(one) for one in allowed if one) or "nothing"
             option = f"--{name.replace('_', '-')}"
-            raise UnsupportedError(f"{option} is {value!r}, expected {known}", Span.of_caller())
+            hint = _INSTEAD.get(name)
+            raise UnsupportedError(f"{option} is {value!r}, expected {known}", Span.of_caller(), hint)
 
 
 def _forms(given: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tvmlite.relay.text.printer import astext
 from tvmlite.runtime.library import model_library
 from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.load import load
-from tvmlite.tvm.absent import missing
+from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.contrib.utils import tempdir
 from tvmlite.tvm.executors.benchmark import BenchmarkResult
@@ -47,6 +48,10 @@ MODULE, PARAMS, PACKAGE, RECORDS = "model.relay", "model.params", "package.tar",
 """The parts of a saved model: its text and its parameters, and what it was compiled to and tuned."""
 
 
+C_SOURCE = 'the target "c -system=none" compiles to C for microcontrollers (docs/microcontrollers.md)'
+"""What to use in place of TVM's packages for microcontrollers."""
+
+
 class NoFile(InputError, FileNotFoundError):
     """A model's file is not there; TVM's error is a FileNotFoundError."""
 
@@ -72,7 +77,24 @@ class TVMCModel:
         self.mod, self.params = mod, dict(params or {})
         self.model_path = None if model_path is None else Path(model_path)
 
-    export_package = missing("TVMCModel.export_package", "tvmc.compile(model, target, package_path=path)")
+    def export_package(
+        self,
+        executor_factory: Any,
+        package_path: Any = None,
+        cross: Any = None,
+        cross_options: str | None = None,
+        output_format: str = "so",
+    ) -> str:
+        """Write what ``relay.build`` gave to ``package_path``, an archive unless it ends in ``.so``, and give
+        the path. ``cross`` is of no account, as in ``compile``; an ``output_format`` of ``"mlf"`` is an
+        UnsupportedError."""
+        if output_format not in ("so", "tar"):
+            raise UnsupportedError(
+                f"export_package: output_format is {output_format!r}, expected 'so' or 'tar'",
+                Span.of_caller(),
+                C_SOURCE,
+            )
+        return os.fspath(exported(executor_factory, package_path or self.default_package_path()))
 
     def default_package_path(self) -> str:
         """Where ``compile`` writes, if no path is given."""
@@ -85,7 +107,8 @@ class TVMCModel:
     def save(self, model_path: Any) -> None:
         """Write the module, as text, its parameters, and the package and records of its folder to the archive
         ``model_path``, of which ``TVMCModel(model_path=...)`` is this model again."""
-        parts = {MODULE: astext(bound(self.mod, {})).encode(), PARAMS: bytes(save_param_dict(self.params))}
+        text = astext(bound(self.mod, {}), show_meta_data=True)
+        parts = {MODULE: text.encode(), PARAMS: bytes(save_param_dict(self.params))}
         for name in (PACKAGE, RECORDS):
             file = Path(self._folder.relpath(name))
             if file.exists():
@@ -111,12 +134,28 @@ class TVMCModel:
         return parse(found[MODULE].decode()), load_param_dict(found[PARAMS])
 
 
-@dataclass(frozen=True)
 class TVMCPackage:
-    """A compiled model in a file. ``lib`` is the model in this process, loaded when it is first asked for."""
+    """A compiled model in the file ``package_path``. ``lib`` is the model in this process, loaded when it is
+    first asked for; ``lib_path``, the file that is loaded, is the package itself."""
 
-    package_path: Path | str
-    compiled: Library | None = None
+    type = "classic"
+
+    def __init__(self, package_path: Any, project_dir: Any = None, compiled: Any = None) -> None:
+        self.package_path = self.lib_path = os.fspath(package_path)
+        self.lib_name, self.project_dir, self.compiled = Path(self.package_path).name, project_dir, compiled
+        if project_dir is not None:
+            raise UnsupportedError(
+                "TVMCPackage: project_dir is of models for microcontrollers", Span.of_caller(), C_SOURCE
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("graph", "params", "executor_type"):
+            raise MissingName(
+                f"TVMCPackage.{name} is not in tvmlite: calls and weights are in the library",
+                Span.of_caller(),
+                "relay.build(...).get_graph_json() and get_params()",
+            )
+        raise AttributeError(name)
 
     @property
     def lib(self) -> Library:
@@ -160,6 +199,26 @@ class TVMCResult:
         return "\n".join([self.format_times(), "Output Names:", *(f" {line}" for line in shown)])
 
 
+def get_top_results(result: TVMCResult, max_results: int) -> np.ndarray:
+    """The places and the values of the largest elements of the first output: two rows."""
+    return result.get_top_results(max_results)
+
+
+def exported(lib: Any, package_path: Any) -> Path:
+    """The path of the package that ``lib`` is written to: an archive, as all packages of TVM's are, unless it
+    has another ending."""
+    package = Path(package_path)
+    path = archive_path(package)
+    getattr(lib, "lib", lib).export(path)
+    path.replace(package)
+    return package
+
+
+def archive_path(package: Path) -> Path:
+    """``package``, with the ending of an archive if it has none."""
+    return package if package.suffix else package.with_name(f"{package.name}.tar")
+
+
 def load_model(
     path: Any,
     model_format: str | None = None,
@@ -181,9 +240,9 @@ def load_model(
             f"{file}: the format of {file.suffix or 'the file'} is not known", hint="--model-format onnx"
         )
     if found == "relay":
-        if shape_dict:
-            raise InputError(f"{file}: the shapes of a module's text are as they are written")
-        return TVMCModel(parse(file.read_text(encoding="utf-8")), {}, file)
+        module = parse(file.read_text(encoding="utf-8"))
+        _check_shapes(file, module, shape_dict or {})
+        return TVMCModel(module, {}, file)
     if found != "onnx":
         raise UnsupportedError(
             f"{file}: {found} models are not read, only ONNX and relay's text",
@@ -194,3 +253,19 @@ def load_model(
         name: [ty.Any() if one == -1 else one for one in shape] for name, shape in (shape_dict or {}).items()
     }
     return TVMCModel(*from_onnx(file, shapes or None, **kwargs), file)
+
+
+def _check_shapes(file: Path, module: Any, shapes: Mapping[str, Sequence[int]]) -> None:
+    """An InputError unless the inputs of ``module``, a text in ``file``, have these shapes."""
+    written = {param.name_hint: tuple(param.type_annotation.shape) for param in module["main"].params}
+    for name, shape in shapes.items():
+        if name not in written:
+            raise InputError(f"{file}: there is no input {name!r}; there are {', '.join(written)}")
+        if list(map(str, written[name])) != list(map(str, shape)):
+            raise InputError(
+                f"{file}: input {name!r} has the shape {written[name]} and not {tuple(shape)}: the shapes of "
+                "a module's text are as they are written"
+            )
+
+
+__getattr__ = refusing(__name__)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.transform import PassContext, Sequential
-from tvmlite.tvm.relay.transform import ConvertLayout, FoldConstant, InferType, RemoveUnusedFunctions
+from tvmlite.tvm.relay import transform as passes
+
+_LEVEL = 3
+"""The level at which a ``Sequential`` changes layouts."""
 
 _OPERATORS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
 
@@ -19,8 +23,17 @@ def convert_graph_layout(mod: Any, desired_layouts: Any, ops: Sequence[str] | No
     names = list(ops or _OPERATORS)
     layouts = [[*one.split(":"), "default"][:2] for one in given]
     wanted = dict(zip(names, layouts * len(names) if len(layouts) == 1 else layouts, strict=True))
-    with PassContext(opt_level=3):
-        return Sequential([InferType(), RemoveUnusedFunctions(), ConvertLayout(wanted), FoldConstant()])(mod)
+    changes = Sequential(
+        [
+            passes.InferType(),
+            passes.RemoveUnusedFunctions(),
+            passes.ConvertLayout(wanted),
+            passes.FoldConstant(),
+        ]
+    )
+    enough = PassContext.current().opt_level >= _LEVEL
+    with nullcontext() if enough else PassContext(opt_level=_LEVEL):
+        return changes(mod)
 
 
 __getattr__ = refusing(__name__)

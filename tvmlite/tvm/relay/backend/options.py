@@ -23,6 +23,7 @@ _AOT = {
 class _Choice:
     """One of several by its ``name``, with ``attrs``: options by name, of known types."""
 
+    flag_registry_name: ClassVar[str]
     known: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
@@ -77,6 +78,7 @@ class Executor(_Choice):
     """What calls the kernels: ``"graph"`` and ``"aot"`` are both one compiled entry here. Weights are in the
     library, whatever the options say."""
 
+    flag_registry_name = "executor"
     known: ClassVar = {"graph": {"link-params": "IntImm"}, "aot": _AOT}
     defaults: ClassVar = {"graph": {"link-params": False}, "aot": {"link-params": True}}
 
@@ -84,7 +86,8 @@ class Executor(_Choice):
 class Runtime(_Choice):
     """What a compiled model needs to run: ``"cpp"``, Python's or a C program's own."""
 
-    known: ClassVar = {"cpp": {"system-lib": "IntImm"}}
+    flag_registry_name = "runtime"
+    known: ClassVar = {"cpp": {"system-lib": "IntImm"}, "crt": {"system-lib": "IntImm"}}
 
     def __init__(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         if name == "crt":
