@@ -112,7 +112,7 @@ def test_executors_and_runtimes_have_options() -> None:
     assert read() is None
     found = read("--executor=aot", "--executor-aot-interface-api=c", "--executor-aot-unpacked-api", "1")
     assert (found.name, found["interface-api"], found["unpacked-api"]) == ("aot", "c", 1)
-    assert "link-params" not in found
+    assert found["link-params"]  # by default
     assert registry.reconstruct_registry_entity(made.parse_args([]), Runtime) == Runtime("cpp")
     with pytest.raises(InputError, match='Executor "vm" is not defined'):
         read("--executor=vm")
