@@ -152,15 +152,13 @@ def test_every_folder_is_a_package_and_is_installed() -> None:
 
 
 MOST_FILES = 15
-"""Python files directly in a folder, but for the operators."""
-
-OPERATORS = ("relay/ops", "relay/onnx/ops")
+"""Python files directly in a folder."""
 
 
 def test_no_folder_is_crowded() -> None:
     counts = {folder.relative_to(PACKAGE).as_posix(): len(list(folder.glob("*.py"))) for folder in FOLDERS}
 
-    assert {name: n for name, n in counts.items() if n > MOST_FILES and name not in OPERATORS} == {}
+    assert {name: n for name, n in counts.items() if n > MOST_FILES} == {}
 
 
 def test_the_top_of_the_package_is_the_driver_and_the_command_line() -> None:

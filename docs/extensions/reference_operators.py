@@ -9,44 +9,23 @@ from typing import Any
 
 from reference_text import first_sentence, heading, table
 
-KINDS = {
-    "Element by element": "elementwise binary activation fast fixed_point",
-    "Making tensors": "create random",
-    "Shapes, layouts, moving elements": "reshape shape slice rearrange pad layout like space_batch",
-    "Reading and writing at indices": "index indexed scatter search data_dependent",
-    "Reductions, orders, running totals": "reduce statistics losses sort scan",
-    "Products": "matmul group_quantized determinant einsum sparse",
-    "Convolutions and poolings": (
-        "conv conv_transpose deformable deformable_conv col2im pool pool_indices pool_ranks pool_whole "
-        "roi_align roi_pool"
-    ),
-    "Normalization and attention": "normalize batch_norm attention",
-    "Images": "resize upsampling grid_sample suppression image detection multibox proposal",
-    "Recurrent layers and trees": "recurrent trees",
-    "Quantized tensors": (
-        "quant quant_blocks qnn_elementwise qnn_products qnn_requantize qnn_simulated qnn_concatenate"
-    ),
-    "What passes leave in a graph": "annotation assume",
-}
-"""Headings, and the modules of ``relay/ops`` below each. Those of techniques have a heading of their own."""
-
 TECHNIQUES = "Packed by the compiler"
 
-MORE = "More"
+OTHERS = "Random numbers, decision trees, and what passes leave in a graph"
 
 
 def families() -> dict[str, dict[str, list[str]]]:
     """The operators by heading, and by the module that registers them."""
+    from tvmlite.relay import ops
     from tvmlite.relay.ir import op
 
-    headings = {module: title for title, modules in KINDS.items() for module in modules.split()}
-    found: dict[str, dict[str, list[str]]] = {title: {} for title in (*KINDS, TECHNIQUES, MORE)}
+    packages = {name: importlib.import_module(f"{ops.__name__}.{name}") for name in ops.FAMILIES}
+    headings = {name: first_sentence(package.__doc__).rstrip(".") for name, package in packages.items()}
+    found: dict[str, dict[str, list[str]]] = {title: {} for title in (*headings.values(), OTHERS, TECHNIQUES)}
     for name in sorted(op.names()):
         module = op.get(name).compute.__module__
-        if module.startswith("tvmlite.techniques."):
-            title = TECHNIQUES
-        else:
-            title = headings.get(module.rpartition(".")[2], MORE)
+        family = module.removeprefix(f"{ops.__name__}.").split(".")[0]
+        title = TECHNIQUES if module.startswith("tvmlite.techniques.") else headings.get(family, OTHERS)
         found[title].setdefault(module, []).append(name)
     return {title: dict(sorted(modules.items())) for title, modules in found.items() if modules}
 

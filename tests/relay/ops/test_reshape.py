@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.types import dim
-from tvmlite.relay.ops.reshape import regroup, reshaped_indices
+from tvmlite.relay.ops.shapes.reshape import regroup, reshaped_indices
 from tvmlite.te import expr as e
 
 n, h, w = dim("n"), dim("h"), dim("w")

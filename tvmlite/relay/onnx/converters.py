@@ -5,30 +5,19 @@ from tvmlite.relay.onnx.control import branches, control, sequence  # noqa: F401
 from tvmlite.relay.onnx.graph import shape_rules  # noqa: F401
 from tvmlite.relay.onnx.ops import (  # noqa: F401
     activation,
-    attention,
     cast,
-    create,
-    data_dependent,
     einsum,
     elementwise,
-    group_query,
-    index,
     legacy,
     matmul,
-    mel,
-    microsoft,
-    microsoft_quant,
-    ml,
-    ngrams,
     nn,
     normalize,
-    pad,
-    quant,
     recurrent,
     reduce,
-    resize,
-    shape,
-    signal,
-    trees,
-    vision,
 )
+from tvmlite.relay.onnx.ops.classical import linear, ngrams, trees  # noqa: F401
+from tvmlite.relay.onnx.ops.images import resize, resize_axes, vision  # noqa: F401
+from tvmlite.relay.onnx.ops.microsoft import attention, group_query, layers, quantized  # noqa: F401
+from tvmlite.relay.onnx.ops.quantized import group_weights, quant  # noqa: F401
+from tvmlite.relay.onnx.ops.shapes import create, data_dependent, index, pad, shape  # noqa: F401
+from tvmlite.relay.onnx.ops.signals import fourier, mel  # noqa: F401

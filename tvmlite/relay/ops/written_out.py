@@ -24,7 +24,7 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements
-from tvmlite.relay.ops.reshape import as_many, has_codes
+from tvmlite.relay.ops.shapes.reshape import as_many, has_codes
 from tvmlite.te import expr as e
 
 Rule: TypeAlias = Callable[..., Expr]

@@ -18,7 +18,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple
 from tvmlite.relay.ir.op import Fuse, make
 from tvmlite.relay.ops.common import is_one
-from tvmlite.relay.ops.reduce import reduced_axes
+from tvmlite.relay.ops.reductions.reduce import reduced_axes
 from tvmlite.relay.ops.written_out import LAYOUT_RULES
 from tvmlite.relay.passes.graph_pass import graph_pass
 

@@ -12,7 +12,7 @@ from tvmlite.core import mapped
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.recurrent_loops import TOGETHER
+from tvmlite.relay.ops.recurrent.steps import TOGETHER
 from tvmlite.relay.quantize.ranges import usable
 
 RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}

@@ -17,7 +17,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, canonical
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.group_quantized import BITS, DATA_BITS, bytes_of
+from tvmlite.relay.ops.quantized.group_quantized import BITS, DATA_BITS, bytes_of
 
 GROUP_QUANTIZED = "nn.contrib_dense_group_quantized"
 """The operator that dense layers become."""
@@ -44,8 +44,8 @@ def weight_only(
     groups, one that is as large as the largest, with the other sign, by a whole one.
 
     With ``data_bits`` 8 or 16 the data of these products, and of those whose weights are in few bits already,
-    are rounded in each run, in the same groups (``relay.ops.group_data``): a term is off by at most 1/254 or
-    1/65278 of the largest of its group. With 0 they stay floats.
+    are rounded in each run, in the same groups (``relay.ops.quantized.group_data``): a term is off by at most
+    1/254 or 1/65278 of the largest of its group. With 0 they stay floats.
 
     An InputError names a weight that is not finite, and ``bits``, ``group`` and ``data_bits`` that are none.
     """

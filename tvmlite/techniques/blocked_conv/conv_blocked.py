@@ -28,7 +28,7 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
-from tvmlite.relay.ops.conv import (
+from tvmlite.relay.ops.convolutions.conv import (
     WEIGHT_LAYOUTS,
     check_kernel_size,
     conv_attrs,

@@ -18,7 +18,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, canonical
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.conv import sum_dtype
+from tvmlite.relay.ops.convolutions.conv import sum_dtype
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads

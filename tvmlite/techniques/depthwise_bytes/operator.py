@@ -16,7 +16,7 @@ from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Shape, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault
-from tvmlite.relay.ops.conv import conv_attrs, converted, convolved_numpy
+from tvmlite.relay.ops.convolutions.conv import conv_attrs, converted, convolved_numpy
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers

@@ -16,9 +16,10 @@ import numpy as np
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import at_least
 from tvmlite.relay.ir.types import Shape, TensorType, TupleType, show_shape
-from tvmlite.relay.ops import group_data, loops
+from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, product_of, unravelled
-from tvmlite.relay.ops.group_quantized import check_sums
+from tvmlite.relay.ops.quantized import group_data
+from tvmlite.relay.ops.quantized.group_quantized import check_sums
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -63,7 +64,8 @@ def codes_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 @statement(CODES, infer=codes_type, reference=codes_numpy, attrs={"group": at_least(1, 32), "data_bits": 8})
 def group_codes(call: Call, data: Tensor) -> list[Tensor]:
     """``data`` in ``data_bits``, symmetrically, with a scale for each ``group`` of a row's terms, as
-    ``relay.ops.group_data`` says; and the sums of a group's codes. Codes behind the last term are 0."""
+    ``relay.ops.quantized.group_data`` says; and the sums of a group's codes. Codes behind the last term
+    are 0."""
     lead, depth, group = data.shape[:-1], data.shape[-1], call["group"]
     assert isinstance(depth, int)
     whole, rest = divmod(depth, group)

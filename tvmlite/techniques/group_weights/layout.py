@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.relay.ops.group_quantized import codes_of
+from tvmlite.relay.ops.quantized.group_quantized import codes_of
 
 WORD = 32
 """The bits of a word."""

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.op import REQUIRED, at_least
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, product_of, unravelled
-from tvmlite.relay.ops.group_quantized import check_groups, check_sums, scaled_sums_numpy
+from tvmlite.relay.ops.quantized.group_quantized import check_groups, check_sums, scaled_sums_numpy
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop

@@ -14,7 +14,7 @@ from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, TupleGetItem, canonical
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.group_data import MOST_TERMS
+from tvmlite.relay.ops.quantized.group_data import MOST_TERMS
 from tvmlite.techniques.group_weights.codes import CODES
 from tvmlite.techniques.group_weights.integer_loops import multiplies_bytes
 from tvmlite.techniques.group_weights.layout import WORD, pack_groups, pack_words, words_shape

@@ -26,7 +26,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_shape
 from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
-from tvmlite.relay.ops.matmul import dense_pack_type, packed_columns
+from tvmlite.relay.ops.products.matmul import dense_pack_type, packed_columns
 from tvmlite.te import expr as e
 from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.tensor import reducers

@@ -22,7 +22,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical, cons
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_dim, same_shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import through_views
 from tvmlite.techniques.common.dot import quads_of
 from tvmlite.techniques.common.quads import QUAD

@@ -12,7 +12,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Shape, same_shape
-from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import selects, through_views
 
 HALF = 128

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
-from tvmlite.relay.ops.recurrent import (
+from tvmlite.relay.ops.recurrent.layers import (
     LSTM_ATTRS,
     check_activations,
     lstm_gates_numpy,
@@ -25,7 +25,7 @@ from tvmlite.relay.ops.recurrent import (
     scanned_numpy,
     states_type,
 )
-from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, Work
+from tvmlite.relay.ops.recurrent.steps import LANES, At, Memory, Steps, Total, Work
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop

@@ -18,7 +18,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.techniques.common.dot import quads_of
 from tvmlite.techniques.narrow_products.quantized import CONVOLUTIONS, HALF, codes_of_sign
 

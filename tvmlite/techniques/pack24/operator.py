@@ -17,7 +17,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, same_dim, same_shape
 from tvmlite.relay.ops.common import fault, product_of, unravelled
-from tvmlite.relay.ops.matmul import packed_columns, unpacked
+from tvmlite.relay.ops.products.matmul import packed_columns, unpacked
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
 from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.conv import WEIGHT_LAYOUTS
+from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 from tvmlite.te.templates import anchors
 

@@ -21,7 +21,7 @@ from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, one_dtype
-from tvmlite.relay.ops.conv import conv_attrs, result_dtype
+from tvmlite.relay.ops.convolutions.conv import conv_attrs, result_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.tensor import reducers

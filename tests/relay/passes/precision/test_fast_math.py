@@ -10,7 +10,7 @@ from tvmlite.driver import compile
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Function, Module, var
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops import fast
+from tvmlite.relay.ops.elementwise import fast
 from tvmlite.relay.passes import fast_math, pipeline
 
 x = var("x", ("n",))

@@ -14,7 +14,7 @@ from tvmlite.relay.onnx.control import loop_lists
 from tvmlite.relay.onnx.control.control import body
 from tvmlite.relay.onnx.graph import shapes
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
-from tvmlite.relay.onnx.ops.index import from_front
+from tvmlite.relay.onnx.ops.shapes.index import from_front
 from tvmlite.relay.onnx.reading.registry import converter
 
 OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")

@@ -9,7 +9,7 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape, common_extent
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
-from tvmlite.relay.ops.einsum import letters_of
+from tvmlite.relay.ops.products.einsum import letters_of
 
 
 @converter("Einsum", since=12)

@@ -6,7 +6,8 @@ from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import show_shape
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops import activation, matmul, resize
+from tvmlite.relay.onnx.ops import activation, matmul
+from tvmlite.relay.onnx.ops.images import resize
 from tvmlite.relay.onnx.reading.registry import converter
 
 

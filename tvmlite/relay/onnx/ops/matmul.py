@@ -12,7 +12,7 @@ from tvmlite.relay.ir.types import Dim, show_shape
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.group_weights import group_product
+from tvmlite.relay.onnx.ops.quantized.group_weights import group_product
 from tvmlite.relay.onnx.reading.registry import converter
 
 

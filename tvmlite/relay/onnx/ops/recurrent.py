@@ -11,7 +11,7 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
-from tvmlite.relay.ops.recurrent_loops import lanes_of
+from tvmlite.relay.ops.recurrent.steps import lanes_of
 
 LONGEST = 8
 """Steps up to which a sequence is unrolled."""

@@ -11,7 +11,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
-from tvmlite.relay.ops.qnn_requantize import MOST_SHIFT, POINT, multiplier_and_shift
+from tvmlite.relay.ops.quantized.requantize import MOST_SHIFT, POINT, multiplier_and_shift
 from tvmlite.relay.ops.written_out import RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.write_out import placed, written

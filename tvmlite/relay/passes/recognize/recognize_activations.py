@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tvmlite.relay.ir.infer import same_type, type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.activation import CUBE
+from tvmlite.relay.ops.elementwise.activation import CUBE
 from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.passes.patterns import Number, Wildcard, close, first, is_float, op, scalar_of
 from tvmlite.relay.passes.polynomials import polynomial, same_polynomial

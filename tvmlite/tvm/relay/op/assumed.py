@@ -13,7 +13,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim
-from tvmlite.relay.ops.reshape import as_many
+from tvmlite.relay.ops.shapes.reshape import as_many
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op import run_time_axes

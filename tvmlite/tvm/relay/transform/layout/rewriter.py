@@ -15,7 +15,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, TupleType
-from tvmlite.relay.ops.layout import layout as layout_of
+from tvmlite.relay.ops.shapes.layout import layout as layout_of
 from tvmlite.tvm.relay.graph.attrs import Attrs
 from tvmlite.tvm.relay.graph.visit import in_order, with_parts
 from tvmlite.tvm.relay.op.op import Op

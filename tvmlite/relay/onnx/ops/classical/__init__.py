@@ -1,0 +1,1 @@
+"""ONNX's classical models: ai.onnx.ml, and n-grams."""

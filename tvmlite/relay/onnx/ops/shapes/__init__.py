@@ -1,0 +1,1 @@
+"""ONNX's operators that make tensors, and move, pick and place elements."""

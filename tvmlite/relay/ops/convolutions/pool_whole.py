@@ -1,0 +1,165 @@
+"""Poolings whose windows follow from the data: of whole planes, and of planes cut into even regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Rounding
+from tvmlite.relay.ir.types import Dim, TensorType
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import fault
+from tvmlite.relay.ops.convolutions.conv import converted, sum_dtype
+from tvmlite.relay.ops.convolutions.pool import divided
+from tvmlite.relay.ops.register import anchored
+from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
+from tvmlite.te.tensor import reducers
+
+
+def global_type(call: Call, data: TensorType) -> TensorType:
+    """``(n, c, h, w)`` gives ``(n, c, 1, 1)``; blocks of channels stay behind it."""
+    windows.check_data(call, data, "layout", 2)
+    return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
+
+
+_whole = partial(
+    anchored, infer=global_type, attrs={"layout": "NCHW", "out_layout": ""}, schedule=anchors.PLANE_REDUCTION
+)
+
+
+def _planes(data: te.Tensor, reducer: Callable[..., Any], name: str) -> te.Tensor:
+    """``reducer`` of each plane, summed in the dtype that sums of the data's have."""
+    rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
+    work = data.dtype if reducer is reducers.max_reduce else sum_dtype(data.dtype)
+
+    def element(n: Any, c: Any, _h: Any, _w: Any, *lane: Any) -> e.Expr:
+        return reducer(data[(n, c, rows, columns, *lane)].astype(work), [rows, columns])
+
+    return te.compute((*data.shape[:2], 1, 1, *data.shape[4:]), element, name=name, tag="reduce")
+
+
+def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.global_max_pool2d in numpy; data (n, c, h, w), or with lanes of channels behind."""
+    return data.max(axis=(2, 3), keepdims=True)
+
+
+@_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.NEVER)
+def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
+    """The greatest element of each plane."""
+    return _planes(data, reducers.max_reduce, "global_max_pool")
+
+
+def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    """nn.global_avg_pool2d in numpy, summed in the dtype of sums."""
+    return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
+
+
+@_whole("nn.global_avg_pool2d", reference=global_avg_numpy, homogeneous=True)
+def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
+    """The mean of each plane."""
+    total = _planes(data, reducers.sum, "plane_sum")
+    count = data.shape[2] * data.shape[3]
+    mean = te.compute(
+        total.shape, lambda *i: divided(total[i], count), name="global_avg_pool", tag="elemwise"
+    )
+    return converted(mean, data.dtype)
+
+
+def adaptive_type(call: Call, data: TensorType) -> TensorType:
+    """``(n, c, h, w)`` gives ``(n, c, *output_size)``; no output_size leaves the plane as it is."""
+    windows.check_layout(call, "layout", 2)
+    windows.check_rank(call, "data", data, 4)
+    size = _output_size(call, data)
+    if len(size) != 2:
+        raise fault(call, f"output_size is {call['output_size']}, expected 2 values")
+    return TensorType((*data.shape[:2], *size), data.dtype)
+
+
+def _output_size(call: Call, data: Any) -> tuple[Dim, ...]:
+    size = call["output_size"]
+    if size is None:
+        return tuple(data.shape[2:])
+    sizes = size if isinstance(size, tuple) else (size,)
+    return sizes * 2 if len(sizes) == 1 else sizes
+
+
+def _region(index: Any, size: Dim, cuts: Dim) -> tuple[Any, Any]:
+    """Where region ``index`` of an axis cut into ``cuts`` begins and ends; neighbours may overlap."""
+    return index * size // cuts, ((index + 1) * size + (cuts - 1)) // cuts
+
+
+def _adaptive_stages(call: Call, data: te.Tensor, reducer: Callable[..., Any], dtype: str) -> te.Tensor:
+    height, width = data.shape[2:]
+    rows, columns = _output_size(call, data)
+    down = te.reduce_axis(_longest(height, rows), "h")
+    along = te.reduce_axis(_longest(width, columns), "w")
+
+    def element(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
+        (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
+        inside = e.all_of([top + down < bottom, left + along < right])
+        last_row = e.Min(*e.match(top + down, height - 1))
+        last_column = e.Min(*e.match(left + along, width - 1))
+        return reducer(data[n, c, last_row, last_column].astype(dtype), [down, along], where=inside)
+
+    return te.compute((*data.shape[:2], rows, columns), element, name="regions", tag="reduce")
+
+
+def _longest(size: Dim, cuts: Dim) -> Dim:
+    """No region of ``size`` elements cut into ``cuts`` is longer than this."""
+    if isinstance(size, int) and isinstance(cuts, int):
+        return max(-(-(i + 1) * size // cuts) - i * size // cuts for i in range(cuts))
+    return (size + (cuts - 1)) // cuts + 1
+
+
+def adaptive_numpy(reduce: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Region by region."""
+
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        rows, columns = windows.known(_output_size(call, data))
+        result = np.empty((*data.shape[:2], rows, columns), data.dtype)
+        for y in range(rows):
+            for x in range(columns):
+                top, bottom = y * data.shape[2] // rows, -(-(y + 1) * data.shape[2] // rows)
+                left, right = x * data.shape[3] // columns, -(-(x + 1) * data.shape[3] // columns)
+                result[:, :, y, x] = reduce(data[:, :, top:bottom, left:right], axis=(2, 3))
+        return result
+
+    return reference
+
+
+_adaptive = partial(
+    anchored,
+    infer=adaptive_type,
+    attrs={"output_size": None, "layout": "NCHW", "out_layout": ""},
+    schedule=anchors.PLANE_REDUCTION,
+    open_attrs=("output_size",),
+)
+
+
+@_adaptive("nn.adaptive_max_pool2d", reference=adaptive_numpy(np.max), rounding=Rounding.NEVER)
+def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
+    """The greatest element of each region."""
+    return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
+
+
+@_adaptive("nn.adaptive_avg_pool2d", reference=adaptive_numpy(np.mean), homogeneous=True)
+def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
+    """The mean of each region."""
+    work = sum_dtype(data.dtype) if dtypes.is_float(data.dtype) else "float32"
+    total = _adaptive_stages(call, data, reducers.sum, work)
+    height, width = data.shape[2:]
+    rows, columns = _output_size(call, data)
+
+    def mean(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
+        (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
+        return divided(total[n, c, y, x], (bottom - top) * (right - left))
+
+    result = te.compute(total.shape, mean, name="adaptive_avg_pool", tag="elemwise")
+    return converted(result, data.dtype)

@@ -1,0 +1,1 @@
+"""Operators of one element of each tensor."""

@@ -1,0 +1,1 @@
+"""Images, and regions of them."""

@@ -1,0 +1,318 @@
+"""Recurrent layers over a whole sequence: nn.rnn_scan, nn.gru_scan, nn.lstm_scan.
+
+The products of the inputs are one matrix product made before; here is what must go step by step. A sample's
+steps from its length on leave its state alone and give zeros. Gates stand in ONNX's order.
+
+The recurrence is (blocks, size, gates, lanes), what a block of units needs side by side: element (b, k, g, j)
+is what state k adds to gate g of unit ``b * lanes + j``. Units beyond the size are padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.types import TensorType, TupleType, Type
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import INTEGERS, agree, convert_numpy, expect, fault, one_dtype
+from tvmlite.relay.ops.recurrent.steps import LANES, At, Memory, Steps, Work
+from tvmlite.relay.ops.register import statement
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
+
+ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
+
+ATTRS: dict[str, Any] = {"reverse": False, "activations": (), "clip": None}
+"""``activations`` are (name, alpha, beta), one a gate function; ``clip`` bounds what they are applied to."""
+
+
+def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[..., TupleType]:
+    """The type relation: data, recurrence, ``extra`` parameters a gate, states, lengths."""
+
+    def infer(call: Call, data: TensorType, recurrence: TensorType, *rest: TensorType) -> TupleType:
+        dtype = one_dtype(call, data, recurrence, *rest[:-1])
+        if not dtypes.is_float(dtype) or data.ndim != 3 or recurrence.ndim != 4:
+            raise fault(call, f"data is {data}, recurrence is {recurrence}, expected floats of 3 and 4 axes")
+        ranks = (*(1,) * bool(extra), *(2,) * (len(rest) - 1 - bool(extra)), 1)
+        require_ranks(call, rest, ranks)
+        hidden = recurrence.shape[1]
+        if not isinstance(hidden, int):
+            raise fault(call, f"the hidden size is {hidden}, expected a number")
+        lanes = recurrence.shape[3]
+        if not isinstance(lanes, int) or lanes % LANES or not lanes:
+            raise fault(call, f"the lanes of the recurrence are {lanes}, expected a multiple of {LANES}")
+        agree(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // lanes))
+        agree(call, "the gates of the recurrence", recurrence.shape[2], gates)
+        agree(call, "the last extent of the data", data.shape[2], gates * hidden)
+        if extra:
+            agree(call, "the extra parameters", rest[0].shape[0], extra * hidden)
+        check_activations(call, functions)
+        return states_type(call, data, hidden, rest[-1 - states :])
+
+    return infer
+
+
+def require_ranks(call: Call, rest: Sequence[TensorType], ranks: Sequence[int]) -> None:
+    """A TypeInferError if what follows the recurrence is not of these ``ranks``."""
+    if [one.ndim for one in rest] != [*ranks]:
+        given = ", ".join(map(str, rest))
+        raise fault(call, f"the arguments after the recurrence are {given}, expected ranks {tuple(ranks)}")
+
+
+def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[TensorType]) -> TupleType:
+    """The results of a layer of ``hidden`` units; ``rest`` are its states and the lengths."""
+    *vectors, lengths = rest
+    for state in vectors:
+        agree(call, "the states' batch", state.shape[0], data.shape[1])
+        agree(call, "the states' size", state.shape[1], hidden)
+    expect(call, "lengths are", lengths.dtype, INTEGERS)
+    agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
+    state_type = TensorType((data.shape[1], hidden), data.dtype)
+    whole: Type = TensorType((*data.shape[:2], hidden), data.dtype)
+    return TupleType((whole, *[state_type] * len(vectors)))
+
+
+def check_activations(call: Call, count: int) -> None:
+    """Raise unless ``count`` gate functions are given that exist."""
+    given = call["activations"]
+    if len(given) != count or any(name not in ACTIVATIONS for name, _, _ in given):
+        raise fault(call, f"activations are {given}, expected {count} of {', '.join(ACTIVATIONS)}")
+
+
+# --- in numpy ---------------------------------------------------------------------------------------
+
+
+def _applied_numpy(call: Call, which: int, x: np.ndarray) -> np.ndarray:
+    name, alpha, beta = call["activations"][which]
+    if call["clip"] is not None:
+        x = np.clip(x, -call["clip"], call["clip"])
+    with np.errstate(over="ignore"):
+        made = {
+            "sigmoid": lambda: 1 / (1 + np.exp(-x)),
+            "tanh": lambda: np.tanh(x),
+            "relu": lambda: np.maximum(x, 0),
+            "softsign": lambda: x / (1 + np.abs(x)),
+            "affine": lambda: alpha * x + beta,
+            "leakyrelu": lambda: np.where(x < 0, alpha * x, x),
+            "scaledtanh": lambda: alpha * np.tanh(beta * x),
+            "hardsigmoid": lambda: np.clip(alpha * x + beta, 0, 1),
+        }[name]()
+    return made.astype(x.dtype)
+
+
+def _by_rows(recurrence: np.ndarray) -> np.ndarray:
+    """The recurrence as (size, gates * size)."""
+    blocks, size, gates, lanes = recurrence.shape
+    return (
+        recurrence.transpose(1, 2, 0, 3).reshape(size, gates, blocks * lanes)[:, :, :size].reshape(size, -1)
+    )
+
+
+def _scan_numpy(
+    step: Callable[..., Sequence[np.ndarray]], states: int
+) -> Callable[..., tuple[np.ndarray, ...]]:
+    """A layer in numpy, step by step."""
+
+    def reference(call: Call, data: np.ndarray, recurrence: np.ndarray, *rest: np.ndarray) -> Any:
+        work = np.float64 if data.dtype == np.float64 else np.float32
+        parameters = [a.astype(work) for a in (_by_rows(recurrence), *rest[: -1 - states])]
+        return scanned_numpy(call, step, data, parameters, rest[-1 - states :])
+
+    return reference
+
+
+def scanned_numpy(
+    call: Call,
+    step: Callable[..., Sequence[np.ndarray]],
+    data: np.ndarray,
+    parameters: Sequence[np.ndarray],
+    rest: Sequence[np.ndarray],
+) -> tuple[np.ndarray, ...]:
+    """All hidden states, and the last states; ``rest`` are those before the first step, and the lengths."""
+    work = np.float64 if data.dtype == np.float64 else np.float32
+    now = [a.astype(work) for a in rest[:-1]]
+    out = np.zeros((*data.shape[:2], now[0].shape[1]), work)
+    order = range(len(data) - 1, -1, -1) if call["reverse"] else range(len(data))
+    for time in order:
+        inside = (time < rest[-1].astype(np.int64))[:, None]
+        new = step(call, data[time].astype(work), *parameters, *now)
+        now = [np.where(inside, a, b) for a, b in zip(new, now, strict=True)]
+        out[time] = np.where(inside, new[0], 0)
+    return tuple(convert_numpy(a, dtypes.check(data.dtype)) for a in (out, *now))
+
+
+def _rnn_numpy(call: Call, x: np.ndarray, recurrence: np.ndarray, h: np.ndarray) -> list[np.ndarray]:
+    return [_applied_numpy(call, 0, x + h @ recurrence)]
+
+
+def _gru_numpy(
+    call: Call, x: np.ndarray, recurrence: np.ndarray, bias: np.ndarray, h: np.ndarray
+) -> list[np.ndarray]:
+    size = h.shape[1]
+    old = h @ recurrence + bias
+    z, r = (_applied_numpy(call, 0, x[:, i : i + size] + old[:, i : i + size]) for i in (0, size))
+    last = slice(2 * size, None)
+    kept = r * old[:, last] if call["linear_before_reset"] else (r * h) @ recurrence[:, last] + bias[last]
+    return [(1 - z) * _applied_numpy(call, 1, x[:, last] + kept) + z * h]
+
+
+def _lstm_numpy(
+    call: Call, x: np.ndarray, recurrence: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
+) -> list[np.ndarray]:
+    return lstm_gates_numpy(call, x + h @ recurrence, peephole, h, c)
+
+
+def lstm_gates_numpy(
+    call: Call, sums: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
+) -> list[np.ndarray]:
+    """The states after a step whose products add up to ``sums``."""
+    i, o, f, g = np.split(sums, 4, axis=1)
+    windows = np.split(peephole, 3) if call["with_peephole"] else [np.zeros((), h.dtype)] * 3
+    i = _applied_numpy(call, 0, i + windows[0] * c)
+    f = 1 - i if call["input_forget"] else _applied_numpy(call, 0, f + windows[2] * c)
+    c = f * c + i * _applied_numpy(call, 1, g)
+    o = _applied_numpy(call, 0, o + windows[1] * c)
+    return [o * _applied_numpy(call, 2, c), c]
+
+
+# --- in loops ---------------------------------------------------------------------------------------
+
+
+def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
+    """The gate function number ``which`` of ``x``."""
+    name, alpha, beta = call["activations"][which]
+    if call["clip"] is not None:
+        x = e.Max(*e.match(e.Min(*e.match(x, float(call["clip"]))), -float(call["clip"])))
+    zero, one = e.const(0, x.dtype), e.const(1, x.dtype)
+    if name in ("sigmoid", "tanh"):
+        return e.Call(name, (x,), x.dtype)
+    if name == "relu":
+        return e.Max(x, zero)
+    if name == "softsign":
+        return x / (e.Call("abs", (x,), x.dtype) + one)
+    if name == "leakyrelu":
+        return e.Select(x < zero, x * float(alpha), x)
+    if name == "scaledtanh":
+        return e.Call("tanh", (x * float(beta),), x.dtype) * float(alpha)
+    line = x * float(alpha) + float(beta)
+    return line if name == "affine" else e.Min(e.Max(line, zero), one)
+
+
+@statement("nn.rnn_scan", infer=_scan_type(1, 1, 0, 1), reference=_scan_numpy(_rnn_numpy, 1), attrs=ATTRS)
+def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengths: Tensor) -> list[Tensor]:
+    """``h = f(data[t] + h @ recurrence)`` for each step: all of ``h``, and the last."""
+    steps = Steps(call, data, recurrence)
+
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+        def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            value = _applied(call, 0, steps.input(memory, at, 0, n) + total(0))
+            return steps.moved_on(at, memory, n, value)
+
+        return steps.shared(iteration, time, memory, Work(steps.old, range(1), unit))
+
+    return steps.tensors("rnn_scan", [data, recurrence, hidden, lengths], [], [], step)
+
+
+@statement(
+    "nn.gru_scan",
+    infer=_scan_type(3, 1, 3, 2),
+    reference=_scan_numpy(_gru_numpy, 1),
+    attrs={**ATTRS, "linear_before_reset": False},
+)
+def gru_scan(
+    call: Call, data: Tensor, recurrence: Tensor, bias: Tensor, hidden: Tensor, lengths: Tensor
+) -> list[Tensor]:
+    """Gates update, reset, new; ``bias`` belongs to the recurrence. All states, and the last."""
+    steps = Steps(call, data, recurrence)
+    inputs, before = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
+    update, masked = steps.state("update"), steps.state("masked")
+
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+        def old(gate: int, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
+            return total(gate) + steps.value(memory.given[2], gate * steps.size + n)
+
+        def gate(number: int, at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
+            return _applied(call, 0, steps.input(memory, at, number, n) + old(number, n, total))
+
+        def mixed(at: At, n: e.Expr, z: e.Expr, kept: e.Expr) -> loop.Stmt:
+            new = _applied(call, 1, steps.input(memory, at, 2, n) + kept)
+            return steps.moved_on(at, memory, n, (1.0 - z) * new + z * steps.old(at, n))
+
+        def whole(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return mixed(at, n, gate(0, at, n, total), gate(1, at, n, total) * old(2, n, total))
+
+        def gates(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return loop.sequence(
+                loops.store(update, (at.sample, n), gate(0, at, n, total)),
+                loops.store(masked, (at.sample, n), gate(1, at, n, total) * steps.old(at, n)),
+            )
+
+        def new(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return mixed(at, n, loops.load(update, at.sample, n), old(2, n, total))
+
+        if before:
+            return steps.shared(iteration, time, memory, Work(steps.old, range(3), whole))
+        first = Work(steps.old, range(2), gates, ends=False)
+        second = Work(lambda at, k: loops.load(masked, at.sample, k), range(2, 3), new)
+        return loop.sequence(*(steps.shared(iteration, time, memory, work) for work in (first, second)))
+
+    return steps.tensors("gru_scan", inputs, [], [] if before else [update, masked], step)
+
+
+LSTM_ATTRS: dict[str, Any] = {**ATTRS, "with_peephole": False, "input_forget": False}
+
+
+@statement(
+    "nn.lstm_scan", infer=_scan_type(4, 2, 3, 3), reference=_scan_numpy(_lstm_numpy, 2), attrs=LSTM_ATTRS
+)
+def lstm_scan(
+    call: Call,
+    data: Tensor,
+    recurrence: Tensor,
+    peephole: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    lengths: Tensor,
+) -> list[Tensor]:
+    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell."""
+    steps = Steps(call, data, recurrence)
+    cells = steps.state("cells")
+
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+        def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return lstm_unit(steps, memory, cells, at, n, total)
+
+        return steps.shared(iteration, time, memory, Work(steps.old, range(4), unit))
+
+    inputs = [data, recurrence, peephole, hidden, cell, lengths]
+    return steps.tensors("lstm_scan", inputs, [cells], [], step)
+
+
+def lstm_unit(
+    steps: Steps, memory: Memory, cells: loop.Buffer, at: At, n: e.Expr, total: Callable[[int], e.Expr]
+) -> loop.Stmt:
+    """The new states of unit ``n``; the third of the inputs are the peepholes."""
+    call = steps.call
+
+    def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:
+        value = steps.input(memory, at, number, n) + total(number)
+        if call["with_peephole"]:
+            value = value + steps.value(memory.given[2], window * steps.size + n) * c
+        return _applied(call, function, value)
+
+    def ended(c: e.Expr) -> loop.Stmt:
+        return loop.sequence(
+            loops.store(cells, (at.sample, n), c),
+            steps.moved_on(at, memory, n, gate(1, 0, 1, c) * _applied(call, 2, c)),
+        )
+
+    old = loops.load(cells, at.sample, n)
+    i = gate(0, 0, 0, old)
+    f = 1.0 - i if call["input_forget"] else gate(2, 0, 2, old)
+    new = _applied(call, 1, steps.input(memory, at, 3, n) + total(3))
+    return loops.let("cell", f * old + i * new, ended)

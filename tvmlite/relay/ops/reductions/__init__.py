@@ -1,0 +1,1 @@
+"""Reductions, normalizations, running totals and orders along axes."""

@@ -1,0 +1,1 @@
+"""Shapes and layouts: tensors made, moved, cut and joined."""
