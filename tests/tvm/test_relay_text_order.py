@@ -101,3 +101,13 @@ def test_a_group_of_reshape_like_is_not_only_reshapes() -> None:
     data = relay.var("x", shape=(2, 3))
     assert attrs(relay.reshape(data, (6,)))["relay.reshape_only"] == 1
     assert "relay.reshape_only" not in attrs(relay.reshape_like(data, relay.var("y", shape=(6,))))
+
+
+def test_passes_over_functions_infer_types_and_normal_forms_do_not() -> None:
+    mod = tvm.IRModule.from_expr(relay.exp(relay.tan(x())))
+    normal = relay.transform.ToANormalForm()(mod)
+
+    assert "let %x1 = tan(%x);" in str(normal)
+    assert "let %x1: Tensor[(2), float32]" in str(relay.transform.InferType()(normal))
+    for made in (relay.transform.ToGraphNormalForm()(normal), relay.transform.DefuseOps()(mod)):
+        assert "%0 = tan(%x) /* ty=Tensor[(2), float32] */;" in str(made)

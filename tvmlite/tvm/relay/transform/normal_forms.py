@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir.infer import dependencies, known_type
+from tvmlite.relay.ir.infer import dependencies
 from tvmlite.relay.text.printer import Layout, Scope
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import Var, adopt
@@ -32,7 +32,9 @@ def ToBasicBlockNormalForm() -> Pass:
 
 def ToGraphNormalForm() -> Pass:
     """The pass that puts the value of every let in its variable's place."""
-    return over_functions("ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)))
+    return over_functions(
+        "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True
+    )
 
 
 class _AllBound(Layout):
@@ -78,7 +80,6 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
     for node in layout.order:
         if isinstance(node, nodes.Let):
             given.setdefault(node.value, []).append(node)
-    counter = 0
     for node in layout.order:
         scope = layout.scope_of(node)
         value = _rebuilt(node, layout, made, lets)
@@ -86,8 +87,7 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
             if node in given:
                 var = given[node].pop(0).var
             else:
-                var = Var("x" if counter == 0 else f"x{counter}", known_type(node))
-                counter += 1
+                var = Var("x")
             lets.setdefault(scope, []).append((var, value))
             made[node] = var
         else:

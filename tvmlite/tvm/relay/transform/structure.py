@@ -28,7 +28,7 @@ from tvmlite.tvm.relay.ty import TensorType
 def DefuseOps() -> Pass:
     """The pass that puts the body of each function that is called where it stands, as fused groups are, in
     the place of its call."""
-    return over_functions("DefuseOps", 0, lambda function: adopt(_without_groups(function)))
+    return over_functions("DefuseOps", 0, lambda function: adopt(_without_groups(function)), infer=True)
 
 
 def _without_groups(function: Any) -> Any:
