@@ -59,12 +59,6 @@ class Span:
         found = re.search(r'^node (?:of output )?"(.*)" \(\w+\)', self.note)
         return found[1] if found else ""
 
-    @property
-    def initializer(self) -> str:
-        """The name of the model's weight that this is; empty elsewhere."""
-        found = re.fullmatch(r'initializer "(.*)"', self.note, re.DOTALL)
-        return found[1] if found else ""
-
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}" if self.line else self.source
         text = self.note or (linecache.getline(self.source, self.line).strip() if self.line else "")

@@ -27,6 +27,7 @@ from tvmlite.tvm import groups
 from tvmlite.tvm.absent import MissingName
 from tvmlite.tvm.marks import as_vector, is_marked, is_marked_itself, mark
 from tvmlite.tvm.runtime.values import SHORT_DTYPES, Extent, Text
+from tvmlite.tvm.written import Intrinsic
 
 ITER_TYPES = {
     "DataPar": 0,
@@ -108,9 +109,9 @@ _OPS = {
 }
 
 
-def _called(call: e.Foreign) -> e.Intrinsic:
+def _called(call: e.Foreign) -> Intrinsic:
     """What is called, under TVM's name; ``call.name`` says which function."""
-    return e.Intrinsic(f"tir.{_OPS.get(call.kind, call.kind)}")
+    return Intrinsic(f"tir.{_OPS.get(call.kind, call.kind)}")
 
 
 def _checked(check: ir.Assert) -> Any:
@@ -255,7 +256,7 @@ _METHODS: dict[type, dict[str, Any]] = {
         "script": lambda function, *_, **__: str(function),
         "show": lambda function, *_, **__: print(function),
     },
-    e.Intrinsic: {"same_as": lambda one, other: one == other},
+    Intrinsic: {"same_as": lambda one, other: one == other},
     ir.Stmt: {"same_as": _same_as},
     t.Tensor: {"same_as": _same_as},
     ir.Buffer: {"same_as": _same_as},
@@ -309,6 +310,7 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
     },
     e.Select: {"true_value": lambda select: select.a, "false_value": lambda select: select.b},
     e.Expr: {"span": lambda node: None},
+    e.Call: {"op": lambda call: Intrinsic(f"tir.{call.name}")},
     e.Foreign: {"op": _called},
     ir.Allocate: {
         "buffer_var": lambda allocate: allocate.buffer,

@@ -19,6 +19,13 @@ from tvmlite.te.loop import ir
 _set = object.__setattr__
 
 
+@dataclass(frozen=True)
+class Intrinsic:
+    """What a call calls, by TVM's name (``"tir.exp"``)."""
+
+    name: str
+
+
 class Written:
     """A node of TVM's that means one of ours."""
 
@@ -110,7 +117,7 @@ class Let(e.Expr, Written):
 class WrittenCall(e.Expr, Written):
     """A call with TVM's operator and arguments; ``meaning`` is ours."""
 
-    op: e.Intrinsic
+    op: Intrinsic
     args: tuple[Any, ...]
     dtype: str
     meaning: Any

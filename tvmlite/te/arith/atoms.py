@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
 from tvmlite.core.node import postorder
@@ -108,15 +107,12 @@ class Atoms:
         """The text of atom ``number``, computed once: terms of a sum are sorted by it."""
         atom = self.rows[number]
         if atom.text is None:
-            atom.text = self._text(atom)
+            if atom.args:
+                text = f"{atom.kind}({','.join(map(self.poly_text, atom.args))})"
+            else:
+                text = str(atom.expr) if _is_small(atom.expr) else type(atom.expr).__name__
+            atom.text = text[:_LONG]
         return atom.text
-
-    def _text(self, atom: Atom) -> str:
-        if not atom.args:
-            assert atom.expr is not None
-            return _outline(atom.expr)
-        text = f"{atom.kind}({','.join(map(self.poly_text, atom.args))})"
-        return text if len(text) < _LONG else text[:_LONG] + _hashed(text)
 
     def poly_text(self, poly: Poly) -> str:
         """The text of ``poly``: its terms in canonical order, each ``coefficient*atom*atom``."""
@@ -188,25 +184,15 @@ class Atoms:
 
 
 _LONG = 200
-"""Of a longer text the rest is hashed: that of shared minima doubles with each step."""
+"""Letters of a text, and nodes of a tree that is written: with shared parts both double with each step. Of
+equal texts the numbers of atoms decide."""
 
 
-def _hashed(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
-def _outline(root: e.Expr) -> str:
-    """The text of ``root``; a hash of its nodes where they are shared and a text would repeat them."""
+def _is_small(root: Any) -> bool:
     size: dict[Any, int] = {}
     for node in postorder(root):
         size[node] = 1 + sum(size[child] for child in node.children())
-    if size[root] <= _LONG:
-        return str(root)
-    known: dict[Any, str] = {}
-    for node in postorder(root):
-        own = node if not node.children() else getattr(node, "name", "")
-        known[node] = _hashed(f"{type(node).__name__} {own} {[known[child] for child in node.children()]}")
-    return known[root]
+    return size[root] <= _LONG
 
 
 def _single(poly: Poly) -> list[tuple[None, int, None, tuple[int, ...]]]:

@@ -310,18 +310,6 @@ class Call(Expr):
             _set(self, "dtype", dtypes.check(self.dtype))
         _set(self, "lanes", max((a.lanes for a in self.args), default=1))
 
-    @property
-    def op(self) -> Intrinsic:
-        """What is applied, under TVM's name."""
-        return Intrinsic(f"tir.{self.name}")
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """An intrinsic, by TVM's name (``"tir.exp"``)."""
-
-    name: str
-
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Expr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -88,14 +89,19 @@ def _check_dtypes(params: Iterable[nodes.Var], dtypes: Mapping[str, Any]) -> Non
             )
 
 
+_WEIGHT = re.compile(r'initializer "(.*)"', re.DOTALL)
+"""What the importer notes at a constant that is a weight of the model: its name."""
+
+
 def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]]:
     """``module`` with the weights of the model as inputs of ``main`` behind the others, and their values by
     name."""
     main = module.main
     found: dict[str, list[nodes.Constant]] = {}
     for node in walk(main.body):
-        if isinstance(node, nodes.Constant) and node.span is not None and node.span.initializer:
-            found.setdefault(node.span.initializer, []).append(node)
+        weight = _WEIGHT.fullmatch(node.span.note) if isinstance(node, nodes.Constant) and node.span else None
+        if weight is not None:
+            found.setdefault(weight[1], []).append(node)
     inputs = {one.name for one in main.params}
     weights = {name: same[0] for name, same in found.items() if len(same) == 1 and name not in inputs}
     variables = {one: nodes.Var(name, type_of(one), one.span) for name, one in weights.items()}

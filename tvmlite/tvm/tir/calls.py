@@ -15,7 +15,7 @@ from tvmlite.te.tensor import intrinsics
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
-from tvmlite.tvm.written import WrittenCall, plain
+from tvmlite.tvm.written import Intrinsic, WrittenCall, plain
 
 
 def call_extern(dtype: str, func_name: Any, *args: Any, span: Any = None) -> WrittenCall:
@@ -32,7 +32,7 @@ def _named(op: str, dtype: str, name: Any, args: tuple[Any, ...]) -> WrittenCall
     text = getattr(name, "value", name)
     meaning = te.call_extern("int32" if dtype == "handle" else dtype, text, *plain(args))
     shown = (StringImm(text), *(_shown(one) for one in args))
-    return WrittenCall(e.Intrinsic(f"tir.{op}"), shown, meaning.dtype, meaning, meaning.lanes)
+    return WrittenCall(Intrinsic(f"tir.{op}"), shown, meaning.dtype, meaning, meaning.lanes)
 
 
 def call_packed(*args: Any, span: Any = None) -> WrittenCall:
@@ -41,7 +41,7 @@ def call_packed(*args: Any, span: Any = None) -> WrittenCall:
     text = getattr(name, "value", name)
     meaning = te.call_packed(text, *plain(tuple(given)))
     shown = (StringImm(text), *(_shown(one) for one in given))
-    return WrittenCall(e.Intrinsic("tir.tvm_call_packed"), shown, "int32", meaning)
+    return WrittenCall(Intrinsic("tir.tvm_call_packed"), shown, "int32", meaning)
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: Any, span: Any = None) -> e.Expr:
@@ -92,7 +92,7 @@ def packed_call(called: e.Foreign) -> WrittenCall:
         del rest[: int(rank) if array else 0]
         shown.append(_pointer(first.args[0].buffer) if array else first)  # type: ignore[attr-defined]
     meaning = ir.Assert(e.Equal(called, e.const(0)), f"the function {called.name!r}, called by name, failed")
-    return WrittenCall(e.Intrinsic("tir.tvm_call_packed"), tuple(shown), "int32", meaning)
+    return WrittenCall(Intrinsic("tir.tvm_call_packed"), tuple(shown), "int32", meaning)
 
 
 def access_ptr(buffer: ir.Buffer, meaning: e.Expr, mask: int, offset: Any, extent: Any) -> WrittenCall:
@@ -100,7 +100,7 @@ def access_ptr(buffer: ir.Buffer, meaning: e.Expr, mask: int, offset: Any, exten
     ``offset`` and ``extent`` of what is accessed, in elements, and how."""
     kind = e.Call("type_annotation", (), buffer.dtype)
     args = (kind, buffer.data, e.convert(offset), extent, e.const(mask))  # type: ignore[attr-defined]
-    return WrittenCall(e.Intrinsic("tir.tvm_access_ptr"), args, meaning.dtype, meaning)
+    return WrittenCall(Intrinsic("tir.tvm_access_ptr"), args, meaning.dtype, meaning)
 
 
 def _pointer(buffer: ir.Buffer) -> e.Var:

@@ -26,7 +26,7 @@ from tvmlite.tvm.te.numbers import all_beside
 from tvmlite.tvm.tir.calls import prefetch
 from tvmlite.tvm.tir.parameters import named
 from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
-from tvmlite.tvm.written import plain
+from tvmlite.tvm.written import Intrinsic, plain
 
 
 def _of_c(name: str, reference: Callable[..., Any]) -> Callable[..., e.Expr]:
@@ -61,13 +61,13 @@ hypot, nextafter, ldexp = (
 _CALLS = "call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin tvm_access_ptr tvm_call_packed"
 
 
-def operator_of_calls(name: str) -> e.Intrinsic:
+def operator_of_calls(name: str) -> Intrinsic:
     """What a call of ``name``, such as ``"tir.exp"``, has as its ``op``; an UnsupportedError if there is no
     such operator."""
     short = name.removeprefix("tir.")
     if not (short in TABLE or short in FUNCTIONS or short in _CALLS.split() or lowering_rule(short)):
         raise UnsupportedError(f"{name} is not in tvmlite", Span.of_caller(), instead_of(name) or None)
-    return e.Intrinsic(name)
+    return Intrinsic(name)
 
 
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:

@@ -11,7 +11,7 @@ from tvmlite.core.node import Node
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
-from tvmlite.tvm.written import Uncompiled
+from tvmlite.tvm.written import Intrinsic, Uncompiled
 
 _set = object.__setattr__
 _BY_HAND = "a tvm.tir.ir_builder writes loops, and its allocate gives scratch memory"
@@ -248,7 +248,7 @@ class BlockRealize(ir.Stmt, Uncompiled):
 class OpCall(e.Expr, Uncompiled):
     """A call of an operator of TVM's that is not here."""
 
-    op: e.Intrinsic
+    op: Intrinsic
     args: tuple[Any, ...]
     dtype: str
     lanes: int = 1

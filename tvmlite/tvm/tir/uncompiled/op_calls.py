@@ -16,6 +16,7 @@ from tvmlite.te.expr.operators import CONSTRUCTORS
 from tvmlite.te.loop import ir
 from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir.uncompiled import OpCall
+from tvmlite.tvm.written import Intrinsic
 
 _SIGNATURES = """
     TVMBackendAllocWorkspace(device_type, device_id, nbytes, dtype_code_hint, dtype_bits_hint) -> handle
@@ -96,7 +97,7 @@ def _operator(name: str) -> Callable[..., OpCall]:
         kind = arguments.text(f"tir.{name}: dtype", known.pop("dtype")) if dtype == "dtype" else dtype
         element, lanes = ("handle", 1) if kind == "handle" else e.lanes_of(kind)
         given = tuple(_shown(one) for one in (*known.values(), *further))
-        return OpCall(e.Intrinsic(f"tir.{name}"), given, element, lanes)
+        return OpCall(Intrinsic(f"tir.{name}"), given, element, lanes)
 
     apply.__name__, apply.__doc__ = name, f"TVM's operator ``{name}``, which is not compiled here."
     return apply
@@ -107,7 +108,7 @@ def call_of(name: str, dtype: str, args: Any) -> e.Expr:
     if name not in _TABLE:
         return FUNCTIONS[name](*args)
     element, lanes = ("handle", 1) if dtype == "handle" else e.lanes_of(dtype)
-    return OpCall(e.Intrinsic(f"tir.{name}"), tuple(_shown(one) for one in args), element, lanes)
+    return OpCall(Intrinsic(f"tir.{name}"), tuple(_shown(one) for one in args), element, lanes)
 
 
 _BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "shift_left": "<<", "shift_right": ">>"}
