@@ -63,7 +63,8 @@ def test_random_numbers_are_those_of_a_generator() -> None:
     after, words = topi.random.threefry_generate(gen, (7,))
     later, numbers = topi.random.uniform(gen, low, high, (48,), "float32")
     _, bell = topi.random.normal(gen, low, high, (40,), "float32")
-    outputs = [left, right, after, words, later, numbers, bell]
+    _, places = topi.random.multinomial(gen, te.compute((2, 3), lambda i, j: low * (j - i)), 50)
+    outputs = [left, right, after, words, later, numbers, bell, places]
     f = tvm.build(topi.generic.schedule_extern(outputs), [gen, low, high, *outputs])
 
     key = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1 << 62, 0], "u8")
@@ -73,8 +74,7 @@ def test_random_numbers_are_those_of_a_generator() -> None:
     assert 2 <= found[5].min() < 2.5 < 3.5 < found[5].max() <= 4
     assert abs(found[6].mean() - 2) < 2.5
     assert topi.random.threefry_test_wrapping("llvm", tvm.cpu())
-    with pytest.raises(UnsupportedError, match="multinomial is not in tvmlite"):
-        topi.random.multinomial(gen, low, 3)
+    assert [set(row) for row in found[7].tolist()] == [{1, 2}, {2}]  # of chances 0, 1, 2 and -1, 0, 1
 
 
 def test_the_best_boxes_of_each_class_stay() -> None:

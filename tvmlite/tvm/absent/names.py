@@ -331,11 +331,6 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         _SCHEDULES: "_get_workload _get_depthwise_conv2d_workload",
     },
-    "topi.random": {
-        "there is no kernel of it: use random.uniform, cumsum of the probabilities, and searchsorted": """
-            multinomial
-        """
-    },
     "topi.vision": {"relay.vision.non_max_suppression": "regular_non_max_suppression"},
     "topi.nn.utils": {"s.stages have what a schedule was made of": "infer_pad3d infer_stride"},
     "topi.x86": {

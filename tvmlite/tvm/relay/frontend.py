@@ -99,9 +99,8 @@ def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]
     main = module.main
     found: dict[str, list[nodes.Constant]] = {}
     for node in walk(main.body):
-        weight = _WEIGHT.fullmatch(node.span.note) if isinstance(node, nodes.Constant) and node.span else None
-        if weight is not None:
-            found.setdefault(weight[1], []).append(node)
+        if isinstance(node, nodes.Constant) and node.span and (note := _WEIGHT.fullmatch(node.span.note)):
+            found.setdefault(note[1], []).append(node)
     inputs = {one.name for one in main.params}
     weights = {name: same[0] for name, same in found.items() if len(same) == 1 and name not in inputs}
     variables = {one: nodes.Var(name, type_of(one), one.span) for name, one in weights.items()}

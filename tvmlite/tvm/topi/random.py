@@ -51,6 +51,12 @@ def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Any, out_dtype: 
     return _distribution("random.normal", out_shape, out_dtype, gen, mean, scale)
 
 
+def multinomial(gen: Tensor, probs: Tensor, num_samples: int) -> list[Tensor]:
+    """The next generator, and ``num_samples`` places along the last axis of ``probs``, drawn by it."""
+    draw = builders.builder("random.multinomial")
+    return operate("random.multinomial", lambda *x: draw(*x, num_samples=num_samples), gen, probs)
+
+
 def _distribution(name: str, shape: Any, dtype: str, *tensors: Tensor) -> list[Tensor]:
     options = {"out_shape": _sized(shape), "out_dtype": dtype}
     return operate(name, lambda *x: builders.builder(name)(*x, **options), *tensors)
