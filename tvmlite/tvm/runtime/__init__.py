@@ -16,7 +16,6 @@ from tvmlite.tvm.runtime.container import ADT, ShapeTuple, String
 from tvmlite.tvm.runtime.convert import const, convert
 from tvmlite.tvm.runtime.data_type import DataType, DataTypeCode
 from tvmlite.tvm.runtime.devices import cpu, cuda, device, metal, opencl, rocm, vulkan
-from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module, enabled, load_static_library, system_lib
 from tvmlite.tvm.runtime.object_path import ObjectPath
 from tvmlite.tvm.runtime.profiling import Report
@@ -27,7 +26,7 @@ from tvmlite.tvm.runtime_params import (
     save_param_dict_to_file,
 )
 
-__all__ = [
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "ADT",
     "DataType",
     "DataTypeCode",
@@ -69,4 +68,6 @@ _others = refusing(__name__)
 def __getattr__(name: str) -> Any:
     if name == "profiler_vm":  # it needs relay, which needs this package
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "load_module":  # it needs the executors, which need this package
+        return importlib.import_module(f"{__name__}.loading").load_module
     return _others(name)

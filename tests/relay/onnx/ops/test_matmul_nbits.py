@@ -69,7 +69,7 @@ def model(
         (75, 64, 4, 16, True),
         (256, 3, 4, 128, False),
         (100, 65, 8, 32, True),
-        (64, 128, 4, 64, True),
+        pytest.param(64, 128, 4, 64, True, marks=pytest.mark.exhaustive),
     ],
 )
 def test_results_are_onnxruntimes(

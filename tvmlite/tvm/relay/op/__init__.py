@@ -73,4 +73,4 @@ def _operator(name: str) -> Any:
     return _find(name) if found is None else found
 
 
-__getattr__, _ = attributes(__name__, "", OF_PROGRAMS, _operator)
+__getattr__, _ = attributes(__name__, "assumed run_time_axes", OF_PROGRAMS, _operator)
