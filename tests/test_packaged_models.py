@@ -64,7 +64,10 @@ def _images(*sizes: tuple[int, int, int]) -> list[dict[str, np.ndarray]]:
             *("rapidocr", "models/PP-OCRv6_det_small.onnx", [(1, 160, 224), (2, 96, 160)]),
             marks=pytest.mark.exhaustive,  # as test_models' text detector
         ),
-        ("rapidocr", "models/PP-OCRv6_rec_small.onnx", [(1, 48, 160), (2, 48, 99)]),
+        pytest.param(
+            *("rapidocr", "models/PP-OCRv6_rec_small.onnx", [(1, 48, 160), (2, 48, 99)]),
+            marks=pytest.mark.exhaustive,  # as its text recogniser
+        ),
     ],
 )
 def test_an_image_model(package: str, place: str, sizes: list[tuple[int, int, int]]) -> None:

@@ -43,6 +43,7 @@ def bounds_of(body: Expr, *given: np.ndarray) -> Bounds:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # `.ci/run` tries others with a seed of its own
 def test_random_quantized_graphs_are_right() -> None:
     counts = fuzz(SEED, GRAPHS, ["llvm", "c"], jobs=2, seconds=60, kind="quantized")
 

@@ -24,6 +24,7 @@ a, b = dim("a"), dim("b")
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # `.ci/run` tries others with a seed of its own
 def test_random_graphs_over_symbolic_extents_are_right() -> None:
     counts = fuzz(SEED, GRAPHS, [], jobs=2, seconds=40, kind="symbolic")
 

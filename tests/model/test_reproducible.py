@@ -58,7 +58,10 @@ LEVELS = "llvm -mtriple=x86_64-unknown-linux-gnu -num-cores=8"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "levels"),
-    [(NAMED, ""), pytest.param(LEVELS, "baseline,avx2,avx512", marks=pytest.mark.exhaustive)],
+    [
+        pytest.param(NAMED, "", marks=pytest.mark.exhaustive),
+        pytest.param(LEVELS, "baseline,avx2,avx512", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_another_kind_of_machine_gives_the_same_bytes_for_a_named_target(
     target: str, levels: str, tmp_path: Path

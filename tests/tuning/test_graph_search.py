@@ -225,6 +225,7 @@ def _story(path: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # as killed runs of all kinds in test_killed_tuning.py
 def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole) == 0

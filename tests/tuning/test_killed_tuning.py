@@ -166,6 +166,7 @@ def test_trials_of_other_tasks_in_the_file_do_not_end_the_decisions(
     assert Story.of(path).decisions == Story.of(folder / "whole.jsonl").decisions
 
 
+@pytest.mark.exhaustive
 def test_with_a_budget_of_time_a_run_that_is_taken_up_does_the_same_and_then_more(tmp_path: Path) -> None:
     """The budget is time from now: what the killed run had done is not done again, and takes none."""
     before, path = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
