@@ -62,7 +62,7 @@ def public_names(module: str) -> list[str]:
     """The names of ``module`` that users type, in order: those of ``__all__`` that are no modules, or what it
     defines itself."""
     room = importlib.import_module(module)
-    own = (name for name, value in vars(room).items() if getattr(value, "__module__", "") == module)
+    own = [name for name, value in vars(room).items() if getattr(value, "__module__", "") == module]
     names = getattr(room, "__all__", None) or own
     return sorted(n for n in names if not n.startswith("_") and not inspect.ismodule(getattr(room, n)))
 

@@ -26,7 +26,7 @@ from tvmlite.tvm.runtime_params import (
     save_param_dict_to_file,
 )
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     "ADT",
     "DataType",
     "DataTypeCode",
@@ -47,7 +47,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "device",
     "enabled",
     "get_global_func",
-    "load_module",
+    "load_module",  # pyright: ignore[reportUnsupportedDunderAll]
     "load_param_dict",
     "load_param_dict_from_file",
     "load_static_library",
