@@ -105,18 +105,16 @@ CASES = [
     (16, 1, 1, (3, 3), (1, 1), (1, 1, 1, 1), 1),
 ]
 
+MARKS = {
+    (5, 5): pytest.mark.slow,
+    (7, 7): [pytest.mark.slow, pytest.mark.exhaustive],
+    (3, 9): pytest.mark.slow,
+}
+"""Of windows that take seconds."""
+
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(c, marks=[pytest.mark.slow, pytest.mark.exhaustive][: 2 if c[3] == (7, 7) else 1])
-        if c[3] > (3, 3)
-        else c
-        for c in CASES
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=MARKS.get(c[3], ())) for c in CASES], ids=str)
 def test_sums_are_those_of_numpy(case: Any, target: str) -> None:
     if not can_run(target):
         pytest.skip("this machine has not the instructions")
