@@ -167,6 +167,17 @@ def test_every_public_name_has_its_entry_in_the_reference() -> None:
             assert re.search(entry, text, re.M), f"{room}.{name}"
 
 
+def test_no_literal_in_a_docstring_runs_into_a_word() -> None:
+    """As in two backquotes around ``x`` and an s behind them, which Sphinx warns of."""
+    found = []
+    for file in sorted((ROOT / "tvmlite").rglob("*.py")):
+        for text in re.findall(r'"""(.*?)"""', file.read_text(encoding="utf-8"), re.DOTALL):
+            pieces = text.split("``")
+            behind = zip(pieces[1::2], pieces[2::2], strict=False)
+            found += [f"{file}: {literal}" for literal, after in behind if after[:1].isalnum()]
+    assert found == []
+
+
 def test_the_reference_has_no_addresses_of_objects() -> None:
     assert [name for name, text in pages_of_reference().items() if " object at 0x" in text] == []
 

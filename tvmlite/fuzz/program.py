@@ -19,7 +19,7 @@ FILE = "<fuzz program>"
 class Program:
     """Statements that make a schedule ``s``, and how to check it.
 
-    ``sizes`` are the values of the ``te.var``s by name; ``data`` and ``seed`` decide the inputs' elements;
+    ``sizes`` are the values of each ``te.var`` by name; ``data`` and ``seed`` decide the inputs' elements;
     ``target`` is what the code is for. ``tags`` say what it is made of, for the report.
     """
 

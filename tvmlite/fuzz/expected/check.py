@@ -86,7 +86,7 @@ def check(
     """Raise ``Wrong`` unless the schedule gives what its computation is defined to give.
 
     It is lowered and interpreted in both forms, then compiled by each of ``backends`` (``target`` is LLVM's)
-    and run on arrays between guard pages. ``sizes`` are the values of the ``te.var``s in it by name; the
+    and run on arrays between guard pages. ``sizes`` are the values of each ``te.var`` in it by name; the
     inputs' elements follow from ``data`` ("small", "normal" or "wide") and ``seed``.
     """
     program = Program((), tuple((sizes or {}).items()), data, seed, target)

@@ -19,7 +19,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as te
 
 Dim: TypeAlias = int | te.Expr
-"""An extent: an int, or an int64 expression over named dimensions (``SizeVar``s)."""
+"""An extent: an int, or an int64 expression over named dimensions (each a ``SizeVar``)."""
 
 Shape: TypeAlias = tuple[Dim, ...]
 

@@ -74,7 +74,7 @@ def decl_buffer(
 ) -> DeclaredBuffer:
     """What a tensor intrinsic asks of the window that it works on.
 
-    ``strides``, in elements, one an axis, are numbers, which the window must have, or ``te.var``s, which
+    ``strides``, in elements, one an axis, are numbers, which the window must have, or variables, which
     take what it has; without them the window must be dense. ``elem_offset`` takes the number of elements
     before the window in its buffer, which must be a multiple of ``offset_factor``.
     """

@@ -93,7 +93,7 @@ def shared_loops(stage: Stage) -> list[IterVar]:
 
 def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar, outer: Sequence[IterVar] = ()) -> None:
     """Inside loops ``outer`` those over a ``tile`` of vectors, written out, that over a vector's elements its
-    ``lane``s; without ``outer`` loops stay in order."""
+    ``lane``; without ``outer`` loops stay in order."""
     if outer:
         stage.reorder(*outer, *tile, lane)
     for axis in tile:

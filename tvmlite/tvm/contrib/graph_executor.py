@@ -94,7 +94,7 @@ class GraphModule:
         return self.module["get_input_index"](name)
 
     def get_input_info(self) -> tuple[Map, Map]:
-        """The shapes, ``ShapeTuple``s, and dtypes of the inputs by name."""
+        """The shapes, each a ``ShapeTuple``, and dtypes of the inputs by name."""
         return self.module["get_input_info"]()
 
     def get_output(self, index: int, out: Any = None) -> Any:

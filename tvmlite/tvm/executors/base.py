@@ -97,7 +97,7 @@ class Executor:
         return names.index(name) if name in names else -1
 
     def get_input_info(self) -> tuple[Map, Map]:
-        """The shapes, ``ShapeTuple``s, and the dtypes of the inputs by name."""
+        """The shapes, each a ``ShapeTuple``, and the dtypes of the inputs by name."""
         shapes = Map({one.name: ShapeTuple(one.shape) for one in self.inputs})  # type: ignore[arg-type]
         return shapes, Map({one.name: String(one.dtype) for one in self.inputs})
 
