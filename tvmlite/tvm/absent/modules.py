@@ -104,7 +104,6 @@ _ABSENT = {
     "dtypes are numpy's and bfloat16": "target.datatype relay.frontend.change_datatype",
     "errors are exceptions that name the line of the program": "ir.diagnostics",
     "lib.export_library('model.tar') writes an archive": "contrib.tar",
-    "nothing is downloaded: give the path of a file, or use a model of tvmlite.zoo": "contrib.download",
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
