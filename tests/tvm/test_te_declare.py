@@ -157,6 +157,25 @@ def test_ranges_are_those_of_one_iteration() -> None:
         tvm.testing.assert_prim_expr_equal(m, n)
 
 
+def test_rows_that_a_symbolic_piece_of_a_fused_axis_meets_are_known() -> None:
+    m, n, size = te.var("m"), te.var("n"), te.var("size")
+    a = te.placeholder((m, n), name="a")
+    b = te.compute((m, n), lambda i, j: a[i, j] + 1, name="b")
+    c = te.compute((m, n), lambda i, j: b[i, j] * 2, name="c")
+    s = te.create_schedule(c.op)
+    outer, _ = s[c].split(s[c].fuse(*c.op.axis), size)
+    s[b].compute_at(s[c], outer)
+    rows = te.schedule.InferBound(s)[b.op.axis[0]]
+    first, last = te.indexdiv(outer * size, n), te.indexdiv((outer + 1) * size - 1, n)
+
+    tvm.testing.assert_prim_expr_equal(rows.min, first)
+    for values in ((3, 4, 2), (7, 2, 1), (1, 5, 0)):
+        at = dict(zip((size, n, outer.var), map(tvm.tir.const, values), strict=True))
+        wanted = last - first + 1
+        found, wanted = (tvm.tir.stmt_functor.substitute(x, at) for x in (rows.extent, wanted))
+        tvm.testing.assert_prim_expr_equal(found, wanted)
+
+
 def test_injective_stages_are_inlined_and_reductions_are_not() -> None:
     a, b, c = chain()
     k = te.reduce_axis((0, 8), name="k")

@@ -129,6 +129,22 @@ def test_a_fused_loop_gives_the_rows_it_meets() -> None:
     assert rows(1) == [1, 1]
 
 
+def test_a_piece_of_a_fused_loop_meets_a_bounded_number_of_unknown_rows(run) -> None:
+    m, n = te.size_var("m"), te.size_var("n")
+    A = te.placeholder((m, n), name="A")
+    B = te.compute((m, n), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((m, n), lambda i, j: B[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    outer, _ = s[C].split(s[C].fuse(*C.op.axis), factor=5)
+    s[B].compute_at(s[C], outer)
+
+    rows, columns = allocations(s, [A, C])["B"]
+    assert (rows, columns) == ("max(3 // n + 2, 0)", "n")  # 4 elements may be beyond the first row
+    for shape in ((3, 4), (1, 7), (6, 1), (0, 2), (3, 0)):
+        a = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+        np.testing.assert_array_equal(run(s, [A, C], [a], [shape])[0], (a + 1) * 2)
+
+
 def test_a_gather_needs_the_whole_tensor(run) -> None:
     s_indices = te.placeholder((16,), "int32", name="I")
     A = te.placeholder((10,), name="A")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
@@ -26,11 +26,13 @@ from tvmlite.te.schedule.relations import (
     Number,
     Ranges,
     all_of,
+    ceil_div,
     intervals_up,
     made_from,
     met_with,
     pass_down,
     plain,
+    same,
     unfused,
 )
 from tvmlite.te.schedule.schedule import Schedule
@@ -63,6 +65,9 @@ class Bounds:
     ranges: Ranges = field(default_factory=dict)
     whole: Ranges = field(default_factory=dict)
     loops: dict[IterVar, e.Var] = field(default_factory=dict)
+
+    one_size: ClassVar[bool] = True
+    """Whether a stage's part has one size at all iterations around it, as a buffer has."""
 
     def variable(self, axis: IterVar) -> e.Var:
         """The axis as formulas know it."""
@@ -317,7 +322,7 @@ def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds)
         return Extent(first, max(0, last - first + 1))
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
-    return Extent(low, never_negative(width + 1))
+    return Extent(low, never_negative(width + 1) if bounds.one_size else width + 1)
 
 
 def never_negative(extent: Number) -> Number:
@@ -328,14 +333,33 @@ def never_negative(extent: Number) -> Number:
 
 
 def _constant_width(width: Number, bounds: Bounds) -> Number | None:
-    """``width`` as a constant if it can be, else over size variables only; None if neither is possible."""
+    """``width`` as a constant if it can be, else over size variables only, unless parts may have several
+    sizes; None if nothing is possible."""
     width = simplify(bounds.analyzer, width)
     if isinstance(width, int):
         return width
-    loops = set(bounds.loops.values())
-    if not any(node in loops for node in postorder(width)):
+    if not _mentions_loops(width, bounds):
         return width
-    return bounds.analyzer.interval(width).high
+    high = bounds.analyzer.interval(width).high
+    if high is None and bounds.one_size:
+        return _quotients_apart(width, bounds)
+    return width if high is None else high
+
+
+def _mentions_loops(value: Expr, bounds: Bounds) -> bool:
+    loops = set(bounds.loops.values())
+    return any(node in loops for node in postorder(value))
+
+
+def _quotients_apart(width: Expr, bounds: Bounds) -> Number | None:
+    """The most that ``width`` can be, if it is ``last // n - first // n`` and ``last - first`` is known: so
+    many rows of ``n`` a piece of a fused loop can meet, wherever it begins."""
+    match width:
+        case e.Sub(e.FloorDiv(last, n), e.FloorDiv(first, m)) if same(n, m):
+            most = simplify(bounds.analyzer, ceil_div(plain(last - first), plain(n)))
+            return None if isinstance(most, Expr) and _mentions_loops(most, bounds) else most
+        case _:
+            return None
 
 
 def _check_scope(stage: Stage, consumers: list[Stage]) -> None:

@@ -205,7 +205,8 @@ def _unfuse(
         spread = fused.width // width if rows_exact else ceil_div(fused.width, width)
         found[outer] = Interval(fused.low // width + rows, spread)
         return
-    found[outer] = all_of(ranges[outer])
+    first, last = fused.low // width, (fused.low + fused.width) // width
+    found[outer] = Interval(first + rows, last - first)
 
 
 def is_multiple(value: Number, of: int) -> bool:

@@ -89,8 +89,10 @@ _SHARED_BY = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 
 
 class ThreadBounds(Bounds):
-    """Bounds in which a loop that is bound to threads runs while a stage is computed whose memory the threads
-    share, wherever that is attached, and no other does."""
+    """Bounds to look at, of which no buffers are made: a loop that is bound to threads runs while a stage is
+    computed whose memory the threads share, wherever that is attached, and no other does."""
+
+    one_size = False
 
     def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
         """Whether the loop runs while ``needed`` is computed."""
