@@ -90,6 +90,18 @@ def test_what_was_computed_in_a_reducing_loop_goes_along(run: Any) -> None:
     holds(s, [A, B], run, a, a.sum(1)[:, None] * a)
 
 
+@pytest.mark.parametrize("split", ["nothing", "elements", "reduction"])
+def test_a_reduction_over_part_of_a_row_is_cached(split: str, run: Any) -> None:
+    A = te.placeholder((10,), name="A")
+    B = te.compute((10,), lambda i: te.sum(A[(k := te.reduce_axis((0, i), name="k"))], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    if split != "nothing":
+        s[B].split((B.op.axis if split == "elements" else B.op.reduce_axis)[0], 4)
+    s.cache_write(B, "local")
+    a = np.arange(10, dtype="f4")
+    np.testing.assert_array_equal(run(s, [A, B], [a], [(10,)])[0], np.cumsum(a) - a)
+
+
 def test_a_loop_that_reduces_and_runs_over_elements_cannot_be_cached() -> None:
     s, _, B, k = gram()
     s[B].fuse(B.op.axis[1], k)

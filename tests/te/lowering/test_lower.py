@@ -343,7 +343,7 @@ def test_a_combiner_may_depend_on_an_axis(run, primitive) -> None:
     np.testing.assert_allclose(run(s, [A, C], [a], [(3,)])[0], want[2:5] * 2, rtol=1e-6)
 
 
-@pytest.mark.parametrize("primitive", ["split", "reorder", "cache_write", "compute_at"])
+@pytest.mark.parametrize("primitive", ["split", "reorder", "rfactor", "compute_at"])
 def test_a_reduction_over_part_of_a_row_needs_the_rows_loop(primitive) -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: te.sum(A[(k := te.reduce_axis((0, i + 1), name="k"))], axis=k), name="B")
@@ -355,8 +355,8 @@ def test_a_reduction_over_part_of_a_row_needs_the_rows_loop(primitive) -> None:
             s[B].split(B.op.axis[0], 4)
         elif primitive == "reorder":
             s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
-        elif primitive == "cache_write":
-            s.cache_write(B, "local")
+        elif primitive == "rfactor":
+            s.rfactor(B, B.op.reduce_axis[0])
         else:
             s[B].compute_at(s[C], C.op.axis[0])
         te.lower(s, [A, C])

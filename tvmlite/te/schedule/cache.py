@@ -13,13 +13,14 @@ from tvmlite.te.extensions import extend
 from tvmlite.te.schedule.derived import (
     axes_of,
     change_op,
-    check_apart,
+    check_unmixed,
     equal,
     hand_over,
     range_of,
     ranges_of,
     replace_reads,
     values_down,
+    with_axes,
 )
 from tvmlite.te.schedule.relations import Number, made_from, overruns, values_up
 from tvmlite.te.schedule.schedule import Schedule
@@ -99,13 +100,15 @@ class CachePrimitives:
         assert isinstance(op, t.ComputeOp)
         stage.refuse_shrinking("cache_write", ("data",))
         reducing = made_from(stage.relations, op.reduce_axis)
-        check_apart("cache_write", stage, reducing)
+        check_unmixed("cache_write", stage, reducing)
         loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
         cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
         copies = tuple(TensorRead(one, places) for one in cached.outputs)
         copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
         made = schedule.insert(schedule.stages.index(stage), cached, scope)
-        _hand_over(stage, made, reducing)
+        moved = {one: one for one in reducing}
+        moved.update(zip(op.reduce_axis, cached.reduce_axis, strict=True))
+        _hand_over(stage, made, moved)
         change_op(schedule, stage, copy)
         return list(cached.outputs) if several else cached.output(0)
 
@@ -128,13 +131,28 @@ def _relaid(
         for one in stage.all_iter_vars
         if one in risky and one not in reducing
     ]
-    mapping = {a.var: e.cast(a.var.dtype, values[a]) for a in op.axis}
-    body = tuple(_where(one, conditions) for one in substitute(Bodies(op.body), mapping).body)
+    mapping: dict[Any, Any] = {a.var: e.cast(a.var.dtype, values[a]) for a in op.axis}
+    reduced = {one: _in_terms_of(one, mapping) for one in op.reduce_axis}
+    bodies = (_over(one, reduced) for one in substitute(Bodies(op.body), mapping).body)
+    body = tuple(_where(one, conditions) for one in bodies)
     span = op.span or Span.of_caller()
-    cached = t.ComputeOp(name, axis, op.reduce_axis, body, op.tag, op.attrs, span)
+    cached = t.ComputeOp(name, axis, tuple(reduced.values()), body, op.tag, op.attrs, span)
     down: dict[IterVar, Number] = {a: a.var for a in (*op.axis, *op.reduce_axis)}
     values_down(stage.relations, ranges, down)
     return cached, tuple(e.convert(down[leaf]) for leaf in loops)
+
+
+def _in_terms_of(axis: IterVar, mapping: dict[Any, Any]) -> IterVar:
+    """``axis`` of a reduction, whose extent may depend on elements that ``mapping`` replaces."""
+    dom = substitute(axis.dom, mapping) if axis.dom else None
+    return axis if dom is axis.dom else replace(axis, dom=dom)
+
+
+def _over(body: e.Expr, reduced: dict[IterVar, IterVar]) -> e.Expr:
+    """``body``, if it reduces, over the axes that its own became."""
+    if not isinstance(body, t.Reduce):
+        return body
+    return replace(body, axis=tuple(reduced[one] for one in body.axis))
 
 
 def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
@@ -149,14 +167,15 @@ def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
 
 
-def _hand_over(stage: Stage, made: Stage, reducing: set[IterVar]) -> None:
-    """The loops that reduce, and what is computed in them, go from ``stage`` to ``made``."""
-    data = [leaf for leaf in made.leaf_iter_vars if leaf not in reducing]
-    hand_over(stage, made, {one: one for one in stage.all_iter_vars if one in reducing})
+def _hand_over(stage: Stage, made: Stage, moved: dict[IterVar, IterVar]) -> None:
+    """The loops that reduce, ``moved``'s keys, and what is in them go from ``stage`` to ``made``."""
+    reducing = moved.keys()
+    data = [leaf for leaf in made.leaf_iter_vars if leaf not in moved.values()]
+    hand_over(stage, made, {one: moved[one] for one in stage.all_iter_vars if one in reducing})
     made.change(
-        relations=tuple(one for one in stage.relations if axes_of(one) & reducing),
-        leaf_iter_vars=(*data, *(one for one in stage.leaf_iter_vars if one in reducing)),
-        all_iter_vars=(*data, *(one for one in stage.all_iter_vars if one in reducing)),
+        relations=tuple(with_axes(one, moved) for one in stage.relations if axes_of(one) & reducing),
+        leaf_iter_vars=(*data, *(moved[one] for one in stage.leaf_iter_vars if one in reducing)),
+        all_iter_vars=(*data, *(moved[one] for one in stage.all_iter_vars if one in reducing)),
     )
     stage.change(
         relations=tuple(one for one in stage.relations if not axes_of(one) & reducing),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from tvmlite.core.errors import ScheduleError
@@ -54,6 +55,11 @@ def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> Non
     """A ScheduleError if a loop both reduces and runs over elements, or one that reduces has an extent that
     depends on an element."""
     check_dependent_extents(primitive, stage, (), Span.of_caller())
+    check_unmixed(primitive, stage, reducing)
+
+
+def check_unmixed(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
+    """A ScheduleError if a loop both reduces and runs over elements."""
     for relation in stage.relations:
         if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
             raise ScheduleError(
@@ -92,6 +98,17 @@ def axes_of(relation: Relation) -> set[IterVar]:
             return {a, b, c}
         case _:
             return {relation.iter}
+
+
+def with_axes(relation: Relation, became: Mapping[IterVar, IterVar]) -> Relation:
+    """``relation`` of the axes that its own ``became``."""
+    match relation:
+        case Split(parent=parent):
+            return replace(relation, parent=became.get(parent, parent))
+        case Fuse(outer, inner):
+            return replace(relation, outer=became.get(outer, outer), inner=became.get(inner, inner))
+        case _:
+            return relation
 
 
 def values_down(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVar, Number]) -> None:
