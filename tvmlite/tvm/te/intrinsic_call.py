@@ -15,7 +15,7 @@ from tvmlite import te
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.node import rewrite, substitute
-from tvmlite.core.span import Span
+from tvmlite.core.span import Span, warn
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.tensor import tensor as t
@@ -124,15 +124,23 @@ def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[
 
 def tensorized(schedule: te.Schedule) -> te.Schedule:
     """``schedule`` with the intrinsics in the place of the loops of such computes: a copy, if there are any.
-    Loops around them stay as they are scheduled; those over a window must not have been split."""
+    Loops around them stay as they are scheduled; those over a window must not have been split. Another
+    intrinsic that such a stage was tensorized with is of no account, as in TVM: a warning says so."""
     if not any(_intrinsic_of(stage) for stage in schedule.stages):
         return schedule
     made = schedule.copy()
     for stage in made.stages:
         found = _intrinsic_of(stage)
-        if found is None or stage.tensorized is not None or stage.attach_type == "inline":
+        if found is None or stage.attach_type == "inline":
             continue
         intrin, count = found
+        if stage.tensorized is not None:
+            if stage.tensorized[1] is intrin:
+                continue
+            warn(
+                f"tensorize: stage {stage.name} is computed by {intrin.name} as it was declared, and not by "
+                f"{stage.tensorized[1].name}"
+            )
         op: Any = stage.op
         reduces = op.reduce_axis
         inner = (*op.axis[count:], *reduces[len(reduces) - len(intrin.op.reduce_axis) :])
