@@ -254,11 +254,6 @@ def test_nothing_is_downloaded() -> None:
         assert autotvm.task.DispatchContext.current is context
 
 
-def test_features_of_loop_variables_are_an_error_that_says_what_there_is() -> None:
-    with pytest.raises(UnsupportedError, match=r"get_itervar_feature is not in tvmlite(?s:.*)loop_features"):
-        autotvm.feature.get_itervar_feature(None, [])
-
-
 def test_records_of_tvmlite_are_read_as_a_log(tmp_path: Path) -> None:
     task, target = get_sample_task()
     key, machine = ("testing/matmul", (128, 128, 128, "float32")), str(task.core.target)

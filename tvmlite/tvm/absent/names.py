@@ -113,8 +113,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "autotvm.feature": {
         "tvmlite.autotune.model.loop_features.loop_features gives what the cost model sees": """
-            ana_lower flatten_itervar_feature get_buffer_curve_sample_flatten get_flatten_name
-            get_itervar_feature get_itervar_feature_flatten
+            ana_lower get_buffer_curve_sample_flatten
         """
     },
     "autotvm.graph_tuner": {
