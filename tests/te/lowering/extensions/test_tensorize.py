@@ -204,6 +204,30 @@ def test_plain_loops_are_made_from_the_formula(run: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(values, given[:, ::2].max(1))
 
 
+def test_an_intrinsic_may_speak_of_the_loops_around_it(run: Callable[..., Any]) -> None:
+    n, width = 10, 4
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], factor=width)
+    cached = s.cache_write(B, "global")  # of 3 x 4 elements, of which the last two are none of B's
+    outer, inner = cached.op.axis
+    x = te.placeholder((width,), name="x")
+    y = te.compute((width,), lambda i: te.select(outer.var * width + i < n, x[i] * 2.0, 0.0), name="y")
+
+    def emit(ins: Any, outs: Any) -> Any:
+        ib = te.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, te.min(width, n - outer.var * width)) as i:
+            target[i] = source[i] * 2.0
+        return ib.get()
+
+    s[cached].tensorize(inner, te.decl_tensor_intrin(y.op, emit, "part"))
+    a = np.arange(n, dtype="f4")
+
+    np.testing.assert_array_equal(run(s, [A, B], [a], [(n,)])[0], a * 2)
+
+
 def test_strides_and_the_offset_are_given_to_the_intrinsic(run: Callable[..., Any]) -> None:
     x = te.placeholder((2, 2), name="x")
     y = te.compute((2, 2), lambda i, j: x[i, j] * 2.0, name="y")

@@ -3,77 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tvmlite.core.alike import alike
-from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import postorder, rewrite, substitute
+from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
-from tvmlite.te.loop import ir
 from tvmlite.te.lowering.building import Building
+from tvmlite.te.lowering.extensions.intrinsic_windows import (
+    Differs,
+    FlatWindow,
+    Matching,
+    Statements,
+    Window,
+    bound,
+    equal,
+    strides_of,
+)
 from tvmlite.te.lowering.intervals import at_least, simplify
 from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.relations import Interval, Number, intervals_up
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer, TensorIntrin
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
+from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 _COMMUTE = (e.Add, e.Mul, e.Min, e.Max, e.And, e.Or, e.Equal, e.NotEqual)
-
-
-@dataclass
-class Window:
-    """The part of ``tensor`` that one of the intrinsic's tensors stands for: ``base`` is its first element,
-    ``axes`` the axis of ``tensor`` that each of the intrinsic's axes runs along, None where it is 1 long."""
-
-    tensor: Tensor
-    base: tuple[Expr, ...]
-    axes: tuple[int | None, ...]
-
-
-@dataclass
-class FlatWindow:
-    """The same where it is no box of ``tensor``: the flat index of its first element, and how far apart in
-    memory elements along each of the intrinsic's axes are."""
-
-    tensor: Tensor
-    offset: Expr
-    steps: tuple[Expr, ...]
-
-
-class _Differs(Exception):
-    """The stage and the intrinsic compute different things."""
-
-
-@dataclass
-class _Matching:
-    stage: Stage
-    intrin: TensorIntrin
-    building: Building
-    inside: dict[e.Var, Any] = field(default_factory=dict)
-    windows: dict[Tensor, Window | FlatWindow] = field(default_factory=dict)
-
-    def fail(self, reason: str) -> ScheduleError:
-        axis = self.stage.tensorized[0].var.name  # type: ignore[index]
-        return ScheduleError(
-            f"tensorize: stage {self.stage.name} from axis {axis} on does not compute what the intrinsic "
-            f"{self.intrin.name} does: {reason}",
-            self.stage.span_of("tensorize"),
-        )
-
-
-@dataclass(frozen=True)
-class Statements:
-    """What an intrinsic's statements are for a stage; see ``TensorIntrin``."""
-
-    body: ir.Stmt
-    reset: ir.Stmt | None
-    update: ir.Stmt | None
-    finish: ir.Stmt | None
 
 
 def intrinsic_statements(
@@ -85,19 +40,20 @@ def intrinsic_statements(
     """
     assert stage.tensorized is not None
     _, intrin = stage.tensorized
-    matching = _Matching(stage, intrin, building)
+    matching = Matching(stage, intrin, building)
     with building.bounds.inside(stage, own=True):
         lows = _starts(matching, inner, risky)
+        matching.outside.update(_outside(matching, inner, lows))
         try:
             _match_computation(matching, lows)
             _match_outputs(matching, lows)
-            return _bound(matching)
-        except _Differs as difference:
+            return bound(matching)
+        except Differs as difference:
             raise matching.fail(str(difference)) from None
 
 
 def _starts(
-    matching: _Matching, inner: Sequence[IterVar], risky: set[IterVar]
+    matching: Matching, inner: Sequence[IterVar], risky: set[IterVar]
 ) -> dict[IterVar, tuple[Number, int]]:
     """Of each axis of the operation, where the inner loops begin, and over how many values they run."""
     stage, bounds = matching.stage, matching.building.bounds
@@ -128,7 +84,18 @@ def _starts(
     return {axis: result[axis] for axis in (*op.axis, *op.reduce_axis)}
 
 
-def _match_computation(matching: _Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
+def _outside(
+    matching: Matching, inner: Sequence[IterVar], lows: dict[IterVar, tuple[Number, int]]
+) -> dict[e.Var, Expr]:
+    """The values of the stage's axes and loops outside the intrinsic, which that may speak of."""
+    stage, bounds = matching.stage, matching.building.bounds
+    found = {axis.var: low for axis, (low, count) in lows.items() if count == 1}
+    found |= {leaf.var: bounds.position(leaf) for leaf in stage.leaf_iter_vars if leaf not in inner}
+    own = {axis.var for axis in (*matching.intrin.op.axis, *matching.intrin.op.reduce_axis)}
+    return {var: _expr(value) for var, value in found.items() if var not in own}
+
+
+def _match_computation(matching: Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
     """Pair the axes, and the formulas node by node."""
     stage, intrin, building = matching.stage, matching.intrin, matching.building
     op = stage.op
@@ -151,9 +118,11 @@ def _match_computation(matching: _Matching, lows: dict[IterVar, tuple[Number, in
         if var not in matching.inside:
             analyzer.bind(var, widening.index(axis.dom.min), 1)
     formula = substitute(Bodies(building.formulas[op].body), mapping).body
-    other_formula = tuple(widening.value(one) for one in intrin.op.body)
+    outside: dict[Any, Any] = {widening.variable(var): value for var, value in matching.outside.items()}
+    declared = Bodies(tuple(widening.value(one) for one in intrin.op.body))
+    other_formula = substitute(declared, outside).body
     if len(formula) != len(other_formula):
-        raise _Differs(f"it has {len(formula)} outputs, the intrinsic {len(other_formula)}")
+        raise Differs(f"it has {len(formula)} outputs, the intrinsic {len(other_formula)}")
     for a, b in zip(formula, other_formula, strict=True):
         _match(matching, a, b)
 
@@ -169,11 +138,11 @@ def _paired(
     other = [(axis, _extent(axis)) for axis in theirs if _extent(axis) != 1]
     if [n for _, n in mine] != [n for _, n in other]:
         texts = [", ".join(f"{axis.var.name}: {n}" for axis, n in side) or "none" for side in (mine, other)]
-        raise _Differs(f"its {kind} axes there are ({texts[0]}), the intrinsic's ({texts[1]})")
+        raise Differs(f"its {kind} axes there are ({texts[0]}), the intrinsic's ({texts[1]})")
     return [(a, b) for (a, _), (b, _) in zip(mine, other, strict=True)]
 
 
-def _match(matching: _Matching, a: Expr, b: Expr) -> None:
+def _match(matching: Matching, a: Expr, b: Expr) -> None:
     """An error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation; a guard of
     ``a`` that always holds is nothing."""
     if isinstance(a, e.Call) and a.name == "if_then_else":
@@ -189,49 +158,64 @@ def _match(matching: _Matching, a: Expr, b: Expr) -> None:
         return
     if _is_arithmetic(a) and _is_arithmetic(b):
         if not e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0):
-            raise _Differs(difference)
+            raise Differs(difference)
+        return
+    if (mine := _choice(a)) and (other := _choice(b)):
+        for x, y in zip(mine, other, strict=True):
+            _match(matching, x, y)
         return
     if type(a) is not type(b) or (a.dtype, a.lanes) != (b.dtype, b.lanes):
-        raise _Differs(difference)
+        raise Differs(difference)
     if isinstance(a, e.Const) and isinstance(b, e.Const):
         if not alike(a, b):
-            raise _Differs(difference)
+            raise Differs(difference)
         return
     named = isinstance(a, (e.Call, e.Foreign)) and isinstance(b, (e.Call, e.Foreign))
     left, right = list(a.children()), list(b.children())
     if (named and a.name != b.name) or len(left) != len(right) or (not left and a is not b):  # type: ignore[union-attr]
-        raise _Differs(difference)
+        raise Differs(difference)
     orders = [right, right[::-1]] if isinstance(a, _COMMUTE) else [right]
-    found: _Differs | None = None
+    found: Differs | None = None
     for order in orders:
         kept = dict(matching.windows)
         try:
             for x, y in zip(left, order, strict=True):
                 _match(matching, x, y)  # type: ignore[arg-type]
             return
-        except _Differs as one:
+        except Differs as one:
             matching.windows, found = kept, found or one
     assert found is not None
     raise found
 
 
-def _match_reduce(matching: _Matching, a: t.Reduce, b: t.Reduce) -> None:
+def _choice(expr: Expr) -> tuple[Expr, ...]:
+    """The condition and both values of one that chooses, whether it computes both or not."""
+    match expr:
+        case e.Call(name="if_then_else", args=args):
+            return args
+        case e.Select(condition, a, b):
+            return condition, a, b
+        case _:
+            return ()
+
+
+def _match_reduce(matching: Matching, a: t.Reduce, b: t.Reduce) -> None:
     if len(a.source) != len(b.source) or a.value_index != b.value_index:
-        raise _Differs(f"it reduces {len(a.source)} values, the intrinsic {len(b.source)}")
+        raise Differs(f"it reduces {len(a.source)} values, the intrinsic {len(b.source)}")
     if not alike(a.combiner, b.combiner):
         mine, other = (f"{one.combiner.name} of {one.dtype}" for one in (a, b))
-        raise _Differs(f"it reduces by {mine}, the intrinsic by {other}")
+        raise Differs(f"it reduces by {mine}, the intrinsic by {other}")
     if a.init or b.init:
-        raise _Differs("a reduction that starts from init= cannot be tensorized")
+        raise Differs("a reduction that starts from init= cannot be tensorized")
     ours, theirs = ((*one.source, *one.free_values, one.condition) for one in (a, b))
     for x, y in zip(ours, theirs, strict=True):
         _match(matching, x, y)
 
 
-def _match_read(matching: _Matching, a: TensorRead, b: TensorRead) -> None:
+def _match_read(matching: Matching, a: TensorRead, b: TensorRead) -> None:
     """Both read a window, at the same place in it."""
     if a.dtype != b.dtype:
-        raise _Differs(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
+        raise Differs(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
     analyzer = matching.building.bounds.analyzer
     runs = set(matching.inside)
     a, b = (
@@ -256,16 +240,16 @@ def _match_read(matching: _Matching, a: TensorRead, b: TensorRead) -> None:
     known = matching.windows.setdefault(b.tensor, window)
     same = isinstance(known, Window) and known.tensor is a.tensor and known.axes == window.axes
     here = known.base if isinstance(known, Window) else ()
-    if not same or any(not _equal(matching, x, y) for x, y in zip(here, base, strict=True)):
-        raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+    if not same or any(not equal(matching, x, y) for x, y in zip(here, base, strict=True)):
+        raise Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
 
 
-def _match_flat(matching: _Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
+def _match_flat(matching: Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
     """Both read a window whose elements are evenly spaced in memory, though not along axes of the tensor."""
     building, analyzer = matching.building, matching.building.bounds.analyzer
     buffer = building.buffers[a.tensor]
     if a.tensor.op in building.layouts:
-        raise _Differs(difference)
+        raise Differs(difference)
     flat: Expr = e.const(0, e.INDEX)
     for index, step in zip(building.place(a.tensor, a.indices), strides_of(buffer), strict=True):
         flat = flat + index * step
@@ -286,20 +270,20 @@ def _match_flat(matching: _Matching, a: TensorRead, b: TensorRead, difference: s
             one = {**zero, var: e.const(1, e.INDEX)}
             apart, count = at(flat - offset, one), at(index - at(index, zero), one)
             if not isinstance(apart, e.Const) or not isinstance(count, e.Const) or not count.value:
-                raise _Differs(difference)
+                raise Differs(difference)
             step = e.const(int(apart.value) // int(count.value), e.INDEX)
         steps.append(step)
         rest = rest - index * step
     if not runs or not e.is_const(simplify(analyzer, rest), 0):
-        raise _Differs(difference)
+        raise Differs(difference)
     known = matching.windows.setdefault(b.tensor, FlatWindow(a.tensor, offset, tuple(steps)))
     here = (known.offset, *known.steps) if isinstance(known, FlatWindow) else ()
     same = len(here) == 1 + len(steps) and known.tensor is a.tensor
-    if not same or not all(_equal(matching, x, y) for x, y in zip(here, (offset, *steps), strict=True)):
-        raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+    if not same or not all(equal(matching, x, y) for x, y in zip(here, (offset, *steps), strict=True)):
+        raise Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
 
 
-def _match_outputs(matching: _Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
+def _match_outputs(matching: Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
     op, intrin = matching.stage.op, matching.intrin
     assert isinstance(op, t.ComputeOp)
     pairs = {id(other): op.axis.index(axis) for axis, other in _paired(op.axis, intrin.op.axis, "data", lows)}
@@ -307,142 +291,6 @@ def _match_outputs(matching: _Matching, lows: dict[IterVar, tuple[Number, int]])
     base = tuple(_expr(lows[axis][0]) for axis in op.axis)
     for ours, theirs in zip(op.outputs, intrin.op.outputs, strict=True):
         matching.windows[theirs] = Window(ours, base, axes)
-
-
-def _bound(matching: _Matching) -> Statements:
-    """The intrinsic's statements over the buffers of the windows found."""
-    intrin = matching.intrin
-    variables: dict[e.Var, Expr] = {}
-    places: dict[ir.Buffer, _Place] = {}
-    tensors = (*intrin.op.inputs, *intrin.op.outputs)
-    for tensor, declared in zip(tensors, (*intrin.input_buffers, *intrin.output_buffers), strict=True):
-        places[declared] = _place(matching, matching.windows[tensor], declared, variables)
-    mapping: dict[Any, Any] = {var: e.cast(var.dtype, value) for var, value in variables.items()}
-
-    def rule(node: Any) -> Any:
-        match node:
-            case ir.Load(buffer, indices, predicate) if buffer in places:
-                place = places[buffer]
-                return ir.Load(place.buffer, place.index(indices), predicate)
-            case ir.Store(buffer, indices, value, predicate) if buffer in places:
-                place = places[buffer]
-                return ir.Store(place.buffer, place.index(indices), value, predicate)
-            case _:
-                return mapping.get(node, node)
-
-    def here(stmt: ir.Stmt | None) -> Any:
-        return None if stmt is None else rewrite(stmt, rule)
-
-    return Statements(here(intrin.body), here(intrin.reset), here(intrin.update), here(intrin.finish))
-
-
-@dataclass
-class _Place:
-    """Where a window is: its first element's flat index in ``buffer``, and its steps along each axis."""
-
-    buffer: ir.Buffer
-    offset: Expr
-    strides: tuple[Expr, ...]
-
-    def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The flat index in the buffer of the element, or elements, at ``indices`` of the window."""
-        if not self.buffer.shape:
-            return ()
-        flat = len(indices) == 1 != len(self.strides)
-        steps = (e.const(1, e.INDEX),) if flat else self.strides
-        total, vector = self.offset, None
-        for index, step in zip(indices, steps, strict=True):
-            if isinstance(index, e.Ramp):
-                vector = e.Ramp(index.base * step, index.stride * step, index.lanes)
-                continue
-            total = total + e.cast(e.INDEX, index) * step
-        return (total if vector is None else e.Ramp(total + vector.base, vector.stride, vector.lanes),)
-
-
-def _place(
-    matching: _Matching, window: Window | FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
-) -> _Place:
-    """Where ``window`` is in memory; strides and offsets that ``declared`` names are put in ``variables``."""
-    building = matching.building
-    if isinstance(window, FlatWindow):
-        return _flat_place(matching, window, declared, variables)
-    analyzer = building.bounds.analyzer
-    buffer = building.buffers[window.tensor]
-    if window.tensor.op in building.layouts and any(axis is not None for axis in window.axes):
-        raise _Differs(
-            f"the layout of {window.tensor.name} is transformed, so that no window of it is strided"
-        )
-    steps = strides_of(buffer)
-    strides: list[Expr] = [e.const(1, e.INDEX) if axis is None else steps[axis] for axis in window.axes]
-    wanted = declared.strides or strides_of(declared)
-    for axis, (have, want) in enumerate(zip(strides, wanted, strict=True)):
-        if window.axes[axis] is None:
-            strides[axis] = e.cast(e.INDEX, want) if not isinstance(want, e.Var) else have
-        if isinstance(want, e.Var):
-            known = variables.setdefault(want, strides[axis])
-            if not _equal(matching, known, strides[axis]):
-                raise _Differs(f"the stride {want.name} would have to be both {known} and {strides[axis]}")
-        elif window.axes[axis] is not None and not _equal(matching, have, e.cast(e.INDEX, want)):
-            raise _Differs(
-                f"elements along axis {axis} of {declared.name} are {have} apart in {buffer.name}, the "
-                f"intrinsic wants {want}; te.decl_buffer(strides=[te.var(...), ...]) takes any"
-            )
-    at = building.place(window.tensor, window.base)
-    offset: Expr = e.const(0, e.INDEX)
-    for index, step in zip(at, steps, strict=True):
-        offset = offset + index * step
-    offset = e.convert(simplify(analyzer, offset), e.INDEX)
-    if isinstance(declared, DeclaredBuffer):
-        _bind_offset(matching, declared, offset, variables)
-    if len(at) == 1:  # the one index of a buffer with one axis is along that, whatever its stride
-        offset, strides = at[0], [e.const(1, e.INDEX)] * len(strides)
-    return _Place(buffer, offset, tuple(strides))
-
-
-def _flat_place(
-    matching: _Matching, window: FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
-) -> _Place:
-    buffer = matching.building.buffers[window.tensor]
-    for have, want in zip(window.steps, declared.strides or strides_of(declared), strict=True):
-        if isinstance(want, e.Var):
-            known = variables.setdefault(want, have)
-            want = known
-        if not _equal(matching, have, e.cast(e.INDEX, want)):
-            raise _Differs(
-                f"elements of {declared.name} are {have} apart in {buffer.name}, the intrinsic wants {want}"
-            )
-    if isinstance(declared, DeclaredBuffer):
-        _bind_offset(matching, declared, window.offset, variables)
-    return _Place(buffer, window.offset, window.steps)
-
-
-def _bind_offset(
-    matching: _Matching, declared: DeclaredBuffer, offset: Expr, variables: dict[e.Var, Expr]
-) -> None:
-    if isinstance(declared.elem_offset, e.Var):
-        variables[declared.elem_offset] = offset
-    factor = declared.offset_factor
-    if factor > 1 and not _equal(matching, offset % factor, e.const(0, e.INDEX)):
-        raise _Differs(
-            f"{declared.name} starts {offset} elements into its buffer, which is not known to be a "
-            f"multiple of {factor}"
-        )
-
-
-def strides_of(buffer: ir.Buffer) -> tuple[Expr, ...]:
-    """In elements, one an axis: row-major where ``buffer`` does not say otherwise."""
-    if buffer.strides:
-        return buffer.strides
-    step: Expr = e.const(1, e.INDEX)
-    backwards = []
-    for extent in reversed(buffer.shape):
-        backwards.append(step)
-        step = step * extent
-    return tuple(reversed(backwards))
-
-
-def _equal(matching: _Matching, a: Expr, b: Expr) -> bool:
-    return e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0)
 
 
 def _is_arithmetic(expr: Expr) -> bool:
