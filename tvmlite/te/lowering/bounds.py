@@ -26,13 +26,11 @@ from tvmlite.te.schedule.relations import (
     Number,
     Ranges,
     all_of,
-    ceil_div,
     intervals_up,
     made_from,
     met_with,
     pass_down,
     plain,
-    same,
     unfused,
 )
 from tvmlite.te.schedule.schedule import Schedule
@@ -333,33 +331,9 @@ def never_negative(extent: Number) -> Number:
 
 
 def _constant_width(width: Number, bounds: Bounds) -> Number | None:
-    """``width`` as a constant if it can be, else over size variables only, unless parts may have several
-    sizes; None if nothing is possible."""
+    """``width`` as a constant if it can be, else one that suits ``bounds``; None if neither is possible."""
     width = simplify(bounds.analyzer, width)
-    if isinstance(width, int):
-        return width
-    if not _mentions_loops(width, bounds):
-        return width
-    high = bounds.analyzer.interval(width).high
-    if high is None and bounds.one_size:
-        return _quotients_apart(width, bounds)
-    return width if high is None else high
-
-
-def _mentions_loops(value: Expr, bounds: Bounds) -> bool:
-    loops = set(bounds.loops.values())
-    return any(node in loops for node in postorder(value))
-
-
-def _quotients_apart(width: Expr, bounds: Bounds) -> Number | None:
-    """The most that ``width`` can be, if it is ``last // n - first // n`` and ``last - first`` is known: so
-    many rows of ``n`` a piece of a fused loop can meet, wherever it begins."""
-    match width:
-        case e.Sub(e.FloorDiv(last, n), e.FloorDiv(first, m)) if same(n, m):
-            most = simplify(bounds.analyzer, ceil_div(plain(last - first), plain(n)))
-            return None if isinstance(most, Expr) and _mentions_loops(most, bounds) else most
-        case _:
-            return None
+    return width if isinstance(width, int) else extension("intervals").one_width(width, bounds)
 
 
 def _check_scope(stage: Stage, consumers: list[Stage]) -> None:

@@ -1,11 +1,13 @@
-"""What products, quotients, minima and maxima of indices run over."""
+"""What products, quotients, minima and maxima of indices run over, and how wide that can be."""
 
 from __future__ import annotations
 
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
+from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.intervals import at_least, greater, simplify
-from tvmlite.te.schedule.relations import Interval, Number, ceil_div, is_multiple, plain
+from tvmlite.te.schedule.relations import Interval, Number, ceil_div, is_multiple, plain, same
 
 
 def binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) -> Interval | None:
@@ -24,6 +26,34 @@ def binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) -
         divide = _quotient if make is e.FloorDiv else _remainder
         return divide(a, b.low, analyzer)
     return None
+
+
+def one_width(width: e.Expr, bounds: Bounds) -> Number | None:
+    """The most that ``width`` can be: over size variables only, unless parts may have several sizes. None if
+    that is unknown."""
+    if not _varies(width, bounds):
+        return width
+    high = bounds.analyzer.interval(width).high
+    if high is None and bounds.one_size:
+        return _quotients_apart(width, bounds)
+    return width if high is None else high
+
+
+def _varies(value: Number, bounds: Bounds) -> bool:
+    """Whether ``value`` speaks of loops."""
+    loops = set(bounds.loops.values())
+    return isinstance(value, e.Expr) and any(node in loops for node in postorder(value))
+
+
+def _quotients_apart(width: e.Expr, bounds: Bounds) -> Number | None:
+    """The most that ``width`` can be, if it is ``last // n - first // n`` and ``last - first`` is known: so
+    many rows of ``n`` a piece of a fused loop can meet, wherever it begins."""
+    match width:
+        case e.Sub(e.FloorDiv(last, n), e.FloorDiv(first, m)) if same(n, m):
+            most = simplify(bounds.analyzer, ceil_div(plain(last - first), plain(n)))
+            return None if _varies(most, bounds) else most
+        case _:
+            return None
 
 
 def _product(a: Interval, b: Interval, analyzer: Analyzer) -> Interval | None:
