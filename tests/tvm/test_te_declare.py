@@ -383,8 +383,8 @@ def test_stages_and_intrinsics_say_what_tvm_says() -> None:
     s[z].compute_at(s[w], w.op.axis[0])
     assert tvm.te.schedule.CreateAttachPath(s)[z.op] == [w.op.axis[0]]
     assert isinstance(tvm.lower(s, [x, y, w]), tvm.IRModule)
-    with pytest.raises(UnsupportedError, match="ScanFixPointAnalysis is not in tvmlite"):
-        tvm.te.schedule.ScanFixPointAnalysis(w.op)
+    with pytest.raises(UnsupportedError, match="SpecializedCondition is not in tvmlite"):
+        tvm.te.schedule.SpecializedCondition(w.op)
     assert not hasattr(tvm.te, "no_such_name")
 
 

@@ -257,7 +257,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "te.schedule": {
         _KERNEL: """
-            AXIS_SEPARATOR ScanFixPointAnalysis
+            AXIS_SEPARATOR
             SchedulePostProcToPrimFunc SpecializedCondition VerifyCompactBuffer
         """
     },

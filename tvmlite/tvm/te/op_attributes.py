@@ -1,4 +1,4 @@
-"""``tensor.op.attrs`` as TVM has them: a mapping whose numbers have a ``value``."""
+"""``tensor.op.attrs`` as TVM has them, a mapping whose numbers have a ``value``, and the axes of scans."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.te import expr as e
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import IterVar, Range, Tensor
 from tvmlite.tvm.marks import mark
 from tvmlite.tvm.runtime.convert import convert
 
@@ -47,3 +49,19 @@ def with_attributes(made: Any) -> Any:
     first = made if isinstance(made, Tensor) else made[0]
     object.__setattr__(mark(first.op), "attrs", OpAttributes(vars(first.op)["attrs"]))
     return made
+
+
+def spatial_axes(op: ScanOp) -> tuple[IterVar, ...]:
+    """An axis for each axis but the first of each state, in order; the same at each call."""
+    known = vars(op).get("spatial_axes")
+    if known is None:
+        known = tuple(
+            IterVar(Range(e.const(0), e.convert(extent)), e.Var(f"{op.name}.out{n}.i{k + 1}"))
+            for n, state in enumerate(op.state)
+            for k, extent in enumerate(state.shape[1:])
+        )
+        object.__setattr__(op, "spatial_axes", known)
+    return known
+
+
+ScanOp.spatial_axis_ = property(spatial_axes)  # type: ignore[attr-defined]

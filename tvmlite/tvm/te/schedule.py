@@ -29,6 +29,7 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.marks import with_marked_constants
 from tvmlite.tvm.te.declare import create_schedule as create_schedule
 from tvmlite.tvm.te.intrinsic_call import tensorized
+from tvmlite.tvm.te.scan_points import ScanFixPointAnalysis as ScanFixPointAnalysis
 from tvmlite.tvm.te.tag import is_broadcast, is_injective
 from tvmlite.tvm.te.threads import ThreadBounds
 
