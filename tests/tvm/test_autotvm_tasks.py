@@ -138,18 +138,20 @@ def test_the_tasks_of_a_model_are_its_kernels() -> None:
     assert len(several) == len(every)
 
 
-def test_an_operator_that_no_kernel_has_is_a_warning() -> None:
+def test_kernels_that_passes_made_of_an_operator_are_its_tasks() -> None:
     x, w = relay.var("x", shape=(1, 64, 8, 8)), relay.var("w", shape=(64, 32, 4, 4))
     transposed = relay.nn.conv2d_transpose(
-        x, w, channels=32, kernel_size=(4, 4), strides=(2, 2), padding=(1, 1)
+        relay.nn.dropout(x), w, channels=32, kernel_size=(4, 4), strides=(2, 2), padding=(1, 1)
     )
     params = {"w": np.ones((64, 32, 4, 4), np.float32)}
+    main = relay.Function((x, w), transposed)
+    found = autotvm.task.extract_from_program(main, params, "llvm", ops=("nn.conv2d_transpose",))
 
-    with pytest.warns(UserWarning, match="no kernel has nn.conv2d_transpose, it is computed by others"):
-        found = autotvm.task.extract_from_program(
-            relay.Function((x, w), transposed), params, "llvm", ops=("nn.conv2d_transpose",)
-        )
-    assert found == []
+    texts = [task.args[0] for task in found]
+    assert ["nn.contrib_conv2d" in one for one in texts] == [True, False]
+    assert ["nn.contrib_interleave" in one for one in texts] == [False, True]
+    with pytest.warns(UserWarning, match=r"no kernel has nn\.dropout, it is left out or computed by others"):
+        assert autotvm.task.extract_from_program(main, params, "llvm", ops=("nn.dropout",)) == []
 
 
 def test_configurations_of_kernels_are_those_of_autotvm() -> None:

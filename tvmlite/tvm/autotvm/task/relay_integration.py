@@ -29,10 +29,10 @@ def extract_from_program(
 ) -> list[Task]:
     """The tasks of ``mod``, a module or a function, each once: its kernels that have more than one schedule.
 
-    ``ops`` are operators, or their names: only kernels that contain one of them count. A kernel is a fused
-    group here, so that a convolution with a relu is another task than one without. TVM's
-    tasks are operators: of most models it extracts fewer, and its logs of them do not match. Inputs must have
-    fixed shapes.
+    ``ops`` are operators, or their names: only kernels that contain one of them count, or that passes made of
+    one which no kernel contains any more. A kernel is a fused group here, so that a convolution with a relu
+    is another task than one without. TVM's tasks are operators: of most models it extracts fewer, and its
+    logs of them do not match. Inputs must have fixed shapes.
     """
     return [Task.of(core, target) for core, _ in kernel_tasks(mod, params, target, ops)]
 
@@ -61,12 +61,8 @@ def kernel_tasks(
     found: dict[str, tuple[space.Task, int]] = {}
     module = bound(mod, params)
     kernels = compile(module, machine).kernels
-    _warn_of_missing(module, wanted or (), {name for kernel in kernels for name in kernel.task.operators})
-    for kernel in kernels:
+    for kernel in kernels if wanted is None else _kernels_of(kernels, module, wanted):
         group = kernel.task.group
-        names = kernel.task.operators
-        if wanted is not None and not any(_stands_for(name, one) for name in names for one in wanted):
-            continue
         if tasks.why_no_task(group):
             continue
         core = tasks.task_of(group, machine)
@@ -76,15 +72,28 @@ def kernel_tasks(
     return list(found.values())
 
 
-def _warn_of_missing(module: Module, wanted: Iterable[str], names: Iterable[str]) -> None:
-    """Warn of operators of ``module`` that are ``wanted``, and that no kernel has: passes took them apart."""
-    there = {str(node.op) for node in reachable(module.main.body) if isinstance(node, Call)}
-    for one in sorted(there.intersection(wanted)):
-        if not any(_stands_for(name, one) for name in names):
-            warn(
-                f"extract_from_program: no kernel has {one}, it is computed by others; there are tasks of "
-                "these without ops="
-            )
+def _kernels_of(kernels: Sequence[Any], module: Module, wanted: Iterable[str]) -> list[Any]:
+    """Those of ``kernels`` that have an operator that is ``wanted``, or are parts of one that passes took
+    apart. A warning for one of ``module`` of which no kernel is known to be a part."""
+    chosen: set[int] = set()
+    for one in sorted(wanted):
+        found = [k for k in kernels if any(_stands_for(name, one) for name in k.task.operators)]
+        if not found:
+            calls = [n for n in reachable(module.main.body) if isinstance(n, Call) and n.op == one]
+            found = [k for k in kernels if _comes_from(k.task.group, calls)]
+            if calls and not found:
+                warn(
+                    f"extract_from_program: no kernel has {one}, it is left out or computed by others; there "
+                    "are tasks of these without ops="
+                )
+        chosen.update(map(id, found))
+    return [k for k in kernels if id(k) in chosen]
+
+
+def _comes_from(group: Function, calls: Iterable[Call]) -> bool:
+    """Whether ``group`` computes a part of one of ``calls``: what a pass makes of a call has its span."""
+    spans = {id(one.span) for one in calls if one.span is not None}
+    return any(isinstance(one, Call) and id(one.span) in spans for one in reachable(group.body))
 
 
 def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
