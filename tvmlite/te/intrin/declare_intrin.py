@@ -60,7 +60,11 @@ def decl_tensor_intrin(
             f"decl_tensor_intrin: {op.name} is not a compute, there is nothing to match", Span.of_caller()
         )
     if scalar_params is not None and not (isinstance(scalar_params, (list, tuple)) and not scalar_params):
-        raise UnsupportedError("decl_tensor_intrin: scalar_params are not supported", Span.of_caller())
+        raise UnsupportedError(
+            "decl_tensor_intrin: scalar_params are not supported",
+            Span.of_caller(),
+            hint="write the values in the formula, which may speak of the loops around the intrinsic",
+        )
     label = arguments.text("decl_tensor_intrin: name", name) or op.name
     given = dict(binds)
     for tensor, bound in given.items():
