@@ -141,7 +141,6 @@ _ABSENT = {
     "operators compile to integers as they are": """
         relay.transform.fake_quantization_to_integer relay.qnn.op.legalizations
     """,
-    "an operator's row of the table says its layouts": "relay.transform.infer_layout_utils",
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",
 }

@@ -63,7 +63,7 @@ RELAY: dict[str, dict[str, str]] = {
     "relay.op": {
         _OPERATOR: """
             OpImplementation OpStrategy register_convert_op_layout register_gradient
-            register_infer_correct_layout register_optional_fake_quantization_to_integer
+            register_optional_fake_quantization_to_integer
             register_shape_func register_strategy
         """,
         ONE: "register_external_compiler",

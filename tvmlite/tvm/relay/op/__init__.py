@@ -42,6 +42,13 @@ def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int 
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
+def register_infer_correct_layout(op_name: str, infer_layout: Any = None, level: int = 10) -> Any:
+    """The rule by which layouts pass through calls of ``op_name`` in ``relay.transform.ConvertLayout`` and
+    ``AlterOpLayout``: ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)`` gives an
+    ``InferCorrectLayoutOutput`` of ``relay.transform.infer_layout_utils``."""
+    return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
+
+
 def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
     """The rule by which ``relay.transform.FakeQuantizationToInteger`` does ``op_name`` in integers:
     ``rule(call, types)`` gets a call of integers and the ``tvm.ir.TensorAffineType`` of each operand, that
