@@ -13,7 +13,7 @@ from tvmlite.core.errors import ConfigError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay import transform
 from tvmlite.tvm.relay.testing import TempOpAttr, run_opt_pass
-from tvmlite.tvm.relay.transform.infer_layout_utils import InferCorrectLayoutOutput
+from tvmlite.tvm.relay.transform.layout.own_rules import InferCorrectLayoutOutput
 
 KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO"}
 

@@ -178,6 +178,7 @@ _ANOTHER = {
     "relay.qnn.op": "relay.qnn.op.{op,qnn}",
     "relay.quantize": "relay.quantize.quantize",
     "relay.transform": "relay.transform.recast relay.transform.transform",
+    "relay.transform.layout.own_rules": "relay.transform.infer_layout_utils",
     "relay.vm": "runtime.vm relay.backend.vm",
     "runtime_params": "relay.param_dict runtime.params",
     "te": "te.tensor_intrin",

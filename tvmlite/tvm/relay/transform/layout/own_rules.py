@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core.errors import ConfigError
@@ -12,9 +13,20 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.ir.transform import called
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.graph.attrs import Attrs, plain_attrs
-from tvmlite.tvm.relay.transform.infer_layout_utils import InferCorrectLayoutOutput
 from tvmlite.tvm.relay.transform.layout.question import Answer, Question
 from tvmlite.tvm.tir.data_layout import UNDEFINED, Layout, layout
+
+RULE = "FInferCorrectLayout"
+"""The attribute of an operator that such a rule is."""
+
+
+@dataclass(frozen=True, eq=False)
+class InferCorrectLayoutOutput:
+    """The layouts that an operator takes and gives, ``tvm.tir.layout("NCHW")``, and its attributes there."""
+
+    input_layouts: Sequence[Layout]
+    output_layouts: Sequence[Layout]
+    new_attrs: Mapping[str, Any]
 
 
 def answer_of(rule: Any, question: Question) -> Answer:
