@@ -284,6 +284,22 @@ def test_a_program_gives_rules_of_its_own(own_rule: Any) -> None:
     assert _names(made) == ["cumsum", "qnn.requantize"]
 
 
+def test_an_optional_rule_is_asked_for_an_operator_by_name() -> None:
+    def cumsum(call: Any, types: Any) -> Any:
+        return [call, types[call.args[0]]]
+
+    x, _, _ = _data("x", (3, 6), 0.1, 0)
+    expr = relay.qnn.op.quantize(relay.cumsum(x, 1), _const(0.1), _const(0, "int32"))
+    relay.op.register_optional_fake_quantization_to_integer("cumsum", cumsum)
+    try:
+        made, kept = _integers(expr, optional_qnn_ops=["cumsum"]), _integers(expr)
+    finally:
+        relay.op.get("cumsum").reset_attr("FTVMOptionalFakeQuantizationToInteger")
+
+    assert _names(made) == ["cumsum"]
+    assert _names(kept) == ["qnn.dequantize", "cumsum", "qnn.quantize"]
+
+
 def test_a_rule_says_that_a_call_cannot_be_done(own_rule: Any) -> None:
     @own_rule("cumsum")
     def cumsum(call: Any, types: Any) -> Any:

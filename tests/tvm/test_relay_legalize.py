@@ -11,6 +11,7 @@ import tvmlite.tvm as tvm
 from tvmlite.core.errors import ConfigError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay.qnn.op import canonicalizations
+from tvmlite.tvm.relay.qnn.op.legalizations import hardswish_func
 from tvmlite.tvm.relay.testing import run_infer_type, run_opt_pass
 
 ONE, ZERO = relay.const(1.0), relay.const(0)
@@ -43,6 +44,26 @@ def test_a_clip_of_anything_else_stays() -> None:
     clipped = relay.clip(relay.var("x", shape=(4,), dtype="int8"), -128, 127)
 
     tvm.ir.assert_structural_equal(legalized(clipped), run_infer_type(clipped))
+
+
+def test_a_rule_of_ones_own_is_for_quantized_operators() -> None:
+    def wider(attrs: Any, args: list[Any], types: list[Any]) -> Any:
+        return relay.cast(relay.qnn.op.requantize(*args, **{**attrs, "out_dtype": "int32"}), types[-1].dtype)
+
+    x = relay.var("x", shape=(4,), dtype="int32")
+    call = relay.qnn.op.requantize(x, ONE, ZERO, ONE, ZERO)
+    relay.qnn.op.register_qnn_legalize("qnn.requantize", wider)
+    try:
+        made = run_opt_pass(call, relay.qnn.transform.Legalize())
+    finally:
+        relay.op.get("qnn.requantize").reset_attr("FTVMQnnLegalize")
+
+    wanted = relay.cast(relay.qnn.op.requantize(x, ONE, ZERO, ONE, ZERO, out_dtype="int32"), "int8")
+    tvm.ir.assert_structural_equal(made, run_infer_type(wanted))
+
+
+def test_hardswish_of_numpy() -> None:
+    assert hardswish_func(np.array([-4.0, -3, 0, 1, 3, 4])).tolist() == [0, 0, 0, 4 / 6, 3, 4]
 
 
 @pytest.mark.parametrize(("taken", "given"), [("int8", "int8"), ("uint8", "int8"), ("int8", "uint8")])

@@ -140,7 +140,7 @@ _ABSENT = {
         relay.data_dep_optimization relay.analysis.sparse_conv2d relay.analysis.sparse_dense
     """,
     "operators compile to integers as they are": """
-        relay.transform.fake_quantization_to_integer relay.qnn.op.legalizations
+        relay.transform.fake_quantization_to_integer
     """,
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",

@@ -57,6 +57,12 @@ def register_fake_quantization_to_integer(op_name: str, func: Any = None, level:
     return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
 
 
+def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """As ``register_fake_quantization_to_integer``: a rule that is asked only if ``optional_qnn_ops`` of the
+    pass names the operator."""
+    return register_op_attr(op_name, "FTVMOptionalFakeQuantizationToInteger", func, level)
+
+
 class _Group(ModuleType):
     """A module of TVM's operators: ``relay.op.nn``, or ``relay.op.tensor``, whose names have no prefix."""
 

@@ -147,7 +147,7 @@ OF_PROGRAMS = {
 _RULES = {
     "tvmlite.tvm.relay.op": """
         register_alter_op_layout register_fake_quantization_to_integer register_infer_correct_layout
-        register_legalize register_mixed_precision_conversion
+        register_legalize register_mixed_precision_conversion register_optional_fake_quantization_to_integer
     """
 }
 """What gives operators the rules of a program's own, by its module."""
