@@ -264,6 +264,29 @@ def test_softmax_is_done_in_integers_if_it_is_asked_for() -> None:
     assert "qnn.softmax" in _names(_integers(expr, optional_qnn_ops=["nn.softmax"]))
 
 
+@pytest.mark.parametrize(
+    ("apply", "whole"),
+    [
+        (lambda x: relay.minimum(x, _const(-1.0)), False),
+        (lambda x: relay.minimum(_const(7.0), x), True),
+        (lambda x: relay.maximum(x, _const(6.0)), False),
+        (lambda x: relay.maximum(x, _const(-3.0)), True),
+        (lambda x: relay.clip(x, -5.0, -1.0), False),
+        (lambda x: relay.clip(x, -5.0, 9.0), True),
+        (lambda x: relay.nn.pad(x, [[0, 1]], -10.0), False),
+        (lambda x: relay.nn.pad(x, [[0, 1]], 2.0), True),
+    ],
+)
+def test_numbers_for_which_no_integer_stands_stay_floats(apply: Any, whole: bool) -> None:
+    x, data, _ = _data("x", (40,), 0.02, 0, "uint8")  # from 0 to 5.1
+    expr = relay.qnn.op.quantize(apply(x), _const(0.25), _const(0, "int32"))
+
+    made = _integers(expr)
+
+    assert ("qnn.dequantize" not in _names(made)) == whole
+    assert np.abs(_run(made, data).astype(int) - _run(_typed(expr), data)).max() <= 1
+
+
 @pytest.fixture
 def own_rule() -> Any:
     yield relay.op.register_fake_quantization_to_integer
