@@ -264,6 +264,29 @@ def test_softmax_is_done_in_integers_if_it_is_asked_for() -> None:
     assert "qnn.softmax" in _names(_integers(expr, optional_qnn_ops=["nn.softmax"]))
 
 
+@pytest.mark.parametrize(
+    ("apply", "whole"),
+    [
+        (lambda x: relay.minimum(x, _const(-1.0)), False),
+        (lambda x: relay.minimum(_const(7.0), x), True),
+        (lambda x: relay.maximum(x, _const(6.0)), False),
+        (lambda x: relay.maximum(x, _const(-3.0)), True),
+        (lambda x: relay.clip(x, -5.0, -1.0), False),
+        (lambda x: relay.clip(x, -5.0, 9.0), True),
+        (lambda x: relay.nn.pad(x, [[0, 1]], -10.0), False),
+        (lambda x: relay.nn.pad(x, [[0, 1]], 2.0), True),
+    ],
+)
+def test_numbers_for_which_no_integer_stands_stay_floats(apply: Any, whole: bool) -> None:
+    x, data, _ = _data("x", (40,), 0.02, 0, "uint8")  # from 0 to 5.1
+    expr = relay.qnn.op.quantize(apply(x), _const(0.25), _const(0, "int32"))
+
+    made = _integers(expr)
+
+    assert ("qnn.dequantize" not in _names(made)) == whole
+    assert np.abs(_run(made, data).astype(int) - _run(_typed(expr), data)).max() <= 1
+
+
 @pytest.fixture
 def own_rule() -> Any:
     yield relay.op.register_fake_quantization_to_integer
@@ -282,6 +305,22 @@ def test_a_program_gives_rules_of_its_own(own_rule: Any) -> None:
     made = _check(relay.cumsum(x, 1), np.cumsum(x_real, 1), x_data, scale=0.4, zero=0, dtype="int8")
 
     assert _names(made) == ["cumsum", "qnn.requantize"]
+
+
+def test_an_optional_rule_is_asked_for_an_operator_by_name() -> None:
+    def cumsum(call: Any, types: Any) -> Any:
+        return [call, types[call.args[0]]]
+
+    x, _, _ = _data("x", (3, 6), 0.1, 0)
+    expr = relay.qnn.op.quantize(relay.cumsum(x, 1), _const(0.1), _const(0, "int32"))
+    relay.op.register_optional_fake_quantization_to_integer("cumsum", cumsum)
+    try:
+        made, kept = _integers(expr, optional_qnn_ops=["cumsum"]), _integers(expr)
+    finally:
+        relay.op.get("cumsum").reset_attr("FTVMOptionalFakeQuantizationToInteger")
+
+    assert _names(made) == ["cumsum"]
+    assert _names(kept) == ["qnn.dequantize", "cumsum", "qnn.quantize"]
 
 
 def test_a_rule_says_that_a_call_cannot_be_done(own_rule: Any) -> None:

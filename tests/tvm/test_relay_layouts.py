@@ -13,6 +13,7 @@ from tvmlite.core.errors import ConfigError, UnsupportedError
 from tvmlite.tvm import relay
 from tvmlite.tvm.relay import transform
 from tvmlite.tvm.relay.testing import TempOpAttr, run_opt_pass
+from tvmlite.tvm.relay.transform.layout.own_rules import InferCorrectLayoutOutput
 
 KERNELS = {"NCHW": "OIHW", "NHWC": "HWIO"}
 
@@ -65,7 +66,7 @@ FOLLOWING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
     (lambda y: y + relay.const(2.0), lambda y: back(y + relay.const(2.0))),
     (lambda y: relay.nn.bias_add(y, VECTOR, axis=3), lambda y: back(y + back(FOUR, "NHWC", "NCHW"))),
     (lambda y: relay.nn.max_pool2d(y, 2, layout="NHWC"), lambda y: back(relay.nn.max_pool2d(y, 2))),
-    (lambda y: relay.nn.softmax(y, axis=-1), lambda y: back(relay.nn.softmax(y, axis=1))),
+    (lambda y: relay.nn.softmax(y, axis=-1), lambda y: relay.nn.softmax(back(y), axis=-1)),
     (lambda y: relay.concatenate([y, y], axis=3), lambda y: back(relay.concatenate([y, y], axis=1))),
     (lambda y: relay.sum(y, axis=[1, 2]), lambda y: relay.sum(y, axis=[2, 3])),
     (lambda y: relay.sum(y, axis=3), lambda y: relay.sum(y, axis=[1])),
@@ -274,6 +275,38 @@ def test_normalizing_over_an_axis_follows_a_convolution() -> None:
 
     expected = back(relay.nn.l2_normalize(turned(), 1e-3, axis=[3, 1]))
     tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+
+
+def softmax_moves(attrs: Any, new: Any, old: Any, types: Any) -> Any:
+    """The axis of a softmax is where the layout has it."""
+    first = old[0] if new is None else new[0]
+    axis = first.index_of(old[0][attrs["axis"]])
+    return InferCorrectLayoutOutput([first], [first], {**attrs, "axis": axis})
+
+
+def test_a_rule_of_the_program_says_how_layouts_pass() -> None:
+    given = relay.nn.softmax(conv(data("NHWC"), kernel("NHWC"), "NHWC"), axis=-1)
+
+    with TempOpAttr("nn.softmax", "FInferCorrectLayout", softmax_moves):
+        made = to_nchw(given)
+
+    expected = back(relay.nn.softmax(turned(), axis=1))
+    tvm.ir.assert_structural_equal(made, run_opt_pass(of(expected), transform.InferType()))
+
+
+@pytest.mark.parametrize(
+    ("gives", "text"),
+    [
+        (None, r"nn.softmax: its rule of layouts gives None, expected an InferCorrectLayoutOutput"),
+        (InferCorrectLayoutOutput(["NHWC"], ["NHWC"], {}), r"gives \('NHWC',\), expected those of tvm.tir"),
+    ],
+)
+def test_what_a_rule_of_layouts_gives_is_checked(gives: Any, text: str) -> None:
+    with (
+        TempOpAttr("nn.softmax", "FInferCorrectLayout", lambda *_: gives),
+        pytest.raises(ConfigError, match=text),
+    ):
+        to_nchw(relay.nn.softmax(conv(data("NHWC"), kernel("NHWC"), "NHWC")))
 
 
 @pytest.mark.parametrize("layouts", [["NHWC", "default"], ["HWNC", "default"], ["NCHW4c", "OIHW4o"]])

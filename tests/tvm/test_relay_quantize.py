@@ -108,6 +108,18 @@ def test_floats_of_a_dataset_are_taken_in_the_dtype_of_the_input() -> None:
     np.testing.assert_array_equal(compile(made)(x), compile(other)(x))
 
 
+def test_what_the_model_does_not_read_is_left_out_with_a_warning() -> None:
+    mod, params = network()
+    more = [{**run, "y": np.zeros(3, np.float32)} for run in data()]
+
+    with relay_quantize.qconfig(calibrate_mode="percentile", skip_conv_layers=[]):
+        with pytest.warns(UserWarning, match="dataset has 'y', which the model does not: its inputs are x"):
+            made = relay_quantize.quantize(mod, params, dataset=more)
+        other = relay_quantize.quantize(mod, params, dataset=data())
+
+    assert str(made) == str(other)
+
+
 def test_without_a_dataset_ranges_are_those_of_each_run() -> None:
     mod, params = network()
     with pytest.warns(UserWarning, match="global_scale: one range for all activations is not used"):
@@ -128,7 +140,6 @@ def test_options_are_those_of_the_innermost_block() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"nbit": 8}, InputError, "there is no option nbit; there are calibrate_chunk_by"),
         ({"nbit_weight": 4}, UnsupportedError, "nbit_weight is 4, expected 8"),
         ({"calibrate_mode": "max"}, UnsupportedError, "calibrate_mode is 'max', expected 'global_scale' or"),
         ({"do_simulation": True}, UnsupportedError, "do_simulation is True, expected False"),
@@ -138,6 +149,13 @@ def test_options_are_those_of_the_innermost_block() -> None:
 def test_what_cannot_be_done_is_an_error(options: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         relay_quantize.qconfig(**options)
+
+
+def test_an_option_that_there_is_not_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="there is no option nbit, which changes nothing; there are calib"):
+        options = relay_quantize.qconfig(nbit=8, skip_conv_layers=[1])
+
+    assert options.skip_conv_layers == [1]
 
 
 def test_a_mode_that_measures_needs_a_dataset() -> None:

@@ -151,7 +151,7 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.backend.te_compiler", "lower_to_primfunc"),
         ("relay.op.op", "register_strategy"),
         ("relay.op", "register_gradient"),
-        ("relay.qnn.op", "register_qnn_legalize"),
+        ("relay.qnn.op.legalizations", "qnn_dense_legalize"),
         ("relay.transform", "PartitionGraph"),
         ("relay.analysis", "AnnotatedRegionSet"),
         ("relay", "TypeVar"),

@@ -40,8 +40,8 @@ _ABSENT = {
         contrib.coreml_runtime contrib.cublas contrib.cublaslt contrib.cuda_graph contrib.cudnn
         contrib.cutlass contrib.ethosu contrib.hexagon contrib.miopen contrib.mps contrib.nvcc contrib.rocblas
         contrib.rocm contrib.sdaccel contrib.spirv_utils contrib.thrust contrib.vulkan contrib.xcode
-        ethosu exec.gpu_memory_bandwidth topi.adreno topi.arm_cpu topi.bifrost topi.cuda topi.gpu topi.hexagon
-        topi.hls topi.intel_graphics topi.mali topi.rocm vta
+        ethosu exec.gpu_memory_bandwidth topi.adreno topi.bifrost topi.cuda topi.gpu topi.hexagon topi.hls
+        topi.intel_graphics topi.mali topi.rocm vta
     """,
     HERE: """
         contrib.rpc exec.query_rpc_tracker exec.rpc_proxy exec.rpc_server exec.rpc_tracker
@@ -83,7 +83,7 @@ _ABSENT = {
         relay.frontend.tflite relay.frontend.tflite_flexbuffer relay.testing.darknet relay.testing.tf
         relay.testing.tflite relay.testing.yolo_detection
     """,
-    _OPERATOR: "relay.op.nn.utils relay.op.op_attrs relay.op.type_relations relay.qnn.op.canonicalizations",
+    _OPERATOR: "relay.op.nn.utils relay.op.op_attrs relay.op.type_relations",
     _PASSES: "tir.transform",
     _PYTEST: "testing.popen_pool testing.runner testing.tir",
     _QUANTIZE: """
@@ -107,6 +107,7 @@ _ABSENT = {
     "print(mod) shows a graph, relay.create_executor('debug') interprets it": "relay.debug",
     "programs are parsed by relay.parse": "relay.std",
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
+    "relay.build, for the target 'llvm -mtriple=aarch64-linux-gnu'": "topi.arm_cpu",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
     "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",
     "te.decl_tensor_intrin declares an instruction": "tir.tensor_intrin",
@@ -139,9 +140,8 @@ _ABSENT = {
         relay.data_dep_optimization relay.analysis.sparse_conv2d relay.analysis.sparse_dense
     """,
     "operators compile to integers as they are": """
-        relay.transform.fake_quantization_to_integer relay.qnn.op.legalizations
+        relay.transform.fake_quantization_to_integer
     """,
-    "an operator's row of the table says its layouts": "relay.transform.infer_layout_utils",
     "an operator's schedules are templates: see tvmlite.te.templates": "relay.op.strategy",
     "python -m runs no modules of tvm: the commands are tvmlite and tvmc": "exec",
 }
@@ -178,6 +178,7 @@ _ANOTHER = {
     "relay.qnn.op": "relay.qnn.op.{op,qnn}",
     "relay.quantize": "relay.quantize.quantize",
     "relay.transform": "relay.transform.recast relay.transform.transform",
+    "relay.transform.layout.own_rules": "relay.transform.infer_layout_utils",
     "relay.vm": "runtime.vm relay.backend.vm",
     "runtime_params": "relay.param_dict runtime.params",
     "te": "te.tensor_intrin",

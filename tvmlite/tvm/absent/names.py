@@ -317,12 +317,21 @@ _NAMES: dict[str, dict[str, str]] = {
         "te.reduce_axis and te.comm_reducer": "comm_reduce",
     },
     "topi.nn": {
+        LAYOUTS: """
+            add_alter_layout conv2d_alter_layout conv2d_infer_layout conv2d_transpose_alter_layout
+            conv3d_alter_layout dense_alter_layout depthwise_conv2d_infer_layout qnn_conv2d_alter_layout
+            qnn_dense_alter_layout qnn_requantize_alter_layout sparse_dense_alter_layout
+        """,
+        "relay.build compiles operators as they are: leave the rule out": """
+            batch_matmul_legalize bias_add_legalize bitserial_conv2d_legalize conv2d_legalize
+            conv2d_transpose_legalize conv3d_transpose_legalize dense_legalize matmul_legalize
+        """,
         _RELAY: """
-            Workload bitpack conv1d_transpose conv2d_alter_layout conv2d_legalize conv2d_transpose
+            Workload bitpack conv1d_transpose conv2d_transpose
             conv2d_winograd_nchw_without_weight_transform conv2d_winograd_nhwc_without_weight_transform
             conv2d_winograd_nnpack_weight_transform conv2d_winograd_weight_transform conv3d
-            conv3d_winograd_weight_transform dense_alter_layout local_response_norm sparse_conv2d
-            sparse_dense_alter_layout sparse_dense_sp_lhs sparse_dense_sp_rhs winograd_transform
+            conv3d_winograd_weight_transform local_response_norm sparse_conv2d sparse_dense_sp_lhs
+            sparse_dense_sp_rhs winograd_transform
             winograd_transform_matrices
         """,
         "models are run here, not trained": """

@@ -63,12 +63,19 @@ RELAY: dict[str, dict[str, str]] = {
     "relay.op": {
         _OPERATOR: """
             OpImplementation OpStrategy register_convert_op_layout register_gradient
-            register_infer_correct_layout register_optional_fake_quantization_to_integer
             register_shape_func register_strategy
         """,
         ONE: "register_external_compiler",
     },
-    "relay.qnn.op": {"relay.op.register_legalize takes any operator": "register_qnn_legalize"},
+    "relay.qnn.op.legalizations": {
+        "relay.build compiles operators of quantized tensors as they are": """
+            get_scalar_from_constant helper_align_up helper_change_dtypes_to_be_same
+            helper_change_dtypes_to_int8 helper_change_dtypes_to_uint8 helper_change_dtypes_to_uint8_int8
+            helper_no_fast_int8_hw_legalization is_aarch64_arm is_fast_int8_on_arm is_fast_int8_on_intel
+            legalize_qnn_conv2d legalize_qnn_conv2d_transpose legalize_qnn_dense qnn_conv2d_legalize
+            qnn_conv2d_transpose_legalize qnn_dense_legalize register_qnn_unary_op_legalize
+        """
+    },
     "relay.quantize": {
         _QUANTIZE: """
             QAnnotateKind QPartitionExpr QuantizeContext annotate calibrate collect_stats get_current_qconfig

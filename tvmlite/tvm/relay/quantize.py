@@ -67,7 +67,8 @@ class QConfig:
         for name, value in options.items():
             if name not in self._options:
                 known = ", ".join(sorted(self._options))
-                raise InputError(f"qconfig: there is no option {name}; there are {known}")
+                warn(f"qconfig: there is no option {name}, which changes nothing; there are {known}")
+                continue
             self._options[name] = _checked(name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -88,8 +89,8 @@ class QConfig:
 
 
 def qconfig(**kwargs: Any) -> QConfig:
-    """Options for a block: what cannot be done is an UnsupportedError that names it, an option that TVM
-    does not have an InputError.
+    """Options for a block: what cannot be done is an UnsupportedError that names it. An option that there is
+    not changes nothing, as in TVM, with a warning.
 
     ``calibrate_mode`` is ``"kl_divergence"`` or ``"percentile"``, on a dataset, or ``"global_scale"``:
     there is no range for all activations here, they are computed in each run. ``skip_conv_layers`` are
@@ -147,12 +148,17 @@ def _as_given(made: Module, mod: Any) -> Any:
 
 
 def _of_dtypes(run: Any, module: Module) -> Any:
-    """The inputs of one run, floats in the dtypes of the parameters, as ``set_input`` takes them."""
+    """The inputs of one run, floats in the dtypes of the parameters, as ``set_input`` takes them, and without
+    those that the model does not have."""
     if not isinstance(run, Mapping):
         return run
     dtypes = {param.name: getattr(param.type, "dtype", "") for param in module.main.params}
     made = {}
     for name, value in run.items():
+        if name not in dtypes:
+            known = ", ".join(dtypes)
+            warn(f"quantize: dataset has {name!r}, which the model does not: its inputs are {known}")
+            continue
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         floats = array.dtype.kind == "f" and dtypes.get(name) in ("float32", "float64")
         made[name] = array.astype(dtypes[name]) if floats else value

@@ -20,7 +20,8 @@ from tvmlite.te.arith import simplify
 from tvmlite.te.tensor.tensor import IterVar, Range
 from tvmlite.tvm.absent import refusing
 
-_UNDEFINED = "__undef__"
+UNDEFINED = "__undef__"
+"""The name of the layout that is not known."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def layout(layout_str: str, dtype: str = "int32") -> Layout:
     if not (isinstance(dtype, str) and dtypes.is_known(dtype) and dtypes.is_int(dtype)):
         raise IndexDtype(f"layout: dtype {dtype!r}, expected an int's, such as int32", Span.of_caller())
     text = arguments.text("layout: layout_str", layout_str, InputError)
-    if text == _UNDEFINED:
+    if text == UNDEFINED:
         return Layout(text, (), dtype)
     found = re.findall(r"([A-Z])|(\d+)([a-z])", text)
     axes = tuple((capital, -1) if capital else (small, int(size)) for capital, size, small in found)

@@ -42,12 +42,25 @@ def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int 
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
+def register_infer_correct_layout(op_name: str, infer_layout: Any = None, level: int = 10) -> Any:
+    """The rule by which layouts pass through calls of ``op_name`` in ``relay.transform.ConvertLayout`` and
+    ``AlterOpLayout``: ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)`` gives an
+    ``InferCorrectLayoutOutput`` of ``relay.transform.infer_layout_utils``."""
+    return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
+
+
 def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
     """The rule by which ``relay.transform.FakeQuantizationToInteger`` does ``op_name`` in integers:
     ``rule(call, types)`` gets a call of integers and the ``tvm.ir.TensorAffineType`` of each operand, that
     which is wanted of the result under the call itself, and gives a list of an expression and its type.
     NotImplementedError says that a call cannot be done so."""
     return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
+
+
+def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """As ``register_fake_quantization_to_integer``: a rule that is asked only if ``optional_qnn_ops`` of the
+    pass names the operator."""
+    return register_op_attr(op_name, "FTVMOptionalFakeQuantizationToInteger", func, level)
 
 
 class _Group(ModuleType):

@@ -144,4 +144,12 @@ OF_PROGRAMS = {
 }
 """What makes operators of a program's own, by its module."""
 
-__getattr__, _ = attributes(__name__, "", OF_PROGRAMS, partial(lookup, "tvmlite.tvm.relay.op"))
+_RULES = {
+    "tvmlite.tvm.relay.op": """
+        register_alter_op_layout register_fake_quantization_to_integer register_infer_correct_layout
+        register_legalize register_mixed_precision_conversion register_optional_fake_quantization_to_integer
+    """
+}
+"""What gives operators the rules of a program's own, by its module."""
+
+__getattr__, _ = attributes(__name__, "", {**OF_PROGRAMS, **_RULES}, partial(lookup, "tvmlite.tvm.relay.op"))

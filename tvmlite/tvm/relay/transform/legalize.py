@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of
@@ -13,17 +14,21 @@ from tvmlite.tvm.relay.expr import adopt, expr_of
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.functions import over_functions
 
+RULE = "FTVMLegalize"
+"""The attribute of an operator that a rule is, unless another one is asked for."""
 
-def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
+
+def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
     """The pass that asks the rule of each call's operator, ``rule(attrs, args, types)``, for another
-    expression; None leaves the call as it is. A program gives rules by ``relay.op.register_op_attr``."""
+    expression; None leaves the call as it is. A program gives rules by ``relay.op.register_op_attr``. By
+    ``FTVMLegalize`` a clip to the bounds of the dtype goes where ``qnn.requantize`` is before it."""
 
     def rule(node: Any) -> Any:
         if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
             return node
         own = Op(node.op).get_attr(legalize_map_attr_name)
         if own is None:
-            return node
+            return _without_bounds(node) if legalize_map_attr_name == RULE else node
         call = adopt(node)
         types = [ty.adopted(type_of(one)) for one in (*call.args, call)]
         made = called(own, call.attrs, list(call.args), types)
@@ -33,3 +38,12 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
         return adopt(rewrite(function, rule))
 
     return over_functions("Legalize", 1, legal, infer=True)
+
+
+def _without_bounds(call: nodes.Call) -> Any:
+    """What is clipped, if it is requantized and the bounds are those of its dtype."""
+    match call:
+        case nodes.Call(op="clip", args=(nodes.Call(op="qnn.requantize") as given,)):
+            bounds = (call["a_min"], call["a_max"])
+            return given if bounds == dtypes.limits(given["out_dtype"]) else call
+    return call

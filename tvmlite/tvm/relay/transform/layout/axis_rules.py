@@ -234,11 +234,6 @@ def _topk(question: Question) -> Answer | None:
     return Answer([layout], [layout] * (2 if attrs["ret_type"] == "both" else 1), attrs)
 
 
-def _one_axis(question: Question) -> Answer | None:
-    attrs, layout = _with_axis(question), question.first
-    return None if attrs is None or layout is None else Answer([layout], [layout], attrs)
-
-
 def _axes(question: Question) -> Answer | None:
     """Operators over several axes, which move in their order."""
     layout = question.first
@@ -279,7 +274,6 @@ RULES: dict[str, Callable[[Question], Answer | None]] = {
     "strided_slice": _strided_slice,
     "slice_like": _slice_like,
     "topk": _topk,
-    **dict.fromkeys(("nn.softmax", "nn.log_softmax", "nn.lrn"), _one_axis),
     "nn.l2_normalize": _axes,
     "nn.pad": _pad,
 }

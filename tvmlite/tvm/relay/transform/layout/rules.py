@@ -13,16 +13,22 @@ from typing import Any, TypeAlias
 from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.tvm.relay.transform.layout import axis_rules, names
+from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.transform.layout import axis_rules, names, own_rules
 from tvmlite.tvm.relay.transform.layout.question import Answer, Question
 
 Rule: TypeAlias = "Callable[[Question], Answer | None]"
 
 
 def answer(question: Question) -> Answer | None:
-    """What the rule of the operator says; None if it has none, or says that layouts do not pass."""
+    """What the rule of the operator says, the program's own if it gave one; None if it has none, or says that
+    layouts do not pass."""
+    own = Op(question.op).get_attr(own_rules.RULE)
     rule = _RULES.get(question.op) or _general(question)
-    found = None if rule is None else rule(question)
+    if own is not None:
+        found: Answer | None = own_rules.answer_of(own, question)
+    else:
+        found = None if rule is None else rule(question)
     unknown = found is None or None in found.inputs or None in found.results
     return None if unknown else found
 

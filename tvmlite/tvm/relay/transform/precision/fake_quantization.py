@@ -29,6 +29,9 @@ from tvmlite.tvm.relay.transform.precision.integer_values import Made, Rule, Typ
 RULE = "FTVMFakeQuantizationToInteger"
 """The attribute of an operator that a rule of a program's own is."""
 
+OPTIONAL_RULE = "FTVMOptionalFakeQuantizationToInteger"
+"""That of a rule for operators which the pass is told by name."""
+
 
 def FakeQuantizationToInteger(
     hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
@@ -55,7 +58,8 @@ def _is(node: Any, name: str) -> bool:
 
 
 def _rule_for(name: str, optional: tuple[str, ...]) -> Rule | None:
-    own = Op(name).get_attr(RULE) if is_known(name) else None
+    known = [RULE, OPTIONAL_RULE] if name in optional else [RULE]
+    own = next(filter(None, map(Op(name).get_attr, known)), None) if is_known(name) else None
     return rule_of(name, optional) if own is None else partial(_of_program, own)
 
 

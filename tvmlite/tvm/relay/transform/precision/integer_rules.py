@@ -36,6 +36,7 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
     Rule,
     Types,
     code,
+    is_beyond,
     requantized,
     takes_zero_point,
 )
@@ -83,6 +84,8 @@ def _between(low: Callable[[Any], float], high: Callable[[Any], float | None]) -
         rank = len(tensor_type_of(value).shape)
         for name, bound in (("minimum", high(call)), ("maximum", low(call))):
             if bound is not None:
+                if is_beyond(bound, given, below=name == "minimum", above=name == "maximum"):
+                    return None
                 value = make(name, value, code(bound, given, rank), span=call.span)
         return value, given
 
@@ -91,8 +94,11 @@ def _between(low: Callable[[Any], float], high: Callable[[Any], float | None]) -
 
 def _pad(call: Any, types: Types) -> Made:
     given = types.get(call.args[0])
+    wanted = types.get(call)
     if given is None or not given.is_scalar:
         return None
+    if is_beyond(call["pad_value"], given) and (wanted is None or not same_type(given, wanted)):
+        return None  # the nearest integer stands for it only where nothing else is wanted
     padding = code(call["pad_value"], given, 0)
     if not isinstance(padding, nodes.Constant):
         return None

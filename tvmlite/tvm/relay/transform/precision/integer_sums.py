@@ -23,6 +23,7 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
     Rule,
     Types,
     are_bytes,
+    is_beyond,
     operands,
     quantized,
     requantized,
@@ -139,6 +140,11 @@ def multiply(call: Any, types: Types) -> Made:
 
 def extreme(call: Any, types: Types) -> Made:
     """The greater or lesser of two integers of one type; or of the type that is wanted of the result."""
+    for arg, other in zip(call.args, map(types.get, reversed(call.args)), strict=True):
+        lesser = call.op == "minimum"
+        if isinstance(arg, nodes.Constant) and other is not None:
+            if is_beyond(arg, other, below=lesser, above=not lesser):
+                return None
     found = with_constants(call, types, "")
     if found is None:
         return None

@@ -68,6 +68,18 @@ def code(value: float, given: TensorAffineType, rank: int) -> Any:
     return along(codes, given.axis, rank)
 
 
+def is_beyond(value: Any, given: TensorAffineType, below: bool = True, above: bool = True) -> bool:
+    """Whether a number, or one of a constant, is ``below`` the least or ``above`` the greatest that integers
+    of ``given`` stand for, as far as the scale is known."""
+    known = [one.data for one in (given.scale, given.zero_point) if isinstance(one, nodes.Constant)]
+    if len(known) < 2:
+        return False
+    numbers = np.asarray(value.data if isinstance(value, nodes.Constant) else value, np.float64)
+    steps = np.rint(np.expand_dims(numbers, -1) / known[0].astype(np.float64)) + known[1]
+    low, high = dtypes.limits(given.dtype)
+    return bool((below and np.any(steps < low)) or (above and np.any(steps > high)))
+
+
 def operands(call: Any, types: Types) -> list[TensorAffineType] | None:
     """The types of all operands of ``call``; None unless each is a tensor of known type."""
     found = [types.get(arg) for arg in call.args]
