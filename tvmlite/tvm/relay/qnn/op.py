@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.tvm.absent import known
+from tvmlite.tvm.relay.op.composed.requantize import requantize_config
 from tvmlite.tvm.relay.op.functions import find
-from tvmlite.tvm.relay.op.requantize import requantize_config
 
 __all__ = ["requantize_config"]
 

@@ -1,0 +1,31 @@
+"""What is known of the arguments that TVM's programs pass to functions of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import Dim, same_shape
+from tvmlite.tvm.relay.expr import TupleWrapper, adopt
+
+
+def known_type(expr: Any) -> Any:
+    """The type of ``expr``; None where it is not known yet."""
+    try:
+        return expr.checked_type
+    except TypeInferError:
+        return None
+
+
+def argument_type(expr: Any) -> Any:
+    """The type of ``expr``; an error where it is not known yet."""
+    return (expr.tuple_value if isinstance(expr, TupleWrapper) else expr).checked_type
+
+
+def taken_to_be(data: Any, shape: Sequence[Dim]) -> Any:
+    """``data`` of the extents ``shape``, which it is not known to have: a run where it has others stops."""
+    if same_shape(argument_type(data).shape, tuple(shape)):
+        return data
+    return adopt(make("assume_shape", data, newshape=tuple(shape)))
