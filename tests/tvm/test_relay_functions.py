@@ -72,6 +72,15 @@ def test_a_part_is_set_with_bounds_left_away() -> None:
     np.testing.assert_array_equal(made, expected)
 
 
+def test_attributes_have_tvms_names_too() -> None:
+    x, key = var("x", (5,), "int32"), relay.random.threefry_key(1)
+    pairs = (
+        (relay.unique(x, is_sorted=False), relay.unique(x, False)),
+        (relay.random.threefry_generate(key, shape=(4,)), relay.random.threefry_generate(key, (4,))),
+    )
+    assert all(tvm.ir.structural_equal(a.tuple_value, b.tuple_value) for a, b in pairs)
+
+
 @pytest.mark.parametrize("exclude", [False, True])
 def test_the_sum_of_bools_says_whether_any_holds(exclude: bool) -> None:
     data, x = drawn(2, 5) > 0.8, var("x", (2, 5), "bool")
@@ -86,11 +95,13 @@ def test_topk_of_less_than_one_gives_all() -> None:
     np.testing.assert_array_equal(made, -np.sort(-data, 1))
 
 
+@pytest.mark.parametrize("width", [8, relay.Any()])
 @pytest.mark.parametrize("inverse", [False, True])
-def test_the_fourier_transform_has_two_parts(inverse: bool) -> None:
+def test_the_fourier_transform_has_two_parts(inverse: bool, width: Any) -> None:
     real, imaginary = drawn(2, 8), drawn(2, 8)[::-1]
-    a, b = var("a", (2, 8)), var("b", (2, 8))
-    made = value(relay.Function([a, b], relay.dft(a, b, inverse).astuple()), real, imaginary.copy())
+    a, b = var("a", (2, width)), var("b", (2, width))
+    main = relay.Function([a, b], relay.dft(a, b, inverse).astuple())
+    made = value(main, real, imaginary.copy(), kind="vm")
 
     expected = (np.fft.ifft if inverse else np.fft.fft)(real + 1j * imaginary)
     np.testing.assert_allclose(made[0], expected.real, atol=1e-5)

@@ -38,7 +38,7 @@ _FLAGS = (
 _BY_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
 """Attributes that have a number for each axis, or one for all."""
 
-_RENAMED = {("unique", "is_sorted"): "sorted"}
+_RENAMED = {("unique", "is_sorted"): "sorted", ("random.threefry_generate", "shape"): "out_shape"}
 """Parameters of TVM's functions that are attributes of another name."""
 
 _REAL = ("a_min", "a_max", "scale_d", "scale_h", "scale_w")

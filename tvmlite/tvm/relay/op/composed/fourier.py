@@ -49,19 +49,37 @@ def stft(
     frames = function("multiply")(function("take")(data, places, axis=1), window)
     angles = _angles(n_fft, n_fft // 2 + 1 if onesided else n_fft)
     scale = 1 / np.sqrt(n_fft) if normalized else 1.0
-    parts = [_by(frames, matrix * scale, dtype) for matrix in (np.cos(angles), -np.sin(angles))]
+    waves = np.cos(angles) * scale, -np.sin(angles) * scale
+    parts = [function("nn.dense")(frames, const(wave, dtype)) for wave in waves]
     return function("stack")([function("transpose")(part, (0, 2, 1)) for part in parts], axis=-1)
 
 
 def dft(re_data: Any, im_data: Any, inverse: bool = False) -> Any:
     """The real and the imaginary part of the Fourier transform along the last axis."""
     type_ = argument_type(re_data)
-    count, dtype = type_.concrete_shape[-1], type_.dtype
-    angles = _angles(count, count) * (-1 if inverse else 1)
-    scale = 1 / count if inverse else 1.0
-    cosine, sine = np.cos(angles) * scale, np.sin(angles) * scale
-    real = function("add")(_by(re_data, cosine, dtype), _by(im_data, sine, dtype))
-    imaginary = function("subtract")(_by(im_data, cosine, dtype), _by(re_data, sine, dtype))
+    count, dtype = type_.shape[-1], type_.dtype
+    im_data = taken_to_be(im_data, type_.shape)
+    if isinstance(count, int):
+        angles: Any = _angles(count, count)
+        scale = 1 / count if inverse else 1.0
+        cosine, sine = (const(wave(angles) * scale, dtype) for wave in (np.cos, np.sin))
+    else:
+        numbers = function("arange")(0, count, 1, dtype="int64")
+        total = function("cast")(function("reshape")(function("shape_of")(numbers), ()), "int64")
+        products = function("multiply")(function("expand_dims")(numbers, 1), numbers)
+        products, length = (
+            function("cast")(one, "float64") for one in (function("floor_mod")(products, total), total)
+        )
+        angles = function("divide")(function("multiply")(products, const(2 * np.pi, "float64")), length)
+        waves = (function(wave)(angles) for wave in ("cos", "sin"))
+        cosine, sine = (
+            function("cast")(function("divide")(wave, length) if inverse else wave, dtype) for wave in waves
+        )
+    if inverse:
+        sine = function("negative")(sine)
+    dense = function("nn.dense")
+    real = function("add")(dense(re_data, cosine), dense(im_data, sine))
+    imaginary = function("subtract")(dense(im_data, cosine), dense(re_data, sine))
     return TupleWrapper(Tuple((real, imaginary)), 2)
 
 
@@ -69,7 +87,3 @@ def _angles(count: int, frequencies: int) -> np.ndarray:
     """The angle of element ``n`` at frequency ``k``, exact for large products, too."""
     products = np.outer(np.arange(frequencies), np.arange(count)) % count
     return 2 * np.pi * products / count
-
-
-def _by(data: Any, matrix: np.ndarray, dtype: str) -> Any:
-    return function("nn.dense")(data, const(matrix, dtype))
