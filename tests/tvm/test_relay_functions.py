@@ -130,6 +130,21 @@ def test_windows_that_do_not_fit_are_refused() -> None:
         relay.stft(x, 8, 4, 4, w, False, True)
 
 
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda: relay.sum(None), "sum: argument 1 is None"),
+        (lambda: relay.segment_sum(None, None), "an argument is None, expected a relay expression"),
+        (lambda: relay.stft(var("x", (1, 6)), "8"), "stft: n_fft: '8' given"),
+        (lambda: relay.random.threefry_key("1"), "threefry_key: seed is '1', expected 0"),
+        (lambda: relay.reverse_reshape(var("x", (6,)), None), "newshape is None"),
+    ],
+)
+def test_what_is_no_argument_is_refused(build: Any, text: str) -> None:
+    with pytest.raises(TvmliteError, match=text):
+        build()
+
+
 def test_padding_may_be_of_a_computed_value() -> None:
     x, v = var("x", (2, 3)), var("v", ())
     made = value(relay.Function([x, v], relay.nn.pad(x, ((1, 0), (0, 2)), v)), drawn(2, 3), np.float32(9))

@@ -144,7 +144,7 @@ def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant
 
 def reverse_reshape(data: Any, newshape: Any) -> Any:
     """``reshape`` with the codes of ``newshape`` read from the last axis to the first."""
-    if -3 not in newshape:
+    if not isinstance(newshape, (tuple, list)) or -3 not in newshape:
         return function("contrib_reverse_reshape")(data, newshape=newshape)
     rest, shape = list(argument_type(data).concrete_shape), []
     for code in reversed(newshape):

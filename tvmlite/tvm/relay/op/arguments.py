@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tvmlite.core.errors import TypeInferError
+from tvmlite.core.errors import TvmliteError, TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, same_shape
 from tvmlite.tvm.relay.expr import TupleWrapper, adopt
 
 
 def known_type(expr: Any) -> Any:
-    """The type of ``expr``; None where it is not known yet."""
+    """The type of ``expr``; None where it is not known yet, or ``expr`` is none."""
     try:
-        return expr.checked_type
+        return expr.checked_type if isinstance(expr, nodes.Expr) else None
     except TypeInferError:
         return None
 
 
 def argument_type(expr: Any) -> Any:
-    """The type of ``expr``; an error where it is not known yet."""
-    return (expr.tuple_value if isinstance(expr, TupleWrapper) else expr).checked_type
+    """The type of ``expr``; an error where it is not known yet, or ``expr`` is none."""
+    expr = expr.tuple_value if isinstance(expr, TupleWrapper) else expr
+    if not isinstance(expr, nodes.Expr):
+        raise TvmliteError(f"an argument is {show(expr)}, expected a relay expression", Span.of_caller())
+    return expr.checked_type  # type: ignore[attr-defined]
 
 
 def taken_to_be(data: Any, shape: Sequence[Dim]) -> Any:

@@ -164,7 +164,9 @@ def _resolved(wanted: Any, data: Any, count: int) -> Any:
     joins = make("equal", wanted, _number(-3))
     taken = make("add", _number(1), make("cast", joins, dtype="int64"))
     first = make("cumsum", taken, axis=0, exclusive=True)
-    kept, second = (make("take", own, make("add", first, _number(n)), axis=0, mode="clip") for n in (0, 1))
+    kept, second = (
+        make("take", own, place, axis=0, mode="clip") for place in (first, make("add", first, _number(1)))
+    )
     copied = make("where", make("equal", wanted, _number(0)), kept, wanted)
     copied = make("where", joins, make("multiply", kept, second), copied)
     named = make("where", make("equal", copied, _number(-1)), _number(1), copied)

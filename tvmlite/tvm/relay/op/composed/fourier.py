@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.types import normal_dim
@@ -26,6 +27,7 @@ def stft(
     """The Fourier transforms of windows of ``n_fft`` elements, every ``hop_length`` elements of each row of
     ``data``, by default a quarter of a window: real and imaginary parts on the last axis, after frequencies
     and windows."""
+    n_fft = arguments.whole("stft: n_fft", n_fft, TvmliteError, least=1)
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if window is None:
