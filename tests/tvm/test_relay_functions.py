@@ -72,6 +72,11 @@ def test_a_part_is_set_with_bounds_left_away() -> None:
     np.testing.assert_array_equal(made, expected)
 
 
+def test_seeds_may_be_numpys_ints() -> None:
+    own, other = (relay.random.threefry_key(seed).data for seed in (3, np.int32(3)))
+    np.testing.assert_array_equal(own, other)
+
+
 def test_attributes_have_tvms_names_too() -> None:
     x, key = var("x", (5,), "int32"), relay.random.threefry_key(1)
     pairs = (

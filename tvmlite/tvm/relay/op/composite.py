@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import op as table
@@ -91,7 +93,7 @@ def batch_flatten(data: Any) -> Any:
 
 def threefry_key(seed: int) -> Any:
     """The key of a sequence of random numbers."""
-    return const(random.threefry_key(seed))
+    return const(random.threefry_key(int(seed) if isinstance(seed, np.integer) else seed))
 
 
 def uniform(key: Any, shape: Any, dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Any:
