@@ -7,17 +7,16 @@ from typing import Any
 
 from tvmlite.core.errors import TvmliteError, TypeInferError
 from tvmlite.core.span import Span
-from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, same_shape
-from tvmlite.tvm.relay.expr import TupleWrapper, adopt
+from tvmlite.tvm.relay.expr import RelayExpr, TupleWrapper, adopt
 
 
 def known_type(expr: Any) -> Any:
     """The type of ``expr``; None where it is not known yet, or ``expr`` is none."""
     try:
-        return expr.checked_type if isinstance(expr, nodes.Expr) else None
+        return expr.checked_type if isinstance(expr, RelayExpr) else None
     except TypeInferError:
         return None
 
@@ -25,9 +24,9 @@ def known_type(expr: Any) -> Any:
 def argument_type(expr: Any) -> Any:
     """The type of ``expr``; an error where it is not known yet, or ``expr`` is none."""
     expr = expr.tuple_value if isinstance(expr, TupleWrapper) else expr
-    if not isinstance(expr, nodes.Expr):
+    if not isinstance(expr, RelayExpr):
         raise TvmliteError(f"an argument is {show(expr)}, expected a relay expression", Span.of_caller())
-    return expr.checked_type  # type: ignore[attr-defined]
+    return expr.checked_type
 
 
 def taken_to_be(data: Any, shape: Sequence[Dim]) -> Any:
