@@ -72,51 +72,59 @@ def test_a_part_is_set_with_bounds_left_away() -> None:
     np.testing.assert_array_equal(made, expected)
 
 
+def test_seeds_may_be_numpys_ints() -> None:
+    own, other = (relay.random.threefry_key(seed).data for seed in (3, np.int32(3)))
+    np.testing.assert_array_equal(own, other)
+
+
+def test_attributes_have_tvms_names_too() -> None:
+    x, key = var("x", (5,), "int32"), relay.random.threefry_key(1)
+    pairs = (
+        (relay.unique(x, is_sorted=False), relay.unique(x, False)),
+        (relay.random.threefry_generate(key, shape=(4,)), relay.random.threefry_generate(key, (4,))),
+    )
+    assert all(tvm.ir.structural_equal(a.tuple_value, b.tuple_value) for a, b in pairs)
+
+
+@pytest.mark.parametrize("exclude", [False, True])
+def test_the_sum_of_bools_says_whether_any_holds(exclude: bool) -> None:
+    data, x = drawn(2, 5) > 0.8, var("x", (2, 5), "bool")
+    made = value(relay.Function([x], relay.sum(x, 1, exclude=exclude)), data)
+
+    np.testing.assert_array_equal(made, data.any(axis=0 if exclude else 1), strict=True)
+
+
 def test_topk_of_less_than_one_gives_all() -> None:
     data, x = drawn(2, 5), var("x", (2, 5))
     made = value(relay.Function([x], relay.topk(x, 0, ret_type="values")), data)
     np.testing.assert_array_equal(made, -np.sort(-data, 1))
 
 
-def test_a_sparse_tensor_is_zero_elsewhere_by_default() -> None:
-    places, x = np.array([[0, 1], [2, 0]], "int32"), var("x", (2,))
-    made = value(
-        relay.Function([x], relay.sparse_to_dense(relay.const(places), (3, 2), x)),
-        np.array([4, 5], "float32"),
-    )
-    np.testing.assert_array_equal(made, [[0, 4], [0, 0], [5, 0]])
-
-
-@pytest.mark.parametrize("count", [None, 6])
-def test_segments_are_summed(count: int | None) -> None:
-    data, ids = drawn(5, 3), np.array([0, 0, 2, 4, 2], "int32")
-    x, s = var("x", (5, 3)), var("s", (5,), "int32")
-    made = value(relay.Function([x, s], relay.segment_sum(x, s, count)), data, ids)
-
-    expected = np.zeros((count or 5, 3), "float32")
-    np.add.at(expected, ids, data)
-    np.testing.assert_allclose(made, expected, rtol=1e-6)
-
-
+@pytest.mark.parametrize("width", [8, relay.Any()])
 @pytest.mark.parametrize("inverse", [False, True])
-def test_the_fourier_transform_has_two_parts(inverse: bool) -> None:
+def test_the_fourier_transform_has_two_parts(inverse: bool, width: Any) -> None:
     real, imaginary = drawn(2, 8), drawn(2, 8)[::-1]
-    a, b = var("a", (2, 8)), var("b", (2, 8))
-    made = value(relay.Function([a, b], relay.dft(a, b, inverse).astuple()), real, imaginary.copy())
+    a, b = var("a", (2, width)), var("b", (2, width))
+    main = relay.Function([a, b], relay.dft(a, b, inverse).astuple())
+    made = value(main, real, imaginary.copy(), kind="vm")
 
     expected = (np.fft.ifft if inverse else np.fft.fft)(real + 1j * imaginary)
     np.testing.assert_allclose(made[0], expected.real, atol=1e-5)
     np.testing.assert_allclose(made[1], expected.imag, atol=1e-5)
 
 
-def test_windows_are_transformed_one_by_one() -> None:
-    data, window = drawn(2, 20), np.hanning(8).astype("float32")
-    x, w = var("x", (2, 20)), var("w", (8,))
-    made = value(relay.Function([x, w], relay.stft(x, 8, 4, 8, w, False, True)), data, window)
+@pytest.mark.parametrize(
+    ("rows", "width", "dtype"),
+    [((2, 20), 8, "float32"), ((relay.Any(), relay.Any()), relay.Any(), "float32"), ((2, 20), 8, "int32")],
+)
+def test_windows_are_transformed_one_by_one(rows: Any, width: Any, dtype: str) -> None:
+    data, window = drawn(2, 20), (5 * np.hanning(8)).astype(dtype)
+    x, w = var("x", rows), var("w", (width,), dtype)
+    made = value(relay.Function([x, w], relay.stft(x, 8, 4, 8, w, False, True)), data, window, kind="vm")
 
     frames = np.stack([data[:, at : at + 8] * window for at in range(0, 13, 4)], -1)
     expected = np.fft.rfft(frames, axis=1)
-    np.testing.assert_allclose(made, np.stack([expected.real, expected.imag], -1), atol=1e-5)
+    np.testing.assert_allclose(made, np.stack([expected.real, expected.imag], -1), atol=1e-4)
 
 
 def test_windows_that_do_not_fit_are_refused() -> None:
@@ -125,6 +133,21 @@ def test_windows_that_do_not_fit_are_refused() -> None:
         relay.stft(x, 8, 4, 8, w, False, True)
     with pytest.raises(TvmliteError, match="win_length is 4, n_fft is 8, expected one number"):
         relay.stft(x, 8, 4, 4, w, False, True)
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda: relay.sum(None), "sum: argument 1 is None"),
+        (lambda: relay.segment_sum(None, None), "an argument is None, expected a relay expression"),
+        (lambda: relay.stft(var("x", (1, 6)), "8"), "stft: n_fft: '8' given"),
+        (lambda: relay.random.threefry_key("1"), "threefry_key: seed is '1', expected 0"),
+        (lambda: relay.reverse_reshape(var("x", (6,)), None), "newshape is None"),
+    ],
+)
+def test_what_is_no_argument_is_refused(build: Any, text: str) -> None:
+    with pytest.raises(TvmliteError, match=text):
+        build()
 
 
 def test_padding_may_be_of_a_computed_value() -> None:

@@ -42,6 +42,12 @@ def test_mistakes_are_named() -> None:
         while_loop(below(3), [INDEX, ROW], lambda i, row: (i,))
     with pytest.raises(TypeInferError, match=r"loop_vars\[0\], 'z', has no type, expected one"):
         while_loop(below(3), [relay.var("z"), ROW], grow)
+    rows = relay.var("rows", shape=(relay.Any(), 1))
+    longer = while_loop(below(3), [INDEX, rows], lambda i, rows: (i, relay.concatenate([rows, rows], 0)))
+    with pytest.raises(
+        TypeInferError, match=r"(?s)state %rows is .*hint: a state keeps its type: one that grows"
+    ):
+        relay.transform.InferType()(tvm.IRModule.from_expr(longer))
 
 
 def test_the_condition_of_a_branch_is_a_bool() -> None:

@@ -71,6 +71,22 @@ def test_a_run_stops_where_they_do_not_fit(expr: Any, given: Any, text: str) -> 
         results(expr, *given)
 
 
+def test_an_extent_that_stands_again_is_another() -> None:
+    x = relay.var("x", shape=(relay.Any(),) * 2)
+
+    assert results(relay.reshape(x, (-1,)), numbers(2, 3))[0].shape == (6,)
+
+
+def test_one_extent_of_two_shapes_has_one_value_where_sizes_are_computed_of_it() -> None:
+    extent = relay.Any()
+    x, y = (relay.var(name, shape=(extent,)) for name in "xy")
+    ones = relay.ones(x.type_annotation.shape, "float32")
+
+    assert [one.shape for one in results(relay.Tuple([x, y]), numbers(2), numbers(3))] == [(2,), (3,)]
+    with pytest.raises(TvmliteError, match=r"one relay.Any\(\) is 2 and 3 in the arguments, and a size"):
+        results(relay.Tuple([ones, x, y]), numbers(2), numbers(3))
+
+
 def test_types_are_those_that_were_asked_for() -> None:
     n, w = te.size_var("n"), te.size_var("w")
     x = relay.var("x", relay.TensorType((n, 2, 3, w)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 
 
@@ -174,10 +174,22 @@ def test_boxes_of_all_classes_are_thinned_out_by_numbers() -> None:
 
     assert suppressed(boxes, scores, -1, 0.5, 0.15) == [[0, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 0]]
     assert suppressed(boxes, scores, 1, 0.5, 0.65) == [[0, 0, 1], [0, 1, 2]]
-    with pytest.raises(UnsupportedError, match="output_format is 'tensorflow', 'onnx' is supported"):
+    with pytest.raises(TvmliteError, match="output_format is 'tf', expected 'onnx' or 'tensorflow'"):
         relay.vision.all_class_non_max_suppression(
-            relay.const(boxes), relay.const(scores), output_format="tensorflow"
+            relay.const(boxes), relay.const(scores), output_format="tf"
         )
+
+
+def test_boxes_that_stay_are_given_by_batch_in_the_format_of_tensorflow() -> None:
+    boxes = np.tile(np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]], np.float32), (2, 1, 1))
+    scores = np.array([[[0.2, 0.8, 0.5]], [[0.9, 0.1, 0.1]]], np.float32)
+    given = [relay.var("b", shape=boxes.shape), relay.var("s", shape=scores.shape)]
+    made = relay.vision.all_class_non_max_suppression(*given, -1, 0.5, 0.15, "tensorflow").astuple()
+
+    rows, best, count = relay.create_executor("vm").evaluate(relay.Function(given, made))(boxes, scores)
+    assert rows.numpy().tolist() == [[[0, 1], [0, 2], [0, 0]], [[0, 0], [0, 0], [0, 0]]]
+    np.testing.assert_array_equal(best.numpy(), np.array([[0.8, 0.5, 0], [0.9, 0, 0]], np.float32))
+    assert count.numpy().tolist() == [2, 1]
 
 
 def test_results_are_counted_where_types_are_not_known_yet() -> None:

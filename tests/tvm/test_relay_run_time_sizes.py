@@ -37,6 +37,8 @@ FILL = np.float32(7)
         (lambda n: relay.reshape(X, n), (6, 4), DATA.reshape(6, 4)),
         (lambda n: relay.reshape(X, n), (0, -1), DATA.reshape(2, 12)),
         (lambda n: relay.reshape(X, n), (2, 0, 2, 2), DATA.reshape(2, 3, 2, 2)),
+        (lambda n: relay.reshape(X, n), (-3, 0), DATA.reshape(6, 4)),
+        (lambda n: relay.reshape(X, n), (0, -3), DATA.reshape(2, 12)),
         (lambda n: relay.topk(X, n, -1, "values"), 2, -np.sort(-DATA)[..., :2]),
         (lambda n: relay.topk(X, n, -1, "values"), 0, -np.sort(-DATA)),  # all, as in TVM
         (lambda n: relay.tile(X, n), (2, 1), np.tile(DATA, (2, 1))),
@@ -76,7 +78,7 @@ def test_what_is_known_is_as_good_as_numbers(given: Any, expected: Any) -> None:
     ("build", "given"),
     [
         (lambda n: relay.reshape(X, n), (5, 5)),
-        (lambda n: relay.reshape(X, n), (-3, 4)),  # a code that counts axes
+        (lambda n: relay.reshape(X, n), (-2, 4)),  # codes that change how many axes there are
         (lambda n: relay.broadcast_to(X, n), (2, 3, 5)),
         (lambda n: relay.zeros(n, "int8"), (2, -1)),
     ],

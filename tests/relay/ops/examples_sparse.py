@@ -24,4 +24,5 @@ EXAMPLES = [
         {},
         [np.array([[5], [11]], np.int32), np.array([12], np.int32), np.array([2, 3, 2], np.int32)],
     ),
+    ("sparse_reshape", {}, [np.array([[0, 9], [1, 2]]), np.array([2, 3]), np.array([2, -1])]),
 ]

@@ -184,9 +184,9 @@ def _branches(node: If) -> Type:
 def _loop(node: Loop) -> Type:
     """The last states, the rows of all iterations, and the number of iterations."""
 
-    def check(holds: bool, what: str) -> None:
+    def check(holds: bool, what: str, hint: str | None = None) -> None:
         if not holds:
-            raise TypeInferError(f"loop: {what}", _span(node))
+            raise TypeInferError(f"loop: {what}", _span(node), hint)
 
     states = tuple(type_of(state) for state in node.states)
     made = _types[node.body]
@@ -207,6 +207,7 @@ def _loop(node: Loop) -> Type:
             same_type(type_of(var), _types[first]) and same_type(type_of(var), following),
             f"state %{var.name} is {show_type(type_of(var))}, it begins as {show_type(_types[first])} and "
             f"becomes {show_type(following)}",
+            "a state keeps its type: one that grows begins with room for all rows, and scatter_nd writes one",
         )
     stacked: list[Type] = []
     for row in rows:

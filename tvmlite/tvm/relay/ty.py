@@ -89,14 +89,27 @@ class Any(te.SizeVar):
 
 
 class TensorType(Type, types.TensorType):
-    """A tensor's shape and dtype. Extents are numbers, ``Any()``, or expressions over variables of ``te``."""
+    """A tensor's shape and dtype. Extents are numbers, ``Any()``, or expressions over variables of ``te``.
+
+    One ``Any()`` several times, as in ``(Any(),) * 3``, are as many extents.
+    """
 
     def __init__(self, shape: Anything, dtype: Anything = "float32") -> None:
-        object.__setattr__(self, "shape", extents(shape))
-        object.__setattr__(self, "dtype", _DTYPES.get(str(dtype), str(dtype)))
+        self._set(_apart(extents(shape)), _DTYPES.get(str(dtype), str(dtype)))
+
+    @classmethod
+    def of(cls, given: types.TensorType) -> TensorType:
+        """The type of ours as one of these, with the extents that it has in common as they are."""
+        made = object.__new__(cls)
+        made._set(given.shape, given.dtype)
+        return made
+
+    def _set(self, shape: tuple[Anything, ...], dtype: str) -> None:
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "dtype", dtype)
         types.TensorType.__post_init__(self)
-        shape = (Extent(one) if isinstance(one, int) else one for one in self.shape)
-        object.__setattr__(self, "shape", tuple(shape))
+        shape = tuple(Extent(one) if isinstance(one, int) else one for one in self.shape)
+        object.__setattr__(self, "shape", shape)
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
@@ -176,8 +189,8 @@ def adopted(given: Anything) -> Anything:
             return given
         case str():
             return TensorType((), given)
-        case types.TensorType(shape=shape, dtype=dtype):
-            return TensorType(shape, dtype)
+        case types.TensorType():
+            return TensorType.of(given)
         case types.TupleType(fields=fields):
             return TupleType(fields)
         case types.FuncType(params=params, result=result):
@@ -205,6 +218,16 @@ def extents(shape: Anything) -> tuple[Anything, ...]:
         return tuple(extent(one) for one in shape)
     except TypeError:
         raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller()) from None
+
+
+def _apart(shape: tuple[Anything, ...]) -> tuple[Anything, ...]:
+    """``shape`` with another ``Any()`` where one stands again."""
+    met: set[Anything] = set()
+    made = []
+    for one in shape:
+        made.append(Any() if isinstance(one, Any) and one in met else one)
+        met.add(one)
+    return tuple(made)
 
 
 def extent(given: Anything) -> Anything:

@@ -19,6 +19,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
 from tvmlite.te.tensor.tensor import IterVar, Range
 from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.runtime.values import Extent
 
 UNDEFINED = "__undef__"
 """The name of the layout that is not known."""
@@ -78,11 +79,11 @@ class BijectiveLayout:
         """Where the element at ``index`` of the destination came from."""
         return _moved(self.dst_layout, self.src_layout, index)
 
-    def forward_shape(self, shape: Sequence[Any]) -> list[e.Expr]:
+    def forward_shape(self, shape: Sequence[Any]) -> list[Any]:
         """The shape in the destination's layout."""
         return _reshaped(self.src_layout, self.dst_layout, shape)
 
-    def backward_shape(self, shape: Sequence[Any]) -> list[e.Expr]:
+    def backward_shape(self, shape: Sequence[Any]) -> list[Any]:
         """The shape in the source's layout."""
         return _reshaped(self.dst_layout, self.src_layout, shape)
 
@@ -151,13 +152,15 @@ def _moved(source: Layout, target: Layout, index: Sequence[Any]) -> list[e.Expr]
     return made
 
 
-def _reshaped(source: Layout, target: Layout, shape: Sequence[Any]) -> list[e.Expr]:
+def _reshaped(source: Layout, target: Layout, shape: Sequence[Any]) -> list[Any]:
     values = _check(source, shape, "shape")
-    made = []
+    made: list[Any] = []
     for letter, size in target.parts:
         whole = _whole(source, values, letter.upper(), extents=True)
         by = target.factor_of(letter)
-        made.append(e.const(size) if size > 0 else simplify(whole if by < 0 else (whole + (by - 1)) // by))
+        extent = simplify(whole if by < 0 else (whole + (by - 1)) // by)
+        known = size if size > 0 else extent.value if isinstance(extent, e.Const) else None
+        made.append(extent if known is None else Extent(known))
     return made
 
 

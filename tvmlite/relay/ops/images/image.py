@@ -49,6 +49,7 @@ def _crop_numpy(call: Call, data: np.ndarray, boxes: np.ndarray, box_indices: np
     size, f32 = _pair(call, "crop_size"), np.float32
     result = np.full((len(boxes), data.shape[1], *size), call["extrapolation_value"], f32)
     for n, (box, batch) in enumerate(zip(boxes.astype(f32), box_indices, strict=True)):
+        plane = data[batch].astype(f32, copy=False)
         for y, x in np.ndindex(*size):
             at = []
             for i, low, high, cuts, extent in zip(
@@ -62,7 +63,6 @@ def _crop_numpy(call: Call, data: np.ndarray, boxes: np.ndarray, box_indices: np
                 )
             if any(not 0 <= p <= n - 1 for p, n in zip(at, data.shape[2:], strict=True)):
                 continue
-            plane = data[batch].astype(f32)
             if call["method"] == "nearest_neighbor":
                 places = [int(np.floor(p + f32(0.5))) for p in at]
                 result[n, :, y, x] = plane[:, places[0], places[1]]

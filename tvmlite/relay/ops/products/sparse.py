@@ -291,6 +291,8 @@ def _reshape_numpy(
     total = int(np.prod(prev_shape))
     known = int(np.prod(new_shape[new_shape >= 0]))
     found = [total // known if n == -1 else int(n) for n in new_shape]
+    if found == prev_shape.tolist():
+        return sparse_indices, prev_shape
     flat = np.ravel_multi_index(tuple(sparse_indices.T), tuple(prev_shape))
     rows = np.stack(np.unravel_index(flat, found), axis=1).astype(sparse_indices.dtype)
     return rows, np.array(found, new_shape.dtype)
@@ -299,14 +301,15 @@ def _reshape_numpy(
 @statement("sparse_reshape", infer=_reshape_type, reference=_reshape_numpy)
 def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor) -> list[Tensor]:
     """The indices, a row each, of elements of a tensor of ``prev_shape`` in the same of ``new_shape``, in
-    which -1 is what is left; and that shape."""
+    which -1 is what is left; and that shape. Of the same shape they stay as they are."""
     rows = sparse_indices.shape[0]
     before, behind = prev_shape.shape[0], new_shape.shape[0]
 
     def body(
         where: loop.Buffer, old: loop.Buffer, wanted: loop.Buffer, places: loop.Buffer, shape: loop.Buffer
     ) -> loop.Stmt:
-        total, known = loops.Cell("total"), loops.Cell("known")
+        total, known, same = loops.Cell("total"), loops.Cell("known"), loops.Cell("same")
+        common = e.Min(*e.match(loops.index(before), loops.index(behind)))
 
         def product(cell: loops.Cell, source: loop.Buffer) -> Callable[[e.Expr], loop.Stmt]:
             def times(k: e.Expr) -> loop.Stmt:
@@ -318,6 +321,13 @@ def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_s
         def resolved(k: e.Expr) -> loop.Stmt:
             own = e.cast(loops.INT, loops.load(wanted, k))
             return loops.store(shape, (k,), e.Select(own >= 0, own, e.TruncDiv(total.value, known.value)))
+
+        def compared(k: e.Expr) -> loop.Stmt:
+            alike = loops.load(old, k).equal(loops.load(shape, k))
+            return same.set(e.Select(alike, same.value, e.const(0, loops.INT)))
+
+        def kept(r: e.Expr) -> loop.Stmt:
+            return loops.over(common, lambda k: loops.store(places, (r, k), loops.load(where, r, k)), "k")
 
         def row(r: e.Expr) -> loop.Stmt:
             flat = loops.Cell("flat")
@@ -341,9 +351,11 @@ def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_s
             loops.over(before, product(total, old), "t"),
             loops.over(behind, product(known, wanted), "w"),
             loops.over(behind, resolved, "s"),
-            loops.over(rows, row, "r"),
+            same.set(e.cast(loops.INT, loops.index(before).equal(loops.index(behind)))),
+            loops.over(common, compared, "d"),
+            loop.If(same.value > 0, loops.over(rows, kept, "r"), loops.over(rows, row, "r")),
         ]
-        return loops.allocated(loop.sequence(*steps), total, known)
+        return loops.allocated(loop.sequence(*steps), total, known, same)
 
     kinds: list[Any] = [((rows, behind), sparse_indices.dtype), (new_shape.shape, new_shape.dtype)]
     return loops.extern("sparse_reshape", [sparse_indices, prev_shape, new_shape], kinds, body)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import rewrite, substitute
+from tvmlite.core.node import postorder, rewrite, substitute
 from tvmlite.relay.ir import types
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.te import expr as e
@@ -32,28 +32,40 @@ def specialized(function: Any, arrays: Sequence[Any]) -> Any:
         if _is_open(param.type)
     }
     params = [made.get(param, param) for param in function.params]
-    extents: dict[Any, e.Const] = {}
+    extents: dict[Any, set[int]] = {}
     for param in made:
         _bind(param.type, made[param].type, extents)
     body = _with_extents(substitute(function.body, made), extents)
     return Function(params, adopt(body), attrs=function.attrs)
 
 
-def _bind(own: Any, known: Any, extents: dict[Any, e.Const]) -> None:
+def _bind(own: Any, known: Any, extents: dict[Any, set[int]]) -> None:
     """Enter what the extents of ``own`` that are ``Any()`` are in the type ``known``."""
     if isinstance(own, types.TupleType):
         for one, other in zip(own.fields, known.fields, strict=True):
             _bind(one, other, extents)
     elif isinstance(own, types.TensorType):
-        pairs = zip(own.shape, known.shape, strict=True)
-        extents |= {one: e.const(int(other), e.INDEX) for one, other in pairs if isinstance(one, ty.Any)}
+        for one, other in zip(own.shape, known.shape, strict=True):
+            if isinstance(one, ty.Any):
+                extents.setdefault(one, set()).add(int(other))
 
 
-def _with_extents(body: Any, extents: dict[Any, e.Const]) -> Any:
+def _with_extents(body: Any, extents: dict[Any, set[int]]) -> Any:
     """``body`` with ``extents`` in the attributes of its calls, which may be computed of them."""
 
     def known(extent: Any) -> Any:
-        return types.normal_dim(substitute(extent, extents)) if ty.is_unknown(extent) else extent
+        if not ty.is_unknown(extent):
+            return extent
+        found = {one: extents[one] for one in postorder(extent) if one in extents}
+        several = next((sizes for sizes in found.values() if len(sizes) > 1), None)
+        if several is not None:
+            raise InputError(
+                f"one relay.Any() is {' and '.join(map(str, sorted(several)))} in the arguments, and a size "
+                "is computed of it: give each shape one of its own"
+            )
+        return types.normal_dim(
+            substitute(extent, {one: e.const(min(sizes), e.INDEX) for one, sizes in found.items()})
+        )
 
     def rule(node: Any) -> Any:
         if not isinstance(node, Call) or not any(map(ty.is_unknown, types.dims_of(node.attrs))):

@@ -33,7 +33,6 @@ ABSENT: dict[str, str] = {
     "dyn.nn.upsampling": _TENSOR.format("nn.upsampling"),
     "dyn.nn.upsampling3d": _TENSOR.format("nn.upsampling3d"),
     "dyn.image.resize2d": _TENSOR.format("image.resize2d"),
-    "sparse_fill_empty_rows": "how many rows there are depends on the data: use sparse_to_dense",
     # chosen by the compiler
     "auto_scheduler_layout_transform": _LAYOUT.format("layout_transform"),
     "meta_schedule_layout_transform": _LAYOUT.format("layout_transform"),

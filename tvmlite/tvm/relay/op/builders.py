@@ -38,7 +38,7 @@ _FLAGS = (
 _BY_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
 """Attributes that have a number for each axis, or one for all."""
 
-_RENAMED = {("unique", "is_sorted"): "sorted"}
+_RENAMED = {("unique", "is_sorted"): "sorted", ("random.threefry_generate", "shape"): "out_shape"}
 """Parameters of TVM's functions that are attributes of another name."""
 
 _REAL = ("a_min", "a_max", "scale_d", "scale_h", "scale_w")
@@ -86,6 +86,8 @@ def function(name: str) -> Callable[..., Any]:
                 given[key] = _as_float(given[key])
         if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
             given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
+        if rank and isinstance(given.get("output_padding"), tuple):
+            given["output_padding"] = given["output_padding"][:rank]  # TVM's programs may give more
         tensors = [key for key in row.attrs if isinstance(given.get(key), nodes.Expr)]
         for key in tensors:
             numbers = known_numbers(given[key])

@@ -14,6 +14,7 @@ from tvmlite.relay.ir import op as table
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Expr, LetDims
+from tvmlite.relay.ops import random
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
 from tvmlite.tvm.relay.op.builders import function
 
@@ -92,8 +93,7 @@ def batch_flatten(data: Any) -> Any:
 
 def threefry_key(seed: int) -> Any:
     """The key of a sequence of random numbers."""
-    words = np.frombuffer(int(seed).to_bytes(32, "little"), dtype="<u8")
-    return const(np.concatenate((words, np.array([0, 0, 0, 0, 1 << 63, 0], np.uint64))).astype(np.uint64))
+    return const(random.threefry_key(int(seed) if isinstance(seed, np.integer) else seed))
 
 
 def uniform(key: Any, shape: Any, dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Any:

@@ -157,13 +157,18 @@ def _shape(what: str, value: Any) -> tuple[int, ...]:
 
 
 def _resolved(wanted: Any, data: Any, count: int) -> Any:
-    """The extents that ``wanted`` says: 0 keeps that of the data, -1 is what is left over."""
+    """The extents that ``wanted`` says: 0 keeps that of the data, -1 is what is left over, -3 joins two."""
     own = make("cast", make("shape_of", data, dtype="int64"), dtype="int64")
     rank = tensor_type("reshape: data", data).ndim
-    if rank < count:
-        own = make("nn.pad", own, pad_width=((0, count - rank),), pad_value=0)
-    kept = make("strided_slice", own, begin=(0,), end=(count,), strides=(1,))
+    own = make("nn.pad", own, pad_width=((0, max(0, 2 * count - rank)),), pad_value=0)
+    joins = make("equal", wanted, _number(-3))
+    taken = make("add", _number(1), make("cast", joins, dtype="int64"))
+    first = make("cumsum", taken, axis=0, exclusive=True)
+    kept, second = (
+        make("take", own, place, axis=0, mode="clip") for place in (first, make("add", first, _number(1)))
+    )
     copied = make("where", make("equal", wanted, _number(0)), kept, wanted)
+    copied = make("where", joins, make("multiply", kept, second), copied)
     named = make("where", make("equal", copied, _number(-1)), _number(1), copied)
     total = make("prod", make("shape_of", data, dtype="int64"), axis=(0,))
     rest = make("floor_divide", total, make("prod", named, axis=(0,)))

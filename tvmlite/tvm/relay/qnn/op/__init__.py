@@ -6,8 +6,8 @@ from typing import Any
 
 from tvmlite.tvm.absent import known
 from tvmlite.tvm.relay.op import register_op_attr
+from tvmlite.tvm.relay.op.composed.requantize import requantize_config
 from tvmlite.tvm.relay.op.functions import find
-from tvmlite.tvm.relay.op.requantize import requantize_config
 
 __all__ = ["register_qnn_legalize", "requantize_config"]
 

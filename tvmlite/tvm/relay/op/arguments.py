@@ -1,0 +1,36 @@
+"""What is known of the arguments that TVM's programs pass to functions of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError, TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import Dim, same_shape
+from tvmlite.tvm.relay.expr import RelayExpr, TupleWrapper, adopt
+
+
+def known_type(expr: Any) -> Any:
+    """The type of ``expr``; None where it is not known yet, or ``expr`` is none."""
+    try:
+        return expr.checked_type if isinstance(expr, RelayExpr) else None
+    except TypeInferError:
+        return None
+
+
+def argument_type(expr: Any) -> Any:
+    """The type of ``expr``; an error where it is not known yet, or ``expr`` is none."""
+    expr = expr.tuple_value if isinstance(expr, TupleWrapper) else expr
+    if not isinstance(expr, RelayExpr):
+        raise TvmliteError(f"an argument is {show(expr)}, expected a relay expression", Span.of_caller())
+    return expr.checked_type
+
+
+def taken_to_be(data: Any, shape: Sequence[Dim]) -> Any:
+    """``data`` of the extents ``shape``, which it is not known to have: a run where it has others stops."""
+    if same_shape(argument_type(data).shape, tuple(shape)):
+        return data
+    return adopt(make("assume_shape", data, newshape=tuple(shape)))

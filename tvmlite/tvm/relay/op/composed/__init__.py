@@ -1,0 +1,1 @@
+"""Functions of TVM that are made of several operators here, by subject."""
