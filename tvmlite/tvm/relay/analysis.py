@@ -111,7 +111,10 @@ def list_op_freqs(mod: Any) -> dict[str, int]:
 
 
 def count_layers(expr: Any, valid_ops: Any) -> int:
-    """How many calls of ``valid_ops``, operators or names, are on the path that has most of them."""
+    """How many calls of ``valid_ops``, operators or names, are on the path through an expression, or ``main``
+    of a module, that has most of them."""
+    if isinstance(expr, IRModule):
+        expr = expr["main"]
     names = {str(one) for one in valid_ops}
     depth: dict[Any, int] = {}
     for node in in_order(expr):
@@ -138,8 +141,14 @@ def all_dtypes(expr: Any) -> set[str]:
 
 
 def check_basic_block_normal_form(expr: Any) -> bool:
-    """Whether no value is used in another block than its own without a let."""
-    return is_basic_block_normal(expr)
+    """True; an InputError if a value is used in another block than its own without a let."""
+    if not is_basic_block_normal(expr):
+        raise InputError(
+            "check_basic_block_normal_form: a value is used in another block than its own, without a let",
+            Span.of_caller(),
+            "relay.transform.ToBasicBlockNormalForm() gives it one",
+        )
+    return True
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
