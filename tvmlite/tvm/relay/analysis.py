@@ -15,7 +15,7 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.lazy import later
-from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var
+from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var, adopt
 from tvmlite.tvm.relay.graph.call_graph import CallGraph
 from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
@@ -100,13 +100,13 @@ def check_constant(expr: Any) -> bool:
 
 def get_total_mac_number(expr: Any) -> int:
     """Multiply-adds of the convolutions and matrix products."""
-    return sum(multiply_adds(node) for node in walk(expr) if isinstance(node, nodes.Call))
+    return sum(multiply_adds(node) for node in walk(adopt(expr)) if isinstance(node, nodes.Call))
 
 
 def list_op_freqs(mod: Any) -> dict[str, int]:
     """How often each operator is called."""
     functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
-    calls = [node for one in functions for node in walk(one) if isinstance(node, nodes.Call)]
+    calls = [node for one in functions for node in walk(adopt(one)) if isinstance(node, nodes.Call)]
     return dict(Counter(str(call.op) for call in calls if isinstance(call.op, str)))
 
 

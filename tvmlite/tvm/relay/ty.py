@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any as Anything
@@ -201,10 +202,9 @@ def extents(shape: Anything) -> tuple[Anything, ...]:
     """A shape as types have it, of what TVM's programs write."""
     if isinstance(shape, (int, np.integer, str, te.Expr)):
         shape = (shape,)
-    try:
-        return tuple(extent(one) for one in shape)
-    except TypeError:
-        raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller()) from None
+    if not isinstance(shape, Iterable):
+        raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller())
+    return tuple(map(extent, shape))
 
 
 def extent(given: Anything) -> Anything:
@@ -217,12 +217,12 @@ def extent(given: Anything) -> Anything:
         return int(given.value)
     if isinstance(given, te.Expr):
         return given if given.dtype == "int64" and isinstance(given, te.SizeVar) else normal_dim(_long(given))
-    value = getattr(given, "value", given)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    raise TypeInferError(
-        f"an extent is {show(given)}, expected an integer or a variable of te", Span.of_caller()
-    )
+    try:
+        return operator.index(getattr(given, "value", given))
+    except TypeError:
+        raise TypeInferError(
+            f"an extent is {show(given)}, expected an integer or a variable of te", Span.of_caller()
+        ) from None
 
 
 def _long(given: te.Expr) -> te.Expr:
