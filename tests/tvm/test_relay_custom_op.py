@@ -92,3 +92,14 @@ def test_a_type_relation_has_attributes_by_name_and_its_error_is_told(twice: Any
     assert call(2.0).checked_type == X.type
     with pytest.raises(tvm.TVMError, match="RuntimeError: too often"):
         _ = call(4.0).checked_type
+
+
+def test_an_assertion_of_a_type_relation_is_one_here(twice: Any) -> None:
+    def relation(arg_types: Any, attrs: Any) -> Any:
+        assert len(arg_types) == 2, "two are wanted"
+
+    twice.add_type_rel("Two", relation)
+
+    for kind in (AssertionError, tvm.TVMError):
+        with pytest.raises(kind, match="two are wanted"):
+            _ = call().checked_type

@@ -308,6 +308,36 @@ def test_inputs_of_any_size_along_an_axis_are_one_function() -> None:
     assert [str(one.type_annotation.shape[0]) for one in rows["main"].params] == ["any_size_0", "5"]
 
 
+def test_equal_steps_of_all_axes_are_those_of_the_image() -> None:
+    x, w = relay.var("x", shape=(2, 3, 9, 9)), relay.var("w", shape=(3, 2, 2))
+
+    made = relay.image.dilation2d(x, w, strides=[2, 2, 2, 2], dilations=[1, 1, 1, 1])
+
+    assert (made.attrs.strides, made.attrs.dilations) == ((2, 2), (1, 1))
+    assert made.checked_type == relay.TensorType((2, 3, 4, 4))
+    with pytest.raises(TypeInferError, match=r"strides is \(1, 2, 2, 1\), expected 2 values"):
+        _ = relay.image.dilation2d(x, w, strides=[1, 2, 2, 1]).checked_type
+
+
+def test_modules_of_operators_have_what_they_import() -> None:
+    assert relay.op.const(1.0).data.dtype == "float32"
+    assert relay.op.transform.Tuple is relay.op.Tuple is relay.Tuple
+
+
+def test_a_batch_of_another_size_changes_the_types_that_follow_from_it() -> None:
+    x, w, y = relay.var("x", shape=(1, 6)), relay.var("w", shape=(5, 6)), relay.var("y")
+    body = relay.Let(y, relay.nn.dense(x, w), relay.nn.relu(y))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], body)))
+    first = mod["main"].params[0]
+
+    made = relay.transform.ChangeBatch({first: 0}, batch_size=7)(mod)
+
+    wanted = [relay.TensorType(shape) for shape in ((7, 6), (5, 6), (7, 5))]
+    assert made["main"].checked_type == relay.FuncType(wanted[:2], wanted[2])
+    with pytest.raises(ConfigError, match="ChangeBatch: axis is 2, x has 2 axes"):
+        relay.transform.ChangeBatch({first: 2})(mod)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -277,6 +277,12 @@ def test_equality_is_up_to_the_names_of_bound_variables() -> None:
             "register_compute of add, an operator of the table, is not in tvmlite",
         ),
         (lambda: relay.op.get("nn.no_such"), "operator 'nn.no_such' is not in the table"),
+        (lambda: relay.analysis.free_vars(tvm.IRModule()), "expected a relay expression"),
+        (lambda: relay.analysis.list_op_freqs(3), "3 given, expected a relay expression"),
+        (lambda: relay.analysis.CallGraph(3), "CallGraph: 3 given, expected a module"),
+        (lambda: relay.TensorType([2, 3.5]), "an extent is 3.5, expected an integer"),
+        (lambda: relay.TensorType(3.5), "a shape is 3.5, expected extents"),
+        (lambda: relay.TensorType([tvm.script.tir.int32(1)]), "TVMScript is not in tvmlite"),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(use: object, message: str) -> None:

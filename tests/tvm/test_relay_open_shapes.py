@@ -21,6 +21,7 @@ def open_var(name: str, *shape: Any) -> Any:
 
 
 X, Y, ROWS = open_var("x", None, None), open_var("y", None, None), open_var("rows", None, 3)
+SAME = relay.var("same", shape=[relay.Any()] * 2)
 
 
 def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
@@ -46,6 +47,10 @@ def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
         (relay.nn.bias_add(X, relay.const([5.0])), [numbers(2, 3)], [numbers(2, 3) + 5]),
         (relay.nn.prelu(X, relay.const([0.5])), [numbers(2, 3) - 3],
          [np.array([[-1.5, -1, -0.5], [0, 1, 2]])]),
+        (relay.slice_like(X, ROWS), [numbers(2, 4), numbers(1, 3)], [numbers(1, 3)]),
+        (relay.nn.dense(X, ROWS), [numbers(1, 3), numbers(2, 3)], [np.array([[5, 14]], np.float32)]),
+        (relay.topk(SAME, 3, 1, "values"), [numbers(2, 5)], [np.array([[4, 3, 2], [9, 8, 7]], np.float32)]),
+        (relay.topk(SAME, 3, 0, "values"), [numbers(2, 1)], [np.array([[1], [0]], np.float32)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(1, 4)], [np.array([[3, 2]], np.float32)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(2, 1)], [numbers(2, 1)]),
     ],
@@ -64,6 +69,8 @@ def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> N
         (relay.split(X, (2, 6), axis=1), [numbers(3, 5)], "5"),
         (relay.squeeze(X, [0]), [numbers(2, 4)], "2"),
         (relay.concatenate([X, Y], 1), [numbers(2, 1), numbers(3, 1)], "3"),
+        (relay.slice_like(X, ROWS), [numbers(2, 2), numbers(1, 3)], "3"),
+        (relay.nn.dense(X, ROWS), [numbers(1, 4), numbers(2, 3)], "4"),
     ],
 )
 def test_a_run_stops_where_they_do_not_fit(expr: Any, given: Any, text: str) -> None:
@@ -99,6 +106,20 @@ def test_types_are_those_that_were_asked_for() -> None:
     assert pieces.checked_type == relay.TupleType([relay.TensorType((tvm.tir.indexdiv(n, 4), 2, 3, w))] * 4)
     assert [piece.shape[1] for piece in relay.split(X, (2, 7), 1).astuple().checked_type.fields[:2]] == [2, 5]
     assert relay.concatenate([ROWS, X], 0).checked_type.shape[1] == 3
+    assert relay.slice_like(x, relay.var("y", shape=(4, 1)), (0,)).checked_type == relay.TensorType(
+        (4, 2, 3, w)
+    )
+
+
+def test_channels_that_are_not_known_are_those_that_a_kernel_has() -> None:
+    image = relay.var("image", shape=[relay.Any()] * 4)
+    kernel = relay.var("kernel", shape=(4, 3, 1, 1))
+
+    made = relay.nn.conv2d(image, kernel, groups=2)
+
+    assert made.args[0].checked_type.shape[1] == 6
+    assert str(made.checked_type) == "Tensor[(?, 4, ?, ?), float32]"
+    assert made.checked_type.shape[2] is not made.checked_type.shape[3]
 
 
 def test_what_is_known_to_fit_is_one_call_and_what_is_known_not_to_an_error_at_once() -> None:

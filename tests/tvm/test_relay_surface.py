@@ -92,6 +92,7 @@ def test_questions_about_graphs() -> None:
     f = relay.Function([x], relay.nn.relu(relay.nn.dense(relay.nn.dense(x, x), x)) + relay.nn.dense(x, x))
 
     assert relay.analysis.count_layers(f, ["nn.dense"]) == 2
+    assert relay.analysis.count_layers(tvm.IRModule.from_expr(f), ["nn.dense"]) == 2
     assert relay.analysis.all_dtypes(relay.Function([x], relay.cast(x, "int8"))) == {"float32", "int8"}
 
 
@@ -155,6 +156,7 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.transform", "PartitionGraph"),
         ("relay.analysis", "AnnotatedRegionSet"),
         ("relay", "TypeVar"),
+        ("relay.ty", "TypeVar"),
     ],
 )
 def test_what_is_absent_is_named(name: str, attribute: str) -> None:

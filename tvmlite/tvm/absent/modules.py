@@ -98,7 +98,6 @@ _ABSENT = {
     f"auto_scheduler, or {_SEARCH}": "meta_schedule",
     "a function is a task by its name and arguments": "autotvm.task.code_hash",
     "a log is lines of JSON: autotvm.record.pick_best keeps the best": "exec.autotvm_log_editor",
-    "a program's functions are called by their own names": "ir.supply",
     "a target's attributes are tvmlite.machine's": "target.arm_isa target.compilation_config target.x86",
     "arrays are exchanged by DLPack: torch.from_dlpack(array), nd.from_dlpack": "contrib.torch contrib.tf_op",
     "dtypes are numpy's and bfloat16": "target.datatype relay.frontend.change_datatype",

@@ -189,7 +189,6 @@ _NAMES: dict[str, dict[str, str]] = {
             GlobalTypeVar RelayRefType TypeCall TypeConstraint TypeRelation TypeVar
         """,
         "a call's attrs are fields to look at": "Attrs",
-        "a program's functions are called by their own names": "GlobalVarSupply NameSupply",
     },
     "ir.transform": {"tvm.ir.transform.module_pass": "ApplyPassToFunction"},
     "parser": {"an expression's span says its place": "SpanCheck"},

@@ -50,7 +50,7 @@ RELAY: dict[str, dict[str, str]] = {
         "relay.analysis.post_order_visit": "extract_intermdeiate_expr dfs",
         MEMORY: "StorageInfo",
     },
-    "relay.ty": {_EXTENT: "ShapeVar is_dynamic type_has_any"},
+    "relay.ty": _TYPES,
     "relay.dataflow_pattern": {"rewrite, with a callback": "DominatorPattern partition"},
     "relay.frontend": {
         "torch.onnx.export, then relay.frontend.from_onnx": "from_pytorch",
@@ -103,7 +103,6 @@ RELAY: dict[str, dict[str, str]] = {
         "functions are values: they are inlined when a model is compiled": "Defunctionalization",
         LAYOUTS: "LayoutConfig",
         "relay.transform.SimplifyExpr": "CanonicalizeCast",
-        "sizes that differ from run to run have names: shape=('n', 3)": "ChangeBatch",
         "tvm.transform.PassContext(opt_level=..., config=...)": "build_config",
     },
     "relay.vm": {

@@ -46,6 +46,10 @@ class Mentioned:
         decorates = len(args) == 1 and callable(args[0]) and hasattr(args[0], "__qualname__")
         return Unread(args[0].__qualname__) if decorates else self
 
+    def __index__(self) -> int:
+        """An error: it is no number outside of TVMScript."""
+        return Unread(self._name)()
+
 
 class Unread:
     """A function or module in TVMScript. Using it is an UnsupportedError."""

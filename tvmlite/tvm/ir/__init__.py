@@ -4,7 +4,7 @@ from tvmlite.tvm.lazy import attributes
 
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
-    "instrument module transform",
+    "instrument module supply transform",
     {
         "tvmlite.tvm": "container",
         "tvmlite.tvm.relay.ty": "FuncType IncompleteType TensorType TupleType Type TypeKind",
@@ -18,6 +18,7 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
         "tvmlite.tvm.container": "Array Map",
         ".transform": "PassContext",
         ".source": "SourceName Span",
+        ".supply": "GlobalVarSupply NameSupply",
         ".structural": """
             assert_structural_equal get_first_structural_mismatch structural_equal structural_hash
         """,

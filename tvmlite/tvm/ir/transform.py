@@ -119,6 +119,10 @@ class PassError(TvmliteError, RuntimeError):
     """A function of the program's own, a pass or a method of an instrument, raised what is its cause."""
 
 
+class PassAssertionError(PassError, AssertionError):
+    """A function of the program's own found its assertion false."""
+
+
 KEPT = (ValueError, TypeError, AttributeError, KeyError, IndexError)
 """Errors of Python that programs catch as they are, as TVM gives them back."""
 
@@ -131,7 +135,8 @@ def called(function: Callable[..., Any], *args: Any) -> Any:
         raise
     except Exception as error:
         name = getattr(function, "__qualname__", "a pass")
-        raise PassError(f"{name}: {type(error).__name__}: {error}") from error
+        kind = PassAssertionError if isinstance(error, AssertionError) else PassError
+        raise kind(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def ask(instrument: Any, method: str, *args: Any) -> Any:

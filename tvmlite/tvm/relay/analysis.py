@@ -15,7 +15,7 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.structural import structural_equal, structural_hash
 from tvmlite.tvm.lazy import later
-from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var
+from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGetItem, Var, adopt
 from tvmlite.tvm.relay.graph.call_graph import CallGraph
 from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
@@ -100,18 +100,21 @@ def check_constant(expr: Any) -> bool:
 
 def get_total_mac_number(expr: Any) -> int:
     """Multiply-adds of the convolutions and matrix products."""
-    return sum(multiply_adds(node) for node in walk(expr) if isinstance(node, nodes.Call))
+    return sum(multiply_adds(node) for node in walk(adopt(expr)) if isinstance(node, nodes.Call))
 
 
 def list_op_freqs(mod: Any) -> dict[str, int]:
     """How often each operator is called."""
     functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
-    calls = [node for one in functions for node in walk(one) if isinstance(node, nodes.Call)]
+    calls = [node for one in functions for node in walk(adopt(one)) if isinstance(node, nodes.Call)]
     return dict(Counter(str(call.op) for call in calls if isinstance(call.op, str)))
 
 
 def count_layers(expr: Any, valid_ops: Any) -> int:
-    """How many calls of ``valid_ops``, operators or names, are on the path that has most of them."""
+    """How many calls of ``valid_ops``, operators or names, are on the path through an expression, or ``main``
+    of a module, that has most of them."""
+    if isinstance(expr, IRModule):
+        expr = expr["main"]
     names = {str(one) for one in valid_ops}
     depth: dict[Any, int] = {}
     for node in in_order(expr):
@@ -138,8 +141,14 @@ def all_dtypes(expr: Any) -> set[str]:
 
 
 def check_basic_block_normal_form(expr: Any) -> bool:
-    """Whether no value is used in another block than its own without a let."""
-    return is_basic_block_normal(expr)
+    """True; an InputError if a value is used in another block than its own without a let."""
+    if not is_basic_block_normal(expr):
+        raise InputError(
+            "check_basic_block_normal_form: a value is used in another block than its own, without a let",
+            Span.of_caller(),
+            "relay.transform.ToBasicBlockNormalForm() gives it one",
+        )
+    return True
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any as Anything
@@ -214,10 +215,9 @@ def extents(shape: Anything) -> tuple[Anything, ...]:
     """A shape as types have it, of what TVM's programs write."""
     if isinstance(shape, (int, np.integer, str, te.Expr)):
         shape = (shape,)
-    try:
-        return tuple(extent(one) for one in shape)
-    except TypeError:
-        raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller()) from None
+    if not isinstance(shape, Iterable):
+        raise TypeInferError(f"a shape is {show(shape)}, expected extents", Span.of_caller())
+    return tuple(map(extent, shape))
 
 
 def _apart(shape: tuple[Anything, ...]) -> tuple[Anything, ...]:
@@ -240,12 +240,12 @@ def extent(given: Anything) -> Anything:
         return int(given.value)
     if isinstance(given, te.Expr):
         return given if given.dtype == "int64" and isinstance(given, te.SizeVar) else normal_dim(_long(given))
-    value = getattr(given, "value", given)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    raise TypeInferError(
-        f"an extent is {show(given)}, expected an integer or a variable of te", Span.of_caller()
-    )
+    try:
+        return operator.index(getattr(given, "value", given))
+    except TypeError:
+        raise TypeInferError(
+            f"an extent is {show(given)}, expected an integer or a variable of te", Span.of_caller()
+        ) from None
 
 
 def _long(given: te.Expr) -> te.Expr:
@@ -284,6 +284,20 @@ def _same_extent(a: Anything, b: Anything) -> bool:
     if is_unknown(a) or is_unknown(b):
         return all(is_unknown(one) or _is_computed(one) for one in (a, b))
     return types.same_dim(a, b)
+
+
+def declared(type_: Anything) -> Anything:
+    """``type_`` as a program writes it of a variable: an ``Any()`` that is several extents of a shape, as in
+    ``[relay.Any()] * 4``, says of each that it is not known, and not that they are equal."""
+    if isinstance(type_, types.TupleType):
+        return TupleType(map(declared, type_.fields))
+    if not isinstance(type_, types.TensorType):
+        return type_
+    shape: list[Anything] = []
+    for one in type_.shape:
+        again = isinstance(one, Any) and any(one is other for other in shape)
+        shape.append(Any() if again else one)
+    return TensorType(shape, type_.dtype)
 
 
 def is_unknown(extent: Anything) -> bool:

@@ -8,7 +8,10 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.tvm.relay import ty
@@ -60,6 +63,12 @@ _PARTS: dict[type, tuple[str, ...]] = {
 def adopt(root: Any) -> Any:
     """``root``, an expression of ours, as one of the surface: itself if it is one; else what was made of it
     before, while that lives."""
+    if not isinstance(root, (nodes.Expr, Op)):
+        raise TypeInferError(
+            f"{show(root)} given, expected a relay expression",
+            Span.of_caller(),
+            'a module\'s is mod["main"]' if hasattr(root, "functions") else None,
+        )
     found = ADOPTED.get(root)
     if found is not None:
         return found

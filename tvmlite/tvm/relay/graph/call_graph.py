@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.core.errors import InputError
+from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay.graph.calls import called
 
@@ -14,6 +16,8 @@ class CallGraph:
     """The calls between the functions of ``module``: a function counts once for each that mentions it."""
 
     def __init__(self, module: IRModule) -> None:
+        if not isinstance(module, IRModule):
+            raise InputError(f"CallGraph: {show(module)} given, expected a module", Span.of_caller())
         self.module = module
         self._called = {
             var.name: list(dict.fromkeys(called(one))) if isinstance(one, nodes.Function) else []

@@ -215,12 +215,34 @@ def _resize(name: str) -> Callable[..., Any]:
     return functools.update_wrapper(resize, build)
 
 
+def dilation2d(
+    data: Any,
+    weight: Any,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilations: Any = (1, 1),
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IHW",
+    out_dtype: str = "",
+) -> Any:
+    """The greatest of each window's elements, each plus that of ``weight`` there. ``strides`` and
+    ``dilations`` are of the two axes of the image; four equal ones, of all axes, are those of the two."""
+    strides, dilations = (
+        tuple(one)[:2] if isinstance(one, (tuple, list)) and len(one) == 4 and len(set(one)) == 1 else one
+        for one in (strides, dilations)
+    )
+    return function("image.dilation2d")(
+        data, weight, strides, padding, dilations, data_layout, kernel_layout, out_dtype
+    )
+
+
 ADAPTED: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (dft, matrix_set_diag, reverse_reshape, stft, strided_set, strided_slice, topk)
 }
 ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
 ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES | SPARSE
+ADAPTED["image.dilation2d"] = dilation2d
 ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad

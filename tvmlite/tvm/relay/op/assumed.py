@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim
@@ -105,6 +107,18 @@ def stack(data: Any, axis: int) -> Any:
     return function("stack")(_agreed(data, None), axis)
 
 
+def slice_like(data: Any, shape_like: Any, axes: Any = None) -> Any:
+    """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
+    its axes unless given."""
+    made = function("slice_like")(data, shape_like, axes)
+    shape, like = map(_known_shape, made.args)
+    found = _known_shape(made)
+    if shape is None or like is None or found is None:
+        return made
+    chosen = {axis % len(shape) for axis in made["axes"] or range(len(like))}
+    return _assumed(made, [like[place] if place in chosen else one for place, one in enumerate(found)])
+
+
 def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
     """``data`` with the vector ``bias`` added along ``axis``."""
     return function("nn.bias_add")(data, _spread(data, bias, axis), axis)
@@ -113,6 +127,21 @@ def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
 def prelu(data: Any, alpha: Any, axis: int = 1) -> Any:
     """``data``, where it is below 0 times its element of the vector ``alpha`` along ``axis``."""
     return function("nn.prelu")(data, _spread(data, alpha, axis), axis)
+
+
+def _with_equal_extents(name: str) -> Callable[..., Any]:
+    """The function of the operator ``name``, whose arguments have the extents that it asks to be equal."""
+    build = function(name)
+
+    @functools.wraps(build)
+    def fitted(*args: Any, **attrs: Any) -> Any:
+        made = build(*args, **attrs)
+        shapes = [_known_shape(one) for one in made.args]
+        if None in shapes or all(map(_is_static, shapes)):
+            return made
+        return adopt(with_equal_extents(made))
+
+    return fitted
 
 
 def _spread(data: Any, vector: Any, axis: int) -> Any:
@@ -187,7 +216,11 @@ def _is_static(shape: Shape) -> bool:
 
 
 FROM_OPEN_SHAPES: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (concatenate, reshape, reshape_like, split, squeeze, stack)
+    one.__name__: one for one in (concatenate, reshape, reshape_like, slice_like, split, squeeze, stack)
 }
 FROM_OPEN_SHAPES |= {"nn.bias_add": bias_add, "nn.prelu": prelu}
+FROM_OPEN_SHAPES |= {
+    name: _with_equal_extents(name)
+    for name in ("nn.dense", *(f"nn.conv{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", "_transpose")))
+}
 """By TVM's name."""

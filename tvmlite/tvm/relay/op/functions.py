@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlite.relay.ir import op as table
 from tvmlite.tvm.absent import lookup, missing
-from tvmlite.tvm.relay.expr import Constant, const
+from tvmlite.tvm.relay.expr import Constant, RelayExpr, Tuple, TupleWrapper, const
 from tvmlite.tvm.relay.op.absent import ABSENT, OTHERWISE
 from tvmlite.tvm.relay.op.adapted import ADAPTED
 from tvmlite.tvm.relay.op.builders import Namespace, function
@@ -25,7 +25,14 @@ _OTHERS = {
     "nn.multiply": "multiply",
 }
 
-_EXPRESSIONS = {"nn.Constant": Constant, "nn.const": const}
+_EXPRESSIONS: dict[str, Any] = {
+    "Constant": Constant,
+    "Expr": RelayExpr,
+    "Tuple": Tuple,
+    "TupleWrapper": TupleWrapper,
+    "const": const,
+}
+_EXPRESSIONS |= {f"nn.{name}": _EXPRESSIONS[name] for name in ("Constant", "const")}
 """Names of TVM's modules of operators that come from others."""
 
 _ABSENT = {

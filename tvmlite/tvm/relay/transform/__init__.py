@@ -23,6 +23,7 @@ from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelConv2D,
     CombineParallelDense,
 )
+from tvmlite.tvm.relay.transform.algebra.padding import FoldExplicitPadding
 from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
 from tvmlite.tvm.relay.transform.dynamic_to_static import DynamicToStatic
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
@@ -30,6 +31,7 @@ from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
+from tvmlite.tvm.relay.transform.input_extents import ChangeBatch, FlexibleShapeDispatch
 from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
 from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
 from tvmlite.tvm.relay.transform.legalize import Legalize
@@ -42,7 +44,6 @@ from tvmlite.tvm.relay.transform.normal_forms import (
     ToGraphNormalForm,
 )
 from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
-from tvmlite.tvm.relay.transform.padding import FoldExplicitPadding
 from tvmlite.tvm.relay.transform.precision.fake_quantization import FakeQuantizationToInteger
 from tvmlite.tvm.relay.transform.precision.recast import recast
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
@@ -56,7 +57,6 @@ from tvmlite.tvm.relay.transform.structure import (
     CanonicalizeCast,
     DefuseOps,
     EtaExpand,
-    FlexibleShapeDispatch,
     Inline,
     RemoveUnusedFunctions,
 )
@@ -67,6 +67,7 @@ __all__ = [
     "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "ChangeBatch",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from operator import is_
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import rewrite
-from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import Fuse, fuse_class
@@ -21,8 +18,6 @@ from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
 from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
-from tvmlite.tvm.relay.transform.infer_type import typed
-from tvmlite.tvm.relay.ty import TensorType
 
 
 def DefuseOps() -> Pass:
@@ -171,48 +166,3 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
 def AnnotateSpans() -> Pass:
     """The pass that leaves a module as it is: every node has the line that made it from the start."""
     return Pass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
-
-
-def FlexibleShapeDispatch(
-    buckets: Sequence[int],
-    axis: int = 0,
-    auto_pad: bool = False,
-    pad_value: float = 0,
-    input_indices: Sequence[int] | None = None,
-    affects_output: bool = True,
-) -> Pass:
-    """The pass that lets the inputs at ``input_indices`` (the first) have any extent along ``axis``, one for
-    all of them. It is one function of every extent: that there are ``buckets``, and what lies between them is
-    padded, is of no account. ``tvmlite.compile(mod, shape={...})`` adds kernels for some extents.
-    """
-    chosen = list(input_indices or (0,))
-
-    def run(mod: IRModule, context: PassContext) -> IRModule:
-        main = mod["main"]
-        wrong = [index for index in chosen if not -len(main.params) <= index < len(main.params)]
-        if wrong:
-            raise ConfigError(
-                f"FlexibleShapeDispatch: input_indices is {chosen}, main has {len(main.params)} parameters",
-                Span.of_caller(),
-            )
-        sizes = {str(extent) for param in main.params for extent in getattr(param.type, "shape", ())}
-        size = next(name for name in map("any_size_{}".format, count()) if name not in sizes)
-        given = {main.params[index]: _resized(main.params[index], axis, size) for index in chosen}
-        body = rebuilt(main.body, dict(given))
-        params = [given.get(param, param) for param in main.params]
-        made = mod.copy()
-        made["main"] = Function(params, adopt(body), attrs=dict(main.attrs))
-        return typed(made)
-
-    return Pass(PassInfo(0, "FlexibleShapeDispatch"), run)
-
-
-def _resized(param: Any, axis: int, size: str) -> Var:
-    """``param`` with an extent of the name ``size`` along ``axis``."""
-    shape = list(tensor_type_of(param).shape)
-    if not -len(shape) <= axis < len(shape):
-        raise ConfigError(
-            f"FlexibleShapeDispatch: axis is {axis}, {param.name} has {len(shape)} axes", Span.of_caller()
-        )
-    shape[axis] = size  # type: ignore[call-overload]
-    return Var(param.name, TensorType(shape, tensor_type_of(param).dtype), param.span)

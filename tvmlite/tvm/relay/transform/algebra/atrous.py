@@ -11,8 +11,8 @@ from tvmlite.relay.ir.types import same_type
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.visit import rewritten
+from tvmlite.tvm.relay.transform.algebra.padding import stands_for_zero
 from tvmlite.tvm.relay.transform.functions import over_functions
-from tvmlite.tvm.relay.transform.padding import stands_for_zero
 
 
 def FlattenAtrousConv() -> Pass:
