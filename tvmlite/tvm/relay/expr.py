@@ -357,7 +357,7 @@ def var(
         raise TypeInferError("var: type_annotation and shape are both given, expected one", Span.of_caller())
     if shape is not None:
         type_annotation = ty.TensorType(shape, dtype)
-    return Var(name_hint, ty.declared(type_annotation), span)
+    return Var(name_hint, type_annotation, span)
 
 
 def const(value: Any, dtype: Any = None, span: Any = None) -> Constant:

@@ -286,20 +286,6 @@ def _same_extent(a: Anything, b: Anything) -> bool:
     return types.same_dim(a, b)
 
 
-def declared(type_: Anything) -> Anything:
-    """``type_`` as a program writes it of a variable: an ``Any()`` that is several extents of a shape, as in
-    ``[relay.Any()] * 4``, says of each that it is not known, and not that they are equal."""
-    if isinstance(type_, types.TupleType):
-        return TupleType(map(declared, type_.fields))
-    if not isinstance(type_, types.TensorType):
-        return type_
-    shape: list[Anything] = []
-    for one in type_.shape:
-        again = isinstance(one, Any) and any(one is other for other in shape)
-        shape.append(Any() if again else one)
-    return TensorType(shape, type_.dtype)
-
-
 def is_unknown(extent: Anything) -> bool:
     """Whether ``extent`` is, or is computed of, one that is known when the program runs only."""
     return isinstance(extent, te.Expr) and any(isinstance(node, Any) for node in postorder(extent))
