@@ -100,8 +100,9 @@ def reinterpret(dtype: str, x: Value) -> Expr:
 def call_packed(name: str, *args: Any) -> ir.Stmt:
     """A call of the Python function registered as ``name``, as a statement for ``te.extern``.
 
-    ``args`` are buffers, which it sees as numpy arrays, and numbers. When it raises, the compiled function
-    stops with an ExecutionError. In C, ``name`` becomes a pointer to a function that is to be set first.
+    ``args`` are buffers, which it sees as numpy arrays, and numbers. When it raises, or is not registered by
+    then, the compiled function stops with an ExecutionError. In C, ``name`` becomes a pointer to a function
+    that is to be set first.
     """
     arguments.text("call_packed: name", name)
     values: list[Expr] = []
@@ -116,7 +117,8 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
             values.append(value)
             form.append(value.dtype)
     called = e.Foreign("packed", name, tuple(values), "int32", form=",".join(form))
-    return ir.Assert(e.Equal(called, e.const(0)), f"the function {name!r}, called by name, failed")
+    why = f"the function {name!r}, called by name, failed or is not registered"
+    return ir.Assert(e.Equal(called, e.const(0)), why)
 
 
 def trace(args: Sequence[Value], trace_action: str = registry.TRACE) -> Expr:
