@@ -66,6 +66,16 @@ def test_a_function_may_be_registered_after_the_code_that_calls_it_is_built() ->
     np.testing.assert_array_equal(function(np.arange(3, dtype="f4")), [1, 2, 3])
 
 
+def test_a_function_is_given_texts_too() -> None:
+    seen: list[tuple[Any, ...]] = []
+    te.register_func("tests.texts", lambda *given: seen.append((given[0], *given[2:])))
+    A = te.placeholder((1,), name="A")
+    texts = "sum, of: ü", ""
+    B = te.extern((1,), [A], lambda i, o: te.call_packed("tests.texts", texts[0], i[0], 3, texts[1]))
+    everywhere(te.create_schedule(B.op), [A, B], np.ones(1, "f4"), (1,))
+    assert seen == [(texts[0], 3, texts[1])] * 3
+
+
 def test_a_function_that_is_not_registered_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     A = te.placeholder((3,), name="A")
     B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.nowhere", i[0]), name="B")

@@ -49,6 +49,8 @@ def callback(call: e.Foreign) -> Any:
     types: list[Any] = []
     for word in words:
         dtype, _, rank = word.partition(":")
+        if registry.text_of(word) is not None:
+            continue
         if rank:
             types += [ctypes.c_void_p, *[ctypes.c_int64] * int(rank)]
         elif dtype in _SCALARS:
@@ -106,6 +108,9 @@ def _call(function: Callable[..., Any], words: list[str], values: list[Any]) -> 
     given: list[Any] = []
     for word in words:
         dtype, _, rank = word.partition(":")
+        if (text := registry.text_of(word)) is not None:
+            given.append(text)
+            continue
         if not rank:
             given.append(values.pop(0))
             continue

@@ -213,7 +213,7 @@ class Target(machine.Target):
     def export(self) -> dict[str, Any]:
         """The parts, as a dict that ``Target`` takes."""
         host = {} if self.own_host is None else {"host": self.own_host.export()}
-        return {"kind": str(self.kind), "keys": self.keys, **self.attrs, **host}
+        return {"kind": str(self.kind), **self.attrs, "keys": self.keys, **host}
 
     @classmethod
     def current(cls, allow_none: bool = True) -> Target | None:
