@@ -207,8 +207,3 @@ def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
         Span.of_caller(),
         hint="te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops by hand",
     )
-
-
-def gradient(*args: Any, **named: Any) -> NoReturn:
-    """An error: tensor expressions are not differentiated."""
-    raise UnsupportedError("te.gradient: tensor expressions are not differentiated", Span.of_caller())
