@@ -81,6 +81,8 @@ def test_a_module_is_read_and_timed() -> None:
         module.time_evaluator("twice", tvm.cpu(0), f_preproc="cache_flush_cpu_non_first_arg")
     with pytest.raises(InputError, match="get_source: fmt: 3 given"):
         module.get_source(3)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="Module has no attribute 'is_runnable' in tvmlite"):
+        module.is_runnable  # noqa: B018
 
 
 @NEEDS_LINKER
