@@ -130,9 +130,11 @@ class Module:
         return evaluate
 
     def get_source(self, fmt: str = "") -> str:
-        """The code as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
+        """The code as text, functions in the order of their names: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``;
+        by default what is compiled."""
         form = form_of(fmt, self.type_key)
-        return "\n".join(_kernel("get_source", one).source(form) for one in self._functions.values())
+        functions = [self._functions[name] for name in sorted(self._functions)]
+        return "\n".join(_kernel("get_source", one).source(form) for one in functions)
 
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the code to ``file_name``: an object ``.o``, LLVM IR ``.ll``, assembly ``.s``, C ``.c``."""
