@@ -56,9 +56,9 @@ def load_json(json_str: str) -> Any:
     """What ``save_json`` wrote, or of what TVM's wrote what ``tvm_json`` reads; an InputError for anything
     else."""
     try:
-        table = json.loads(json_str)
+        table: Any = json.loads(json_str)
     except (ValueError, TypeError):
-        table = None
+        table = {}
     if tvm_json.is_of_tvm(table):
         return tvm_json.decode(table)
     try:

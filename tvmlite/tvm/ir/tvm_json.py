@@ -90,7 +90,7 @@ def _decode(rows: Sequence[Mapping[str, Any]], root: int) -> Any:
 
 
 def _kind(row: Mapping[str, Any]) -> str:
-    key = row["type_key"]
+    key = str(row["type_key"])
     return _OLDER.get(key, key)
 
 
@@ -125,7 +125,7 @@ def _made(rows: Sequence[Any], row: Mapping[str, Any], made: Mapping[int, Any]) 
 
 def _text(rows: Sequence[Any], value: str) -> str:
     """A text, which is itself in TVM 0.6 and the place of a node later."""
-    row = rows[int(value)] if value.isdecimal() and int(value) < len(rows) else {}
+    row: Mapping[str, Any] = rows[int(value)] if value.isdecimal() and int(value) < len(rows) else {}
     return row.get("repr_str", "") if row.get("type_key") == "runtime.String" else value
 
 

@@ -58,7 +58,7 @@ def _summed(op: Any, axes: Sequence[t.IterVar], part: Partial, head: Any, prefix
 
     def element(*i: Any) -> Any:
         solved = solve(read.indices, i[rank:], axes, read.tensor.shape)
-        new = {axis.var: te.reduce_axis(_bounds(axis), axis.name) for axis in solved.rest}
+        new = {axis.var: te.reduce_axis(_bounds(axis), axis.var.name) for axis in solved.rest}
         free = {var: one.var for var, one in new.items()}
         final = {**free, **{var: substitute(value, free) for var, value in solved.values.items()}}
         place = [final[axis.var] for axis in op.axis]
@@ -74,11 +74,11 @@ def _summed(op: Any, axes: Sequence[t.IterVar], part: Partial, head: Any, prefix
 def _of_reduction(op: Any, body: t.Reduce, part: Partial, head: Any, prefix: Any) -> t.Tensor:
     """As ``_of_sum`` for any other combiner: it combines pairs of a value and its derivative."""
     read, combiner = part.leaf, body.combiner
-    shape = (*read.tensor.shape, *(axis.dom.extent for axis in op.axis))
+    shape = (*read.tensor.shape, *(_range(axis)[1] for axis in op.axis))
     count = len(read.tensor.shape)
 
     def element(*i: Any) -> Any:
-        new = {axis.var: te.reduce_axis(_bounds(axis), axis.name) for axis in body.axis}
+        new = {axis.var: te.reduce_axis(_bounds(axis), axis.var.name) for axis in body.axis}
         names = {var: one.var for var, one in new.items()}
         names |= {axis.var: value for axis, value in zip(op.axis, i[count:], strict=True)}
         same = [e.Equal(substitute(a, names), v) for a, v in zip(read.indices, i, strict=False)]
@@ -93,7 +93,7 @@ def _of_reduction(op: Any, body: t.Reduce, part: Partial, head: Any, prefix: Any
     rank = len(prefix)
 
     def total(*i: Any) -> Any:
-        axes = [te.reduce_axis(_bounds(axis), axis.name) for axis in op.axis]
+        axes = [te.reduce_axis(_bounds(axis), axis.var.name) for axis in op.axis]
         place = [one.var for one in axes]
         value = head(*i[:rank], *place) * slopes(*i[rank:], *place)
         return te.sum(value, axis=axes) if axes else value
@@ -141,7 +141,7 @@ def solve(
         if isinstance(value, e.Var):
             analyzer.bind(value, 0, extent)
     for axis in axes:
-        analyzer.bind(axis.var, axis.dom.min, axis.dom.extent)
+        analyzer.bind(axis.var, *_range(axis))
     for index, value in zip(indices, wanted, strict=True):
         found = substitute(index, made.values)
         for axis in made.rest:
@@ -156,10 +156,18 @@ def solve(
         made.conditions = [substitute(one, {axis.var: answer}) for one in made.conditions]
         made.values[axis.var] = answer
         made.rest = [one for one in made.rest if one is not axis]
-        within = answer >= axis.dom.min, answer < axis.dom.min + axis.dom.extent
+        first, last = _bounds(axis)
+        within = answer >= first, answer < last
         made.conditions += [one for one in within if not analyzer.prove(one)]
     return made
 
 
 def _bounds(axis: t.IterVar) -> tuple[Any, Any]:
-    return axis.dom.min, axis.dom.min + axis.dom.extent
+    first, extent = _range(axis)
+    return first, first + extent
+
+
+def _range(axis: t.IterVar) -> tuple[Any, Any]:
+    """The first value of ``axis``, and how many there are."""
+    assert axis.dom is not None  # axes of computes have one
+    return axis.dom.min, axis.dom.extent
