@@ -130,7 +130,7 @@ def test_quotients_keep_the_kind_they_were_written_in() -> None:
 def test_equal_vectors_and_extremes_are_structurally_equal() -> None:
     equal = tvm.ir.structural_equal
 
-    assert equal(tir.Ramp(X + Y, 1, 4), tir.Ramp(Y + X, 1, 4))
+    assert equal(tir.Ramp(X + Y, 1, 4), tir.Ramp(Y + X, 1, tvm.tir.IntImm("int64", 4)))
     assert not equal(tir.Ramp(X + Y, 1, 4), tir.Ramp(X + Y, 2, 4))
     assert equal(tir.LE(tir.Broadcast(X, 4), tir.Broadcast(Y, 4)), tir.Broadcast(X <= Y, 4))
     assert equal(LEAST(X * 3, 9), LEAST(X, 3) * 3)

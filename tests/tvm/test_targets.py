@@ -38,6 +38,7 @@ def test_a_target_is_the_same_however_it_is_written(given: Any) -> None:
     assert machine.Target.parse(made) is made
     assert (made.kind.name, made.mcpu, made.attrs["num-cores"]) == ("llvm", "haswell", 4)
     assert plain(tvm.target.Target(made.export())) == PARSED
+    assert made.export()["keys"] == made.keys
 
 
 def test_a_target_keeps_the_names_of_schedules() -> None:

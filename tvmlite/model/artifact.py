@@ -47,14 +47,20 @@ class CompiledKernelFunction(CompiledFunction):
         lowered: loop.Function, legal: loop.Function, target: Target, objects: Sequence[bytes] = ()
     ) -> CompiledKernelFunction:
         """``legal``, the legal form of ``lowered``, as a function in this process; ``objects`` have C
-        functions that it calls."""
-        loaded = process.load([legal], target, objects)
+        functions that it calls. Without them it may call what is only linked to it once it is exported: it
+        is not run here then."""
+        reason, instead = process.reason_not_to_run(target), "compile for this machine: target='native'"
+        if not reason and not objects and (absent := process.absent_callees([legal])):
+            reason = f"it calls {', '.join(absent)}, which this process does not have"
+            instead = "load the library first, ctypes.CDLL(path, ctypes.RTLD_GLOBAL); or export and link"
+        loaded = process.Absent() if reason else process.load([legal], target, objects)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),
             process.shapes_address(loaded, legal),
             loaded,
-            process.reason_not_to_run(target),
+            reason,
+            instead,
         )
         made.lowered, made.legal, made.target = lowered, legal, target
         return made

@@ -10,7 +10,7 @@ import pytest
 
 import tvmlite
 from tvmlite import te
-from tvmlite.core.errors import ExecutionError, TensorExpressionError, UnsupportedError
+from tvmlite.core.errors import ExecutionError, TargetError, TensorExpressionError, UnsupportedError
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.tensor import registry
 
@@ -58,11 +58,36 @@ def test_an_exception_in_a_python_function_is_an_error_of_the_compiled_one(capsy
     assert capsys.readouterr().err.count("ValueError: never on Sundays") == 3
 
 
-def test_a_function_that_is_not_registered_is_an_error() -> None:
+def test_a_function_may_be_registered_after_the_code_that_calls_it_is_built() -> None:
+    A = te.placeholder((3,), name="A")
+    B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.later", i[0], o[0]), name="B")
+    function = tvmlite.build(te.create_schedule(B.op), [A, B])
+    te.register_func("tests.later", lambda a, b: np.add(a, 1, out=b))
+    np.testing.assert_array_equal(function(np.arange(3, dtype="f4")), [1, 2, 3])
+
+
+def test_a_function_is_given_texts_too() -> None:
+    seen: list[tuple[Any, ...]] = []
+    te.register_func("tests.texts", lambda *given: seen.append((given[0], *given[2:])))
+    A = te.placeholder((1,), name="A")
+    texts = "sum, of: ü", ""
+    B = te.extern((1,), [A], lambda i, o: te.call_packed("tests.texts", texts[0], i[0], 3, texts[1]))
+    everywhere(te.create_schedule(B.op), [A, B], np.ones(1, "f4"), (1,))
+    assert seen == [(texts[0], 3, texts[1])] * 3
+
+
+def test_a_function_that_is_not_registered_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     A = te.placeholder((3,), name="A")
     B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.nowhere", i[0]), name="B")
+    s = te.create_schedule(B.op)
+    function = tvmlite.build(s, [A, B])
+    with pytest.raises(
+        ExecutionError, match=r"'tests\.nowhere', called by name, failed or is not registered"
+    ):
+        function(np.zeros(3, "f4"))
+    assert "no function is registered as 'tests.nowhere'" in capsys.readouterr().err
     with pytest.raises(UnsupportedError, match=r"no function is registered as 'tests\.nowhere'"):
-        tvmlite.build(te.create_schedule(B.op), [A, B])
+        interpret(te.lower(s, [A, B]), [np.zeros(3, "f4"), np.zeros(3, "f4")])
     te.register_func("tests.once", print)
     with pytest.raises(TensorExpressionError, match=r"there is a function 'tests\.once' already"):
         te.register_func("tests.once", print)
@@ -79,6 +104,16 @@ def test_a_c_function_is_called_lane_by_lane() -> None:
     x = np.random.rand(12).astype("f4")
     for result in everywhere(s, [A, B], x, (12,)):
         np.testing.assert_allclose(result, np.cbrt(x * 2), rtol=1e-6)
+
+
+def test_a_c_function_that_is_not_in_this_process_may_be_linked_later() -> None:
+    A = te.placeholder((3,), name="A")
+    B = te.compute((3,), lambda i: te.call_pure_extern("float32", "nowhere_at_all", A[i]), name="B")
+    for target in ("native", "c"):
+        function = tvmlite.build(te.create_schedule(B.op), [A, B], target=target, name="calls")
+        assert "nowhere_at_all" in function.source("c")
+        with pytest.raises(TargetError, match=r"it calls nowhere_at_all, which this process does not have"):
+            function(np.zeros(3, "f4"))
 
 
 def test_a_c_function_takes_addresses() -> None:

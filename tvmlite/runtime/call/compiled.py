@@ -52,8 +52,10 @@ class CompiledFunction(InProcess):
         shapes_address: int = 0,
         keep: object = None,
         unrunnable: str = "",
+        instead: str = "compile for this machine: target='native'",
     ) -> None:
-        """``unrunnable`` says why the code cannot run in this process: then every call is a TargetError."""
+        """``unrunnable`` says why the code cannot run in this process, and ``instead`` what would: then every
+        call is a TargetError."""
         self.signature = signature
         self.name = signature.name
         self._keep = keep
@@ -64,7 +66,7 @@ class CompiledFunction(InProcess):
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
         self._output_slots = tuple(s for s in self._slots if s.array is not None and s.array.is_output)
-        self._unrunnable = unrunnable
+        self._unrunnable, self._instead = unrunnable, instead
         if not unrunnable:
             self._planner = Planner(signature, arrays, shapes_address)
         place_of = {p.name: i for i, p in enumerate(signature.passed)}
@@ -246,10 +248,7 @@ class CompiledFunction(InProcess):
     ) -> tuple[list[Any], tuple[np.ndarray, ...]]:
         """The C arguments but for workspace and threads, and the outputs made here."""
         if self._unrunnable:
-            raise TargetError(
-                f"{self.name} is not run: {self._unrunnable}",
-                hint="compile for this machine: target='native'",
-            )
+            raise TargetError(f"{self.name} is not run: {self._unrunnable}", hint=self._instead)
         if named:
             args = in_order(self.name, self._slots, self._input_slots, args, named)
         complete = len(args) == len(self._slots)

@@ -41,12 +41,16 @@ def called(functions: Iterable[Node]) -> list[e.Foreign]:
 
 
 def callback(call: e.Foreign) -> Any:
-    """A C function, to be kept alive, that calls the Python function registered under the call's name."""
-    function = registry.get_global_func(call.name)
+    """A C function, to be kept alive, that calls the Python function registered under the call's name. One
+    called for its effect may be registered, or another in its place, until it is called; one whose value
+    counts is there already, since code cannot go on without that value."""
+    function = registry.get_global_func(call.name) if gives_value(call) else _looked_up(call.name)
     words = argument_words(call)
     types: list[Any] = []
     for word in words:
         dtype, _, rank = word.partition(":")
+        if registry.text_of(word) is not None:
+            continue
         if rank:
             types += [ctypes.c_void_p, *[ctypes.c_int64] * int(rank)]
         elif dtype in _SCALARS:
@@ -68,6 +72,15 @@ def callback(call: e.Foreign) -> Any:
     if gives_value(call):
         return ctypes.CFUNCTYPE(_SCALARS[call.dtype], *types)(value)
     return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(run)
+
+
+def _looked_up(name: str) -> Callable[..., Any]:
+    """The function that is registered as ``name`` at each call."""
+
+    def function(*args: Any) -> Any:
+        return registry.get_global_func(name)(*args)
+
+    return function
 
 
 def gives_value(call: e.Foreign) -> bool:
@@ -95,6 +108,9 @@ def _call(function: Callable[..., Any], words: list[str], values: list[Any]) -> 
     given: list[Any] = []
     for word in words:
         dtype, _, rank = word.partition(":")
+        if (text := registry.text_of(word)) is not None:
+            given.append(text)
+            continue
         if not rank:
             given.append(values.pop(0))
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tvmlite.core.errors import LibraryError
+from tvmlite.core.node import postorder
 from tvmlite.machine import processor
 from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
@@ -20,6 +22,7 @@ from tvmlite.te.codegen import jit, packed
 from tvmlite.te.codegen.c import build as c_build
 from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
+from tvmlite.te.expr import Foreign
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 
@@ -46,7 +49,7 @@ def load(
     so the caller keeps them. Code that cannot run here is not loaded: its addresses are 0.
     """
     if reason_not_to_run(target):
-        return _Absent()
+        return Absent()
     every = with_shapes(functions)
     blobs = constants or {}
     callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
@@ -75,10 +78,19 @@ def reason_not_to_run(target: Target) -> str:
     return f"this processor lacks {', '.join(missing)}" if missing else ""
 
 
-class _Absent:
+def absent_callees(functions: Sequence[loop.Function]) -> list[str]:
+    """The C functions that ``functions`` call and this process does not have."""
+    nodes = (node for function in functions for node in postorder(function.body))
+    names = {node.name for node in nodes if isinstance(node, Foreign) and node.kind == "c"}
+    here = ctypes.CDLL(None) if names and sys.platform != "win32" else None
+    return sorted(name for name in names if here is not None and not hasattr(here, name))
+
+
+class Absent:
     """What stands for code that cannot run here: every function is at address 0."""
 
     def address(self, name: str) -> int:
+        """0."""
         return 0
 
 

@@ -100,23 +100,31 @@ def reinterpret(dtype: str, x: Value) -> Expr:
 def call_packed(name: str, *args: Any) -> ir.Stmt:
     """A call of the Python function registered as ``name``, as a statement for ``te.extern``.
 
-    ``args`` are buffers, which it sees as numpy arrays, and numbers. When it raises, the compiled function
-    stops with an ExecutionError. In C, ``name`` becomes a pointer to a function that is to be set first.
+    ``args`` are buffers, which it sees as numpy arrays, numbers, and texts. When it raises, or is not
+    registered by then, the compiled function stops with an ExecutionError. In C, ``name`` becomes a pointer
+    to a function that is to be set first.
     """
     arguments.text("call_packed: name", name)
     values: list[Expr] = []
     form: list[str] = []
     for arg in args:
         buffer = getattr(arg, "buffer", arg)
-        if isinstance(buffer, ir.Buffer):
+        if isinstance(arg, str):
+            form.append(registry.word_of(arg))
+        elif isinstance(buffer, ir.Buffer):
             values += [buffer.access_ptr(), *buffer.shape]
             form.append(f"{buffer.dtype}:{len(buffer.shape)}")
         else:
             value = e.scalar(f"call_packed: {name}", arg)
             values.append(value)
             form.append(value.dtype)
-    called = e.Foreign("packed", name, tuple(values), "int32", form=",".join(form))
-    return ir.Assert(e.Equal(called, e.const(0)), f"the function {name!r}, called by name, failed")
+    return checked(e.Foreign("packed", name, tuple(values), "int32", form=",".join(form)))
+
+
+def checked(called: e.Foreign) -> ir.Stmt:
+    """The call ``called`` of a Python function, and an ExecutionError if it failed."""
+    why = f"the function {called.name!r}, called by name, failed or is not registered"
+    return ir.Assert(e.Equal(called, e.const(0)), why)
 
 
 def trace(args: Sequence[Value], trace_action: str = registry.TRACE) -> Expr:

@@ -37,6 +37,10 @@ class BufferVar:
         """The extents of the buffer, one an axis."""
         return self.buffer.shape
 
+    def asobject(self) -> ir.Buffer:
+        """The buffer itself."""
+        return self.buffer
+
     def vload(self, begin: Any, dtype: str | None = None) -> ir.Load:
         """Elements side by side, as many as ``dtype``, such as ``"float32x16"``, has lanes."""
         return ir.Load(self.buffer, self._indices(self.buffer.vload(begin, dtype).indices))

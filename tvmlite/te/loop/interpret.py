@@ -455,6 +455,9 @@ class _Run:
         gives_value = words[:1] == ["="]
         for word in words[gives_value:]:
             rank = word.partition(":")[2]
+            if (text := registry.text_of(word)) is not None:
+                given.append(text)
+                continue
             if not rank:
                 given.append(values.pop(0).item())
                 continue

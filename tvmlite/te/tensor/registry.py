@@ -31,6 +31,7 @@ def _show(*values: Any) -> None:
     print(list(values))
 
 
+_TEXT = "text="
 _functions: dict[str, Callable[..., Any]] = {MATMUL: _matmul, TRACE: _show}
 _rules: dict[str, Callable[..., Any]] = {}
 _references: dict[str, Callable[..., Any]] = {symbols.NOW: time.monotonic_ns}
@@ -74,6 +75,16 @@ def get_global_func(name: str) -> Callable[..., Any]:
 def is_registered(name: str) -> bool:
     """Whether a Python function is registered as ``name``."""
     return name in _functions
+
+
+def word_of(text: str) -> str:
+    """How the form of a call has ``text``, an argument that is known when the code is built."""
+    return _TEXT + text.encode().hex()
+
+
+def text_of(word: str) -> str | None:
+    """The text that is ``word`` in the form of a call; None if it stands for another argument."""
+    return bytes.fromhex(word.removeprefix(_TEXT)).decode() if word.startswith(_TEXT) else None
 
 
 def register_reference(name: str, function: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import Operation, Tensor
 from tvmlite.tvm import parser
-from tvmlite.tvm.ir import graph_json
+from tvmlite.tvm.ir import graph_json, tvm_json
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.op.op import Op
@@ -53,18 +53,21 @@ def save_json(node: Any) -> str:
 
 
 def load_json(json_str: str) -> Any:
-    """What ``save_json`` wrote; an InputError for anything else."""
+    """What ``save_json`` wrote, or of what TVM's wrote what ``tvm_json`` reads; an InputError for anything
+    else."""
     try:
-        table = json.loads(json_str)
+        table: Any = json.loads(json_str)
+    except (ValueError, TypeError):
+        table = {}
+    if tvm_json.is_of_tvm(table):
+        return tvm_json.decode(table)
+    try:
         kind, text = table["kind"], table["text"]
         known = table["format"] == _FORMAT and isinstance(text, str)
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         known, kind, text = False, None, ""
     if not known or kind not in ("module", "expression", "type", "target", "graph", *_DATA):
-        raise InputError(
-            "load_json: this is not what tvm.ir.save_json wrote here",
-            hint="of TVM's own graphs tvm.relay.fromtext reads the text, which mod.astext() gives there",
-        )
+        raise InputError("load_json: this is not what tvm.ir.save_json wrote here", hint=tvm_json.HINT)
     if kind == "graph":
         return graph_json.decode(table.get("graph", {}))
     if kind == "target":

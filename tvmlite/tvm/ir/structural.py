@@ -11,6 +11,7 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.te import expr as te
+from tvmlite.tvm.absent.script import Unread
 from tvmlite.tvm.arith.analyzer import Analyzer
 from tvmlite.tvm.ir import node_structure
 from tvmlite.tvm.ir.module import IRModule
@@ -59,6 +60,9 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
 
 def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
     """The first difference found, None if there is none."""
+    for one in (lhs, rhs):
+        if isinstance(one, Unread):
+            one()
     if node_structure.is_of_loops(lhs) and node_structure.is_of_loops(rhs):
         return _difference_of_loops(lhs, rhs, map_free_vars)
     bound: dict[Any, Any] = {}

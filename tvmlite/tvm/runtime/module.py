@@ -13,7 +13,7 @@ from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.library import link
-from tvmlite.tvm.absent import refusing
+from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.contrib import cc
 from tvmlite.tvm.executors.benchmark import BenchmarkResult, timed
 from tvmlite.tvm.runtime.archive import write_archive, write_objects
@@ -130,9 +130,11 @@ class Module:
         return evaluate
 
     def get_source(self, fmt: str = "") -> str:
-        """The code as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
+        """The code as text, functions in the order of their names: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``;
+        by default what is compiled."""
         form = form_of(fmt, self.type_key)
-        return "\n".join(_kernel("get_source", one).source(form) for one in self._functions.values())
+        functions = [self._functions[name] for name in sorted(self._functions)]
+        return "\n".join(_kernel("get_source", one).source(form) for one in functions)
 
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the code to ``file_name``: an object ``.o``, LLVM IR ``.ll``, assembly ``.s``, C ``.c``."""
@@ -194,9 +196,15 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         """What else the only function has: ``time``, ``source``."""
-        if not name.startswith("_") and len(self.__dict__.get("_functions", ())) == 1:
+        if name.startswith("_"):
+            raise AttributeError(f"'Module' object has no attribute {name!r}")
+        if len(self.__dict__.get("_functions", ())) == 1 and hasattr(self.entry_func, name):
             return getattr(self.entry_func, name)
-        raise AttributeError(f"'Module' object has no attribute {name!r}")
+        raise MissingName(
+            f"Module has no attribute {name!r} in tvmlite",
+            Span.of_caller(),
+            "it has: get_function, get_source, save, export_library, time_evaluator, imported_modules",
+        )
 
     def __repr__(self) -> str:
         return f"Module({self.type_key}, {', '.join(self._functions)})"

@@ -212,10 +212,8 @@ class Target(machine.Target):
 
     def export(self) -> dict[str, Any]:
         """The parts, as a dict that ``Target`` takes."""
-        if self.kind in described.KEYS:
-            host = {} if self.own_host is None else {"host": self.own_host.export()}
-            return {"kind": str(self.kind), "keys": self.keys, **self.attrs, **host}
-        return {"kind": str(self.kind), **self.attrs}
+        host = {} if self.own_host is None else {"host": self.own_host.export()}
+        return {"kind": str(self.kind), **self.attrs, "keys": self.keys, **host}
 
     @classmethod
     def current(cls, allow_none: bool = True) -> Target | None:

@@ -27,7 +27,7 @@ _OF_TE = """
 
 _DECLARED = """
     comm_reducer compute const create_schedule decl_tensor_intrin extern extern_primfunc
-    gradient placeholder reduce_axis scan size_var var
+    placeholder reduce_axis scan size_var var
 """.split()
 
 _FUNCTIONS = """
@@ -39,6 +39,7 @@ _PARAMETERS = """
 
 _PLACES = {
     **dict.fromkeys(_DECLARED, "tvmlite.tvm.te.declare"),
+    "gradient": "tvmlite.tvm.te.autodiff",
     **dict.fromkeys(("ComputeOp", "IterVar", "PlaceholderOp", "TensorSlice"), "tvmlite.te.tensor.tensor"),
     "ExternOp": "tvmlite.te.tensor.extern",
     "HybridOp": "tvmlite.te.tensor.extern",

@@ -83,16 +83,21 @@ def extern(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """As ``tvmlite.te.extern``; one shape of ints or several shapes, as TVM takes them."""
+    """As ``tvmlite.te.extern``; one shape of ints or several shapes, as TVM takes them. Of one output the
+    tensor is given, though its shape may be in a list."""
     if isinstance(shape, tuple) and shape and all(isinstance(one, (tuple, list)) for one in shape):
         shape = list(shape)
     elif isinstance(shape, (int, e.Expr)):
         shape = (shape,)
     label = tag_of("extern", tag)
     written = _plain_loops(fcompute)
-    return with_attributes(
-        te.extern(shape, inputs, written, name, dtype, in_buffers, out_buffers, label, attrs)
-    )
+    made = te.extern(shape, inputs, written, name, dtype, in_buffers, out_buffers, label, attrs)
+    return with_attributes(_unless_one(made))
+
+
+def _unless_one(made: Any) -> Any:
+    """The tensors ``made``; of a list with one the tensor."""
+    return made[0] if isinstance(made, list) and len(made) == 1 else made
 
 
 def _plain_loops(function: Any) -> Any:
@@ -141,10 +146,10 @@ def scan(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """As ``tvmlite.te.scan``."""
+    """As ``tvmlite.te.scan``; of one state the tensor is given."""
     label = tag_of("scan", tag)
     given = () if inputs is None else (inputs,) if isinstance(inputs, t.Tensor) else tuple(inputs)
-    return with_attributes(te.scan(init, update, state_placeholder, given, name, label, attrs))
+    return with_attributes(_unless_one(te.scan(init, update, state_placeholder, given, name, label, attrs)))
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> t.IterVar:
@@ -202,8 +207,3 @@ def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
         Span.of_caller(),
         hint="te.extern with a tvm.tir.ir_builder, or te.hybrid.script, writes loops by hand",
     )
-
-
-def gradient(*args: Any, **named: Any) -> NoReturn:
-    """An error: tensor expressions are not differentiated."""
-    raise UnsupportedError("te.gradient: tensor expressions are not differentiated", Span.of_caller())

@@ -18,6 +18,7 @@ from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.runtime.devices import AnyDevice, device
 from tvmlite.tvm.runtime.module import enabled
+from tvmlite.tvm.testing.gradients import check_numerical_grads as check_numerical_grads
 
 _TARGETS = ("llvm",)
 """The targets that tests run for, where they do not say."""

@@ -10,8 +10,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.intrin.extern_calls import checked
 from tvmlite.te.loop import ir
-from tvmlite.te.tensor import intrinsics
+from tvmlite.te.tensor import intrinsics, registry
 from tvmlite.tvm.runtime.convert import const
 from tvmlite.tvm.runtime.values import StringImm
 from tvmlite.tvm.tir.types import PointerType, PrimType, pointer_var
@@ -39,7 +40,8 @@ def call_packed(*args: Any, span: Any = None) -> WrittenCall:
     """The Python function registered as the first of ``args``, of the others; see ``te.call_packed``."""
     name, *given = args
     text = getattr(name, "value", name)
-    meaning = te.call_packed(text, *plain(tuple(given)))
+    values = [getattr(one, "value", one) if isinstance(one, StringImm) else one for one in given]
+    meaning = te.call_packed(text, *plain(tuple(values)))
     shown = (StringImm(text), *(_shown(one) for one in given))
     return WrittenCall(Intrinsic("tir.tvm_call_packed"), shown, "int32", meaning)
 
@@ -87,11 +89,14 @@ def packed_call(called: e.Foreign) -> WrittenCall:
     shown: list[Any] = [StringImm(called.name)]
     rest = list(called.args)
     for word in called.form.split(",") if called.form else ():
+        if (text := registry.text_of(word)) is not None:
+            shown.append(StringImm(text))
+            continue
         first = rest.pop(0)
         _, array, rank = word.partition(":")
         del rest[: int(rank) if array else 0]
         shown.append(_pointer(first.args[0].buffer) if array else first)  # type: ignore[attr-defined]
-    meaning = ir.Assert(e.Equal(called, e.const(0)), f"the function {called.name!r}, called by name, failed")
+    meaning = checked(called)
     return WrittenCall(Intrinsic("tir.tvm_call_packed"), tuple(shown), "int32", meaning)
 
 

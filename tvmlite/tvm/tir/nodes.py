@@ -90,7 +90,7 @@ def _check(where: str, name: str, value: Any) -> None:
     if name in _SCALARS:
         e.scalar(where, value)
     elif name == "lanes":
-        arguments.whole(where, value, least=1)
+        arguments.whole(where, _number(value), least=1)
     elif name in _KINDS:
         arguments.instance(where, value, *_KINDS[name])
         if name == "seq":
@@ -98,6 +98,11 @@ def _check(where: str, name: str, value: Any) -> None:
         elif name == "indices":
             for one in value:
                 e.scalar(where, one)
+
+
+def _number(value: Any) -> Any:
+    """``value``, of a constant the number that it is."""
+    return value.value if isinstance(value, e.Const) and value.lanes == 1 else value
 
 
 def _named(name: str, ours: Any, make: Callable[..., Any], check: Any = None, **more: Any) -> Any:
@@ -141,8 +146,8 @@ Select = _named(
     e.Select,
     lambda condition, true_value, false_value: te.select(condition, true_value, false_value),
 )
-Ramp = _named("Ramp", e.Ramp, lambda base, stride, lanes: e.Ramp(*e.match(base, stride), lanes))
-Broadcast = _named("Broadcast", e.Broadcast, lambda value, lanes: e.Broadcast(_expr(value), lanes))
+Ramp = _named("Ramp", e.Ramp, lambda base, stride, lanes: e.Ramp(*e.match(base, stride), _number(lanes)))
+Broadcast = _named("Broadcast", e.Broadcast, lambda value, lanes: e.Broadcast(_expr(value), _number(lanes)))
 
 
 def _int_imm(dtype: str, value: Any) -> e.Expr:
