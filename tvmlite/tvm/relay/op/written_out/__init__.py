@@ -1,0 +1,1 @@
+"""Functions of TVM that are written out in several calls of operators."""
