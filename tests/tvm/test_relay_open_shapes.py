@@ -46,6 +46,8 @@ def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
         (relay.nn.bias_add(X, relay.const([5.0])), [numbers(2, 3)], [numbers(2, 3) + 5]),
         (relay.nn.prelu(X, relay.const([0.5])), [numbers(2, 3) - 3],
          [np.array([[-1.5, -1, -0.5], [0, 1, 2]])]),
+        (relay.nn.matmul(X, Y, transpose_a=True), [numbers(3, 2), numbers(3, 1)],
+         [numbers(3, 2).T @ numbers(3, 1)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(1, 4)], [np.array([[3, 2]], np.float32)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(2, 1)], [numbers(2, 1)]),
     ],
@@ -64,6 +66,7 @@ def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> N
         (relay.split(X, (2, 6), axis=1), [numbers(3, 5)], "5"),
         (relay.squeeze(X, [0]), [numbers(2, 4)], "2"),
         (relay.concatenate([X, Y], 1), [numbers(2, 1), numbers(3, 1)], "3"),
+        (relay.nn.matmul(X, ROWS), [numbers(2, 4), numbers(3, 3)], "4"),
     ],
 )
 def test_a_run_stops_where_they_do_not_fit(expr: Any, given: Any, text: str) -> None:

@@ -16,6 +16,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.dims import dim
+from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.nodes import LetDims
 from tvmlite.te import expr as e
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt, const
@@ -245,18 +246,27 @@ def matmul(
     transpose_b: bool = False,
 ) -> Any:
     """The product of the matrices of ``tensor_a``, which may have axes before, and a matrix."""
-    build, known = function("nn.matmul"), _known_type(tensor_a)
+    known = _known_type(tensor_a)
     if getattr(known, "ndim", 2) <= 2:
-        return build(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
+        return _product(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
     if transpose_a:
         *lead, rows, columns = range(known.ndim)
         tensor_a = function("transpose")(tensor_a, (*lead, columns, rows))
     shape = _argument_type(tensor_a).shape
     flat = function("reshape")(tensor_a, (math.prod(shape[:-1]), shape[-1]))
-    made = build(flat, tensor_b, units, out_dtype, False, transpose_b)
+    made = _product(flat, tensor_b, units, out_dtype, False, transpose_b)
     if units is None:
         units = _argument_type(tensor_b).shape[0 if transpose_b else 1]
     return function("reshape")(made, (*shape[:-1], units))
+
+
+def _product(*given: Any) -> Any:
+    """The product of two matrices; rows and columns that are not known to be as many are taken to be."""
+    made = function("nn.matmul")(*given)
+    shapes = [getattr(_known_type(one), "shape", None) for one in made.args]
+    if None in shapes or all(isinstance(extent, int) for shape in shapes for extent in shape):
+        return made
+    return adopt(with_equal_extents(made))
 
 
 def contrib_conv2d_nchwc(data: Any, kernel: Any, *args: Any, **attrs: Any) -> Any:
