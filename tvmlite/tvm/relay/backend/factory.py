@@ -60,7 +60,13 @@ class ExecutorFactoryModule(ModelNames):
             return self.get_graph_json
         if name == "remove_params":
             return self._without_params
-        raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
+        raise MissingName(
+            f"the module has no function {name!r}; it has {self.libmod_name!r}",
+            Span.of_caller(),
+            f"kernels are called by the model alone: {_REPORT}",
+        )
+
+    get_function = __getitem__
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ABSENT:
