@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.errors import InputError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 
 
@@ -307,3 +307,30 @@ def test_the_axis_of_one_scale_is_of_no_account() -> None:
     made = relay.qnn.add(x, x, *(scale, zero) * 3, lhs_axis=1, rhs_axis=1)
 
     assert value(made, np.array([1, 200], "u1")).tolist() == [2, 255]
+
+
+def test_dense_layers_of_mostly_zeros_become_sparse() -> None:
+    weight = np.zeros((4, 6), np.float32)
+    weight[2:, 2:4] = [[1, 2], [3, 4]]
+    dense = np.ones((4, 6), np.float32)
+    x, sparse, full = (
+        relay.var(name, shape=shape) for name, shape in (("x", (1, 6)), ("w", (4, 6)), ("v", (4, 6)))
+    )
+    function = relay.Function([x, sparse, full], relay.nn.dense(x, sparse) + relay.nn.dense(x, full))
+    convert = relay.data_dep_optimization.bsr_dense.convert
+
+    made, params = convert(function, {"w": weight, "v": dense}, (2, 2), 0.8)
+
+    assert {name: np.shape(one) for name, one in params.items()} == {
+        "v": (4, 6),
+        "w.data": (1, 2, 2),
+        "w.indices": (1,),
+        "w.indptr": (3,),
+    }
+    assert str(made).count("nn.sparse_dense(") == str(made).count("nn.dense(") == 1
+    given = np.arange(6, dtype=np.float32).reshape(1, 6)
+    order = [params[one.name] for one in made.params if one.name != "x"]
+    found = relay.create_executor("debug").evaluate(made)(given, *order).numpy()
+    np.testing.assert_array_equal(found, given @ (weight + dense).T)
+    with pytest.raises(InputError, match=r"'w' is \(4, 6\), blocks of \(3, 2\) do not fit"):
+        convert(function, {"w": weight}, (3, 2), 0.8)

@@ -263,7 +263,7 @@ def matmul(
 def _product(*given: Any) -> Any:
     """The product of two matrices; rows and columns that are not known to be as many are taken to be."""
     made = function("nn.matmul")(*given)
-    shapes = [getattr(_known_type(one), "shape", None) for one in made.args]
+    shapes: list[Any] = [getattr(_known_type(one), "shape", None) for one in made.args]
     if None in shapes or all(isinstance(extent, int) for shape in shapes for extent in shape):
         return made
     return adopt(with_equal_extents(made))

@@ -8,6 +8,7 @@ from typing import Any
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import get
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.tvm.relay.op.assumed import FROM_OPEN_SHAPES
@@ -22,7 +23,7 @@ def _merging(name: str) -> Callable[..., Any]:
 
     def convolution(*args: Any, **options: Any) -> Any:
         given = dict(zip(order, args, strict=False)) | options
-        layout = given.get("kernel_layout") or row.attrs["kernel_layout"]
+        layout = str(given.get("kernel_layout") or row.attrs["kernel_layout"])
         weight = given.get(row.argument_names[1])
         shape = _shape(weight)
         place = layout.find("OI")
@@ -44,7 +45,7 @@ def _merging(name: str) -> Callable[..., Any]:
 def _shape(expr: Any) -> tuple[int, ...] | None:
     """The shape of ``expr``, if all of it is known."""
     try:
-        type_ = expr.checked_type if isinstance(expr, nodes.Expr) else None
+        type_ = type_of(expr) if isinstance(expr, nodes.Expr) else None
     except TypeInferError:
         return None
     if isinstance(type_, TensorType) and all(isinstance(extent, int) for extent in type_.shape):
