@@ -24,7 +24,7 @@ from tvmlite.tvm.relay.op import assumed, run_time_axes
 from tvmlite.tvm.relay.op.builders import function
 from tvmlite.tvm.relay.op.requantize import requantize
 from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
-from tvmlite.tvm.relay.op.written_out.depthwise import FROM_MULTIPLIERS
+from tvmlite.tvm.relay.op.written_out import depthwise
 from tvmlite.tvm.relay.op.written_out.simulated import simulated_dequantize, simulated_quantize
 
 _FAR = 2**31 - 1
@@ -212,7 +212,7 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) ->
 def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Any:
     """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed, or be
     the one element of a tensor."""
-    if isinstance(pad_value, nodes.Expr) and getattr(_known_type(pad_value), "shape", ()):
+    if isinstance(pad_value, nodes.Expr) and depthwise.known_shape(pad_value):
         pad_value = function("reshape")(pad_value, ())
     if (
         not isinstance(pad_value, nodes.Expr)
@@ -387,7 +387,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     )
 }
 ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
-ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES | FROM_MULTIPLIERS
+ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES | depthwise.FROM_MULTIPLIERS
 ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad

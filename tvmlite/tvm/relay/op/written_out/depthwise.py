@@ -25,7 +25,7 @@ def _merging(name: str) -> Callable[..., Any]:
         given = dict(zip(order, args, strict=False)) | options
         layout = str(given.get("kernel_layout") or row.attrs["kernel_layout"])
         weight = given.get(row.argument_names[1])
-        shape = _shape(weight)
+        shape = known_shape(weight)
         place = layout.find("OI")
         if len(args) > len(order) or shape is None or place < 0 or len(shape) != len(layout):
             return build(*args, **options)
@@ -35,14 +35,14 @@ def _merging(name: str) -> Callable[..., Any]:
         merged = (*shape[:place], outputs * each, 1, *shape[place + 2 :])
         given[row.argument_names[1]] = function("reshape")(weight, merged)
         zero = given.get("kernel_zero_point")
-        if _shape(zero) == (outputs,):
+        if known_shape(zero) == (outputs,):
             given["kernel_zero_point"] = function("repeat")(zero, each, 0)
         return build(**given)
 
     return functools.update_wrapper(convolution, build)
 
 
-def _shape(expr: Any) -> tuple[int, ...] | None:
+def known_shape(expr: Any) -> tuple[int, ...] | None:
     """The shape of ``expr``, if all of it is known."""
     try:
         type_ = type_of(expr) if isinstance(expr, nodes.Expr) else None
