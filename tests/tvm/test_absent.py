@@ -120,7 +120,9 @@ def test_whether_a_device_is_there_may_be_asked() -> None:
     from tvmlite.tvm.contrib.nvcc import have_fp16
     from tvmlite.tvm.relay.op.contrib.ethosn import ethosn_available
 
-    assert (have_fp16("7.0"), ethosn_available()) == (False, False)
+    from tvmlite.tvm.contrib import cudnn
+
+    assert (have_fp16("7.0"), ethosn_available(), cudnn.exists()) == (False, False, False)
 
 
 @pytest.mark.parametrize(

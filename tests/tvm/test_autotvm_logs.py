@@ -97,6 +97,7 @@ def test_a_failure_has_no_costs_in_a_log() -> None:
         ("[" * 100_000, "is no JSON"),
         ("{}", "expected input, config, result and version"),
         (LINE.replace("0.2", "0.1"), "version 0.1, expected 0.2"),
+        ('{"i": [], "r": [], "v": 0.1}', "version 0.1, expected 0.2"),
         (LINE.replace('"sp"', '"zz"', 1), "expected \\[name, kind, setting\\]"),
         (LINE.replace("[0.0012, 0.0011]", '["a"]'), "expected input"),
         (LINE.replace(", 0, 1.5", ", 12, 1.5"), "expected input"),
@@ -114,6 +115,14 @@ def test_a_damaged_line_of_a_file_is_reported_with_its_number(tmp_path: Path) ->
 
     with pytest.raises(ParseError, match=r"log, line 4: a line of a log is no JSON"):
         list(load_from_file(path))
+
+
+def test_lines_of_the_first_version_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(f'{{"i": ["llvm"], "r": [[1]], "v": 0.1}}\n{LINE}\n')
+
+    with pytest.warns(UserWarning, match=r"log, line 1: a line of AutoTVM's version 0\.1.*left out"):
+        assert len(list(load_from_file(path))) == 1
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tvmlite.tvm import nd
 from tvmlite.tvm.contrib import graph_executor, graph_runtime
 from tvmlite.tvm.contrib.debugger import debug_executor
 from tvmlite.tvm.executors.graph import GraphExecutor
-from tvmlite.tvm.executors.model import ModelExecutor
+from tvmlite.tvm.executors.model import ModelExecutor, remember_parameters
 from tvmlite.tvm.runtime import load_module
 from tvmlite.tvm.runtime_params import save_param_dict
 
@@ -144,7 +144,9 @@ def test_parameters_are_loaded_and_shared(lib: Any) -> None:
 
 
 def test_a_parameter_in_the_library_keeps_its_value(lib: Any) -> None:
-    module = graph_executor.GraphModule(ModelExecutor(lib, {"w": X}))
+    remember_parameters(lib, {"w": X})
+    module = graph_executor.create(None, lib, cpu())
+    remember_parameters(lib, {})
 
     module.set_input(w=X, x=X, y=Y)
     module.run()

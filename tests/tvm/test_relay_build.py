@@ -112,8 +112,11 @@ def test_a_built_model_shows_its_code_and_is_a_module_by_itself() -> None:
     assert "define i32 @fused_add" in lib.get_source()
     assert ".text" in factory.lib.get_source("asm")
     assert (lib.type_key, factory.get_lib().type_key, lib.imported_modules) == ("llvm", "llvm", [])
+    assert lib.get_function("default")(tvm.cpu())["get_num_outputs"]() == 1
     with pytest.raises(UnsupportedError, match="import_module: a compiled model takes no further"):
         lib.import_module(lib)
+    with pytest.raises(UnsupportedError, match=r"(?s)no function 'fused_add'; it has 'default'.*lib\.report"):
+        lib.get_function("fused_add")
 
 
 def test_older_names_of_a_device_are_taken() -> None:

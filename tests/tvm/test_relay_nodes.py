@@ -73,6 +73,17 @@ def test_types_compare_by_their_parts_and_dimensions_by_name() -> None:
     )
 
 
+def test_extents_may_be_rounded_products_of_floats() -> None:
+    n, by = te.size_var("n"), tvm.tir.const
+
+    assert relay.TensorType((tvm.tir.Cast("int32", te.round(n * by(2.0, "float64"))),)) == relay.TensorType(
+        (n * 2,)
+    )
+    for wrong in (n * by(2.5, "float64"), n / by(2.0, "float64")):
+        with pytest.raises(TypeInferError, match=r"an extent has .*2.*, expected whole numbers"):
+            relay.TensorType((tvm.tir.Cast("int32", te.round(wrong)),))
+
+
 def test_types_are_shown_as_tvm_shows_them() -> None:
     made = relay.FuncType([relay.TensorType((2,))], relay.TensorType((relay.Any(), 3), "int8"))
 

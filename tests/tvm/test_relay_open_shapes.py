@@ -51,6 +51,8 @@ def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
         (relay.nn.dense(X, ROWS), [numbers(1, 3), numbers(2, 3)], [np.array([[5, 14]], np.float32)]),
         (relay.topk(SAME, 3, 1, "values"), [numbers(2, 5)], [np.array([[4, 3, 2], [9, 8, 7]], np.float32)]),
         (relay.topk(SAME, 3, 0, "values"), [numbers(2, 1)], [np.array([[1], [0]], np.float32)]),
+        (relay.nn.matmul(X, Y, transpose_a=True), [numbers(3, 2), numbers(3, 1)],
+         [numbers(3, 2).T @ numbers(3, 1)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(1, 4)], [np.array([[3, 2]], np.float32)]),
         (relay.topk(X, 2, ret_type="values"), [numbers(2, 1)], [numbers(2, 1)]),
     ],
@@ -71,6 +73,7 @@ def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> N
         (relay.concatenate([X, Y], 1), [numbers(2, 1), numbers(3, 1)], "3"),
         (relay.slice_like(X, ROWS), [numbers(2, 2), numbers(1, 3)], "3"),
         (relay.nn.dense(X, ROWS), [numbers(1, 4), numbers(2, 3)], "4"),
+        (relay.nn.matmul(X, ROWS), [numbers(2, 4), numbers(3, 3)], "4"),
     ],
 )
 def test_a_run_stops_where_they_do_not_fit(expr: Any, given: Any, text: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tvmlite.tvm as tvm
-from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
+from tvmlite.core.errors import InputError, TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.tvm import relay
 
 
@@ -247,3 +247,102 @@ def test_a_deformed_convolution_reads_nothing_before_the_image() -> None:
     )
 
     np.testing.assert_allclose(found[0, 0], [[0, 0], [0, 2.5]])
+
+
+@pytest.mark.parametrize(
+    ("name", "weight_shape", "layouts"),
+    [
+        ("nn.conv2d", (2, 3, 2, 2), {}),
+        ("nn.conv2d", (2, 2, 2, 3), {"data_layout": "NHWC", "kernel_layout": "HWOI"}),
+        ("nn.conv1d", (2, 3, 2), {}),
+    ],
+)
+def test_weights_of_channels_by_multipliers_are_those_of_their_products(
+    name: str, weight_shape: tuple[int, ...], layouts: dict[str, str]
+) -> None:
+    rank = len(weight_shape) - 2
+    shape = (1, *(5,) * rank, 2) if layouts else (1, 2, *(5,) * rank)
+    place = layouts.get("kernel_layout", "OI").index("O")
+    merged = (*weight_shape[:place], 6, 1, *weight_shape[place + 2 :])
+    x, given = (
+        relay.var("x", shape=shape),
+        np.random.default_rng(0).standard_normal(weight_shape).astype("f4"),
+    )
+    attrs = {"groups": 2, "channels": 6, "kernel_size": (2,) * rank, **layouts}
+    build = getattr(relay.nn, name.removeprefix("nn."))
+    data = np.random.default_rng(1).standard_normal(shape).astype("f4")
+
+    found = value(build(x, relay.const(given), **attrs), data)
+
+    np.testing.assert_array_equal(found, value(build(x, relay.const(given.reshape(merged)), **attrs), data))
+    with pytest.raises(TypeInferError, match="channels is 4, weight is"):
+        build(x, relay.const(given), **attrs | {"channels": 4}).checked_type  # noqa: B018
+
+
+def test_zero_points_of_channels_go_with_their_multiplied_weights() -> None:
+    x = relay.var("x", shape=(1, 2, 1, 1), dtype="uint8")
+    weight = relay.const(np.arange(4, dtype=np.uint8).reshape(2, 2, 1, 1))
+    zeros, scales = (relay.const(0, "int32"), relay.const([1, 2], "int32")), [relay.const(1.0, "float32")] * 2
+    attrs = {"kernel_size": (1, 1), "channels": 4, "groups": 2}
+
+    found = value(relay.qnn.conv2d(x, weight, *zeros, *scales, **attrs), np.full((1, 2, 1, 1), 3, "u1"))
+
+    assert found.reshape(-1).tolist() == [-3, 0, 0, 3]
+
+
+def test_a_pad_value_may_be_the_one_element_of_an_array() -> None:
+    x, given = relay.var("x", shape=(1,), dtype="int8"), np.array([3], "i1")
+
+    for pad_value in (relay.const([7], "int8"), relay.exp(relay.const([0.0])).astype("int8")):
+        found = value(relay.nn.pad(x, ((1, 1),), pad_value=pad_value), given)
+        assert found.tolist() in ([7, 3, 7], [1, 3, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(0, [-3.0, 0.4, 800.0]), (1, [-5.0, 2.0, 127.0]), (2, [0.0, 2.0, 255.0])]
+)
+def test_the_dtype_of_simulated_quantization_may_be_computed(kind: int, expected: list[float]) -> None:
+    x, number = relay.var("x", shape=(3,)), relay.var("kind", shape=(), dtype="int32")
+    parameters = relay.const(0.5), relay.const(1, "int32")
+    codes = relay.qnn.simulated_quantize(x, *parameters, out_dtype=number)
+    both = relay.Tuple([codes, relay.qnn.simulated_dequantize(codes, *parameters, in_dtype=number)])
+    run = relay.create_executor("graph").evaluate(relay.Function([x, number], both))
+
+    found, reals = (one.numpy() for one in run(np.array([-3, 0.4, 800], "f4"), np.int32(kind)))
+
+    np.testing.assert_array_equal(found, np.array(expected, "f4"))
+    np.testing.assert_array_equal(reals, found if kind == 0 else (found - 1) * 0.5)
+
+
+def test_the_axis_of_one_scale_is_of_no_account() -> None:
+    x, scale, zero = relay.var("x", shape=(2,), dtype="uint8"), relay.const(0.5), relay.const(0, "int32")
+    made = relay.qnn.add(x, x, *(scale, zero) * 3, lhs_axis=1, rhs_axis=1)
+
+    assert value(made, np.array([1, 200], "u1")).tolist() == [2, 255]
+
+
+def test_dense_layers_of_mostly_zeros_become_sparse() -> None:
+    weight = np.zeros((4, 6), np.float32)
+    weight[2:, 2:4] = [[1, 2], [3, 4]]
+    dense = np.ones((4, 6), np.float32)
+    x, sparse, full = (
+        relay.var(name, shape=shape) for name, shape in (("x", (1, 6)), ("w", (4, 6)), ("v", (4, 6)))
+    )
+    function = relay.Function([x, sparse, full], relay.nn.dense(x, sparse) + relay.nn.dense(x, full))
+    convert = relay.data_dep_optimization.bsr_dense.convert
+
+    made, params = convert(function, {"w": weight, "v": dense}, (2, 2), 0.8)
+
+    assert {name: np.shape(one) for name, one in params.items()} == {
+        "v": (4, 6),
+        "w.data": (1, 2, 2),
+        "w.indices": (1,),
+        "w.indptr": (3,),
+    }
+    assert str(made).count("nn.sparse_dense(") == str(made).count("nn.dense(") == 1
+    given = np.arange(6, dtype=np.float32).reshape(1, 6)
+    order = [params[one.name] for one in made.params if one.name != "x"]
+    found = relay.create_executor("debug").evaluate(made)(given, *order).numpy()
+    np.testing.assert_array_equal(found, given @ (weight + dense).T)
+    with pytest.raises(InputError, match=r"'w' is \(4, 6\), blocks of \(3, 2\) do not fit"):
+        convert(function, {"w": weight}, (3, 2), 0.8)

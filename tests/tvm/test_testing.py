@@ -9,6 +9,7 @@ import pytest
 
 import tvmlite.tvm as tvm
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.machine.target import Target
 from tvmlite.tvm.testing import plugin
 
 width = tvm.testing.parameter(2, 3)
@@ -18,6 +19,16 @@ low, high = tvm.testing.parameters((1, 2), (3, 4))
 @tvm.testing.parametrize_targets("llvm", "cuda")
 def test_only_targets_that_are_cpus_run(target: str, dev: object) -> None:
     assert (target, str(dev)) == ("llvm", "cpu(0)")
+
+
+@pytest.fixture
+def length(target: str) -> int:
+    return len(target)
+
+
+@tvm.testing.parametrize_targets("llvm")
+def test_fixtures_may_take_the_target_in_place_of_the_test(length: int) -> None:
+    assert length == len("llvm")
 
 
 def test_parameters_take_each_value(width: int, low: int, high: int) -> None:
@@ -45,6 +56,15 @@ def test_what_is_there_runs() -> None:
 @tvm.testing.requires_cuda
 def test_what_is_not_there_is_skipped() -> None:
     raise AssertionError("it ran")
+
+
+@pytest.mark.parametrize(
+    ("feature", "has"), [("x86", "sse2"), ("cascadelake", "avx512vnni"), ("arm_dot", "dotprod")]
+)
+def test_processors_are_there_where_the_machine_has_their_instructions(feature: str, has: str) -> None:
+    mark = getattr(tvm.testing, f"requires_{feature}")()[0]
+
+    assert mark.args == (not Target.parse("native").has(has),)
 
 
 @tvm.testing.requires_package("no_such_package")

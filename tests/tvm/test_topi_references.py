@@ -84,6 +84,15 @@ def test_depth_goes_to_space_and_back() -> None:
     np.testing.assert_array_equal(testing.depth_to_space_python(there, 2), data)
 
 
+def test_halves_are_normalized_with_one_rounding() -> None:
+    given = np.full((1, 3), 0.1, np.float16)
+
+    found = testing.lrn_python(given, 1, 1, 0.5, 1e-5, 0.75)
+
+    assert found.dtype == np.float16
+    np.testing.assert_array_equal(found, (given.astype("f8") / 0.5**0.75).astype(np.float16))
+
+
 def test_a_mask_counts_along_its_axis() -> None:
     made = testing.sequence_mask(np.ones((3, 2)), np.array([1, 3]), -1, 0)
     np.testing.assert_array_equal(made, [[1, 1], [-1, 1], [-1, 1]])

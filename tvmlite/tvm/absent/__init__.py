@@ -67,7 +67,7 @@ def _no(*_: Any, **__: Any) -> bool:
 
 class Absent(ModuleType):
     """A module of TVM that is not here: using a name of it is an UnsupportedError. Functions that ask whether
-    something of it is there, such as ``ethosn_available``, answer no."""
+    something of it is there, such as ``ethosn_available`` or ``cudnn.exists``, answer no."""
 
     def __init__(self, name: str) -> None:
         hint = instead_of(name)
@@ -79,7 +79,7 @@ class Absent(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name.endswith(("_available", "_enabled")) or name.startswith("have_"):
+        if name.endswith(("_available", "_enabled")) or name.startswith("have_") or name == "exists":
             return _no
         return missing(f"tvm.{self._absent}.{name}", self._hint)
 

@@ -135,8 +135,11 @@ _ABSENT = {
     "relay.transform.AlterOpLayout() without rules of the program's own chooses layouts": """
         topi.x86.conv2d_alter_op topi.x86.dense_alter_op
     """,
-    "weights are dense": """
-        relay.data_dep_optimization relay.analysis.sparse_conv2d relay.analysis.sparse_dense
+    "relay.data_dep_optimization.bsr_dense.convert makes dense layers sparse; convolutions stay dense": """
+        relay.data_dep_optimization.bsr_conv2d relay.analysis.sparse_conv2d relay.analysis.sparse_dense
+    """,
+    "relay.transform.FoldConstant, with the weights as constants": """
+        relay.data_dep_optimization.simplify_fc_transpose relay.data_dep_optimization.utils
     """,
     "operators compile to integers as they are": """
         relay.transform.fake_quantization_to_integer

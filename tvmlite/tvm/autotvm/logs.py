@@ -13,13 +13,15 @@ from typing import Any
 from tvmlite.autotune.records.records import Record
 from tvmlite.core import VERSION
 from tvmlite.core.errors import InputError, ParseError, ScheduleError, UnsupportedError
-from tvmlite.core.span import Span
+from tvmlite.core.span import Span, warn
 from tvmlite.te import space
 from tvmlite.tvm.autotvm.measure.base import ERRORS, MeasureErrorNo, MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.task.space import ConfigEntity
 from tvmlite.tvm.autotvm.task.task import Task
 
 AUTOTVM_LOG_VERSION = 0.2
+
+_OUTDATED_VERSION = 0.1
 
 LONGEST_LINE = 1 << 22
 """Characters of a line at most."""
@@ -29,6 +31,10 @@ _DECISION = re.compile(r'\{"v": *\d+, *"decision":')
 
 _FAILED = 1e9
 """The seconds that a log has of a failed measurement."""
+
+
+class _OutdatedLine(ParseError):
+    """A line of AutoTVM's first version, which TVM does not read any more either."""
 
 
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
@@ -63,6 +69,11 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
         fields = json.loads(row)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"a line of a log is no JSON: {str(error)[:80]}", Span.of_caller()) from None
+    if isinstance(fields, dict) and fields.get("v") == _OUTDATED_VERSION:
+        raise _OutdatedLine(
+            f"a line of AutoTVM's version {_OUTDATED_VERSION}, expected {AUTOTVM_LOG_VERSION}",
+            Span.of_caller(),
+        )
     if isinstance(fields, dict) and "task" in fields:
         return _of_record(Record.from_json(row))
     match fields:
@@ -109,11 +120,14 @@ def _of_record(record: Record) -> tuple[MeasureInput, MeasureResult]:
 
 def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
     """The records of an open file of text, in order; lines that begin with ``#``, and decisions about graphs,
-    are left out. A damaged line is a ParseError that has its number."""
+    are left out, and those of AutoTVM's version 0.1 with a warning. A damaged line is a ParseError that has
+    its number."""
     for number, row in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
         if row.strip() and not row.startswith("#") and not _DECISION.match(row):
             try:
                 yield decode(row)
+            except _OutdatedLine as error:
+                warn(f"{getattr(file, 'name', 'the log')}, line {number}: {error.message}: it is left out")
             except ParseError as error:
                 name = getattr(file, "name", "the log")
                 raise ParseError(f"{name}, line {number}: {error.message}", Span.of_caller()) from None

@@ -29,8 +29,7 @@ def executor(graph_json_str: Any, libmod: Any, device: Any) -> Any:
         require_cpu("graph_executor: device", one)
     lib = library_of(libmod)
     if lib is not None and "input_names" in lib.metadata:
-        params = getattr(libmod, "params", None)
-        return ModelExecutor(lib, params if isinstance(params, dict) else None)
+        return ModelExecutor(lib)
     if not isinstance(graph_json_str, str):
         raise InputError(f"create: the graph is a {type(graph_json_str).__name__}, expected TVM's JSON")
     return GraphExecutor(graph_json_str, libmod)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,14 +13,21 @@ from tvmlite.runtime.library.library import Library
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.tvm.executors.base import Executor, Tensor
 
+_parameters: WeakKeyDictionary[Library, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+def remember_parameters(lib: Library, parameters: Mapping[str, Any]) -> None:
+    """Note the ``parameters`` that ``lib`` has in it: of a model, its executors need to know their names."""
+    _parameters[lib] = parameters
+
 
 class ModelExecutor(Executor):
-    """Runs ``lib``; ``constants`` are parameters that it has in it, where that is known."""
+    """Runs ``lib``; its ``constants`` are the parameters that it is known to have in it."""
 
-    def __init__(self, lib: Library, constants: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, lib: Library) -> None:
         if not isinstance(lib, Library):
             raise InputError(f"an executor runs a compiled model, not a {type(lib).__name__}")
-        super().__init__(constants)
+        super().__init__(_parameters.get(lib))
         self.lib = lib
         taken = [one for one in lib.signature.parameters if one.kind in ("input", "scalar")]
         self.inputs = [

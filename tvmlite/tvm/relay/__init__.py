@@ -11,8 +11,8 @@ from tvmlite.tvm.lazy import attributes, later
 __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,
     """
-        analysis backend build_module dataflow_pattern expr expr_functor frontend loops op qnn quantize
-        scope_builder testing transform ty type_functor vm
+        analysis backend build_module data_dep_optimization dataflow_pattern expr expr_functor frontend loops
+        op qnn quantize scope_builder testing transform ty type_functor vm
     """,
     {
         ".expr": """

@@ -248,12 +248,20 @@ def extent(given: Anything) -> Anything:
         ) from None
 
 
+_ROUNDED = ("ceil", "floor", "round", "trunc")
+
+
 def _long(given: te.Expr) -> te.Expr:
-    """``given`` with variables as our dimensions, in int64."""
+    """``given`` with variables as our dimensions, in int64. In floats there may be sums and products of whole
+    numbers, ``round(n * 2.0)``, which are whole themselves."""
 
     def rule(node: Anything) -> Anything:
-        if isinstance(node, te.Const):
-            return te.const(node.value, "int64")
+        if isinstance(node, te.Const) and node.value == int(node.value):
+            return te.const(int(node.value), "int64")
+        if isinstance(node, te.Call) and node.name in _ROUNDED and node.args[0].dtype == "int64":
+            return node.args[0]
+        if isinstance(node, te.Const | te.Div):
+            raise TypeInferError(f"an extent has {node}, expected whole numbers", Span.of_caller())
         if isinstance(node, te.Var):
             return node if isinstance(node, te.SizeVar) and node.dtype == "int64" else dim(node.name)
         if isinstance(node, te.Cast):

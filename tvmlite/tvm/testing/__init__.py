@@ -14,6 +14,7 @@ import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
+from tvmlite.machine.target import Target
 from tvmlite.tvm.absent import lookup
 from tvmlite.tvm.arith import Analyzer
 from tvmlite.tvm.runtime.devices import AnyDevice, device
@@ -59,7 +60,7 @@ def _unless(feature: str, present: bool) -> Callable[..., Any]:
 
     def mark(*functions: Any) -> Any:
         skip = _pytest().mark.skipif(
-            not present, reason=f"{feature} is not there: there is code for CPUs only"
+            not present, reason=f"{feature} is not there: tests run on this machine's CPU"
         )
         if functions and callable(functions[0]):
             return skip(functions[0])
@@ -73,12 +74,27 @@ def _unless(feature: str, present: bool) -> Callable[..., Any]:
 requires_llvm = _unless("llvm", True)
 requires_cblas = requires_cblas_or_numpy = _unless("cblas", True)
 
+_INSTRUCTION_SETS = {
+    "x86": "sse2",
+    "x86_avx512": "avx512bw",
+    "x86_vnni": "avx512vnni",
+    "x86_amx": "amx-int8",
+    "skylake_avx512": "avx512bw",
+    "cascadelake": "avx512vnni",
+    "arm_dot": "dotprod",
+    "aarch64_sve": "sve",
+}
+"""Processors that tests require, each with an instruction set of theirs."""
+
 
 def __getattr__(name: str) -> Any:
-    """``requires_<feature>`` skips the test: what there is, has a name of its own. ``uses_gpu`` and similar
-    change nothing: the test runs on the CPU."""
+    """``requires_<processor>`` skips the test unless this machine has its instructions, and other
+    ``requires_<feature>`` always: what there is, has a name of its own. ``uses_gpu`` and similar change
+    nothing: the test runs on the CPU."""
     if name.startswith("requires_"):
-        return _unless(name.removeprefix("requires_"), False)
+        feature = name.removeprefix("requires_")
+        instructions = _INSTRUCTION_SETS.get(feature)
+        return _unless(feature, instructions is not None and Target.parse("native").has(instructions))
     if name.startswith("uses_"):
         return lambda *functions: functions[0] if functions else (lambda function: function)
     if name == "slow":
@@ -112,18 +128,23 @@ def parametrize_targets(*args: Any) -> Any:
     return _over_targets(names or _TARGETS)
 
 
-def _over_targets(names: Sequence[Any]) -> Any:
+def _over_targets(names: Sequence[Any]) -> Callable[[Any], Any]:
+    """What marks a test to run for ``names``; one that takes no ``dev`` has fixtures of ``target``."""
     pytest = _pytest()
-    rows = [
-        pytest.param(
-            name,
-            device(str(name)),
-            id=str(name),
-            marks=() if device_enabled(name) else pytest.mark.skip(reason=f"{name} is no CPU"),
-        )
-        for name in names
-    ]
-    return pytest.mark.parametrize(("target", "dev"), rows)
+
+    def mark(test: Any) -> Any:
+        with_device = inspect.isclass(test) or "dev" in inspect.signature(test).parameters
+        rows = [
+            pytest.param(
+                *((name, device(str(name))) if with_device else (name,)),
+                id=str(name),
+                marks=() if device_enabled(name) else pytest.mark.skip(reason=f"{name} is no CPU"),
+            )
+            for name in names
+        ]
+        return pytest.mark.parametrize(("target", "dev") if with_device else ("target",), rows)(test)
+
+    return mark
 
 
 def exclude_targets(*_: str) -> Any:

@@ -16,7 +16,13 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import axis_of, expect, fault, one_dtype, truncating_divide
 from tvmlite.relay.ops.convolutions import pool
 from tvmlite.relay.ops.elementwise.unary import erf_numpy
-from tvmlite.relay.ops.quantized.parameters import BYTES, check_one_in_one_out, check_scale, check_zero_point
+from tvmlite.relay.ops.quantized.parameters import (
+    BYTES,
+    check_one_in_one_out,
+    check_scale,
+    check_zero_point,
+    extent_along,
+)
 from tvmlite.relay.ops.quantized.requantize import fixed_point_numpy, multiplier_and_shift, requantized_numpy
 from tvmlite.relay.ops.written_out import (
     binary,
@@ -37,8 +43,7 @@ def binary_type(call: Call, lhs: TensorType, rhs: TensorType, *parameters: Tenso
     expect(call, "lhs is", lhs.dtype, BYTES)
     dtype = one_dtype(call, lhs, rhs)
     for n, (side, one) in enumerate((("lhs", lhs), ("rhs", rhs))):
-        axis = axis_of(call, call[f"{side}_axis"], one.ndim, f"{side}_axis") if one.ndim else 0
-        extent = one.shape[axis] if one.ndim else 1
+        extent = extent_along(call, one, parameters[2 * n : 2 * n + 2], f"{side}_axis")
         check_scale(call, f"{side}_scale", parameters[2 * n], extent)
         check_zero_point(call, f"{side}_zero_point", parameters[2 * n + 1], dtype, extent)
     check_scale(call, "output_scale", parameters[4])

@@ -10,9 +10,17 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType
-from tvmlite.relay.ops.common import Dtypes, agree, expect, fault, is_one
+from tvmlite.relay.ops.common import Dtypes, agree, axis_of, expect, fault, is_one
 
 BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
+
+
+def extent_along(call: Call, data: TensorType, parameters: Sequence[TensorType], axis: str = "axis") -> Dim:
+    """How many scales and zero points ``data`` may have, one for each place along the attribute ``axis``,
+    which is of no account where there is one of each."""
+    if all(one.ndim != 1 or is_one(one.shape[0]) for one in parameters) or not data.ndim:
+        return 1
+    return data.shape[axis_of(call, call[axis], data.ndim, axis)]
 
 
 def check_scale(

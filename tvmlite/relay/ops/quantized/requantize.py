@@ -15,13 +15,12 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
     Dtypes,
     along_axis,
-    axis_of,
     convert_numpy,
     expect,
     intrinsic,
     is_one,
 )
-from tvmlite.relay.ops.quantized.parameters import check_scale, check_zero_point
+from tvmlite.relay.ops.quantized.parameters import check_scale, check_zero_point, extent_along
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
@@ -97,7 +96,7 @@ def requantize_type(call: Call, data: TensorType, *parameters: TensorType) -> Te
     expect(call, "data is", data.dtype, _FROM)
     dtype = dtypes.check(call["out_dtype"])
     expect(call, "out_dtype is", dtype, _TO)
-    extent = data.shape[axis_of(call, call["axis"], data.ndim)] if data.ndim else 1
+    extent = extent_along(call, data, parameters[:2])
     check_scale(call, "input_scale", parameters[0], extent)
     check_zero_point(call, "input_zero_point", parameters[1], data.dtype, extent)
     check_scale(call, "output_scale", parameters[2])

@@ -12,8 +12,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Rounding, choice
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import Dtypes, along_axis, axis_of, expect, intrinsic, is_one
-from tvmlite.relay.ops.quantized.parameters import check_scale, check_zero_point
+from tvmlite.relay.ops.common import Dtypes, along_axis, expect, intrinsic, is_one
+from tvmlite.relay.ops.quantized.parameters import check_scale, check_zero_point, extent_along
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
@@ -26,7 +26,7 @@ _FLOAT32: Dtypes = "float32", lambda dtype: dtype == "float32"
 def _type(side: str, attr: str) -> Callable[..., TensorType]:
     def infer(call: Call, data: TensorType, scale: TensorType, zero: TensorType) -> TensorType:
         expect(call, "data is", data.dtype, _FLOAT32)
-        extent = data.shape[axis_of(call, call["axis"], data.ndim)] if data.ndim else 1
+        extent = extent_along(call, data, (scale, zero))
         kind = call[attr] if call[attr] != "disable" else "int32"
         check_scale(call, f"{side}_scale", scale, extent)
         check_zero_point(call, f"{side}_zero_point", zero, kind, extent)

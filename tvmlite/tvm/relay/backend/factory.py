@@ -12,7 +12,7 @@ from tvmlite.machine.target import Target
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.tvm.absent import MissingName, refusing
 from tvmlite.tvm.executors.library import ModelNames
-from tvmlite.tvm.executors.model import ModelExecutor
+from tvmlite.tvm.executors.model import ModelExecutor, remember_parameters
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.lazy import later
@@ -43,6 +43,7 @@ class ExecutorFactoryModule(ModelNames):
         self.lib, self.ir_mod, self.target, self.libmod_name = lib, ir_mod, target, name
         self._opt_level = level_in_force()
         self.params = {key: np.asarray(value).view(NDArray) for key, value in params.items()}
+        remember_parameters(lib, self.params)
 
     @property
     def module(self) -> ExecutorFactoryModule:
@@ -52,14 +53,20 @@ class ExecutorFactoryModule(ModelNames):
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """The function ``name``: that of the model's name takes a device and gives a module to run."""
         if name == self.libmod_name:
-            return lambda *devices: ModelExecutor(self.lib, self.params)
+            return lambda *devices: ModelExecutor(self.lib)
         if name == "debug_create":
             return lambda model, *devices: self[model](*devices)
         if name == "get_graph_json":
             return self.get_graph_json
         if name == "remove_params":
             return self._without_params
-        raise AttributeError(f"the module has no function {name!r}; it has {self.libmod_name!r}")
+        raise MissingName(
+            f"the module has no function {name!r}; it has {self.libmod_name!r}",
+            Span.of_caller(),
+            f"kernels are called by the model alone: {_REPORT}",
+        )
+
+    get_function = __getitem__
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ABSENT:

@@ -19,9 +19,11 @@ from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.op import assumed, run_time_axes
 from tvmlite.tvm.relay.op.arguments import argument_type, known_type
 from tvmlite.tvm.relay.op.builders import function
+from tvmlite.tvm.relay.op.composed import depthwise
 from tvmlite.tvm.relay.op.composed.boxes import all_class_non_max_suppression, non_max_suppression
 from tvmlite.tvm.relay.op.composed.fourier import dft, stft
 from tvmlite.tvm.relay.op.composed.requantize import requantize
+from tvmlite.tvm.relay.op.composed.simulated import simulated_dequantize, simulated_quantize
 from tvmlite.tvm.relay.op.composed.sparse import SPARSE
 from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
 
@@ -129,7 +131,10 @@ def sum_(data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = Fa
 
 
 def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Any:
-    """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed."""
+    """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed, or be
+    the one element of a tensor."""
+    if isinstance(pad_value, nodes.Expr) and depthwise.known_shape(pad_value):
+        pad_value = function("reshape")(pad_value, ())
     if (
         not isinstance(pad_value, nodes.Expr)
         or isinstance(pad_value, nodes.Constant)
@@ -162,15 +167,15 @@ def matmul(
     transpose_b: bool = False,
 ) -> Any:
     """The product of the matrices of ``tensor_a``, which may have axes before, and a matrix."""
-    build, known = function("nn.matmul"), known_type(tensor_a)
+    known, product = known_type(tensor_a), assumed.FROM_OPEN_SHAPES["nn.matmul"]
     if getattr(known, "ndim", 2) <= 2:
-        return build(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
+        return product(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
     if transpose_a:
         *lead, rows, columns = range(known.ndim)
         tensor_a = function("transpose")(tensor_a, (*lead, columns, rows))
     shape = argument_type(tensor_a).shape
     flat = function("reshape")(tensor_a, (math.prod(shape[:-1]), shape[-1]))
-    made = build(flat, tensor_b, units, out_dtype, False, transpose_b)
+    made = product(flat, tensor_b, units, out_dtype, False, transpose_b)
     if units is None:
         units = argument_type(tensor_b).shape[0 if transpose_b else 1]
     return function("reshape")(made, (*shape[:-1], units))
@@ -241,12 +246,14 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     for one in (dft, matrix_set_diag, reverse_reshape, stft, strided_set, strided_slice, topk)
 }
 ADAPTED["nn.contrib_conv2d_NCHWc"] = contrib_conv2d_nchwc
-ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES | SPARSE
+ADAPTED |= run_time_axes.FROM_TENSORS | assumed.FROM_OPEN_SHAPES | depthwise.FROM_MULTIPLIERS | SPARSE
 ADAPTED["image.dilation2d"] = dilation2d
 ADAPTED["nn.depth_to_space"] = depth_to_space
 ADAPTED["nn.matmul"] = matmul
 ADAPTED["nn.pad"] = pad
 ADAPTED["qnn.requantize"] = requantize
+ADAPTED["qnn.simulated_dequantize"] = simulated_dequantize
+ADAPTED["qnn.simulated_quantize"] = simulated_quantize
 ADAPTED["sum"] = functools.update_wrapper(sum_, function("sum"))
 ADAPTED["vision.all_class_non_max_suppression"] = all_class_non_max_suppression
 ADAPTED["vision.non_max_suppression"] = non_max_suppression

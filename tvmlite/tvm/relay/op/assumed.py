@@ -221,6 +221,10 @@ FROM_OPEN_SHAPES: dict[str, Callable[..., Any]] = {
 FROM_OPEN_SHAPES |= {"nn.bias_add": bias_add, "nn.prelu": prelu}
 FROM_OPEN_SHAPES |= {
     name: _with_equal_extents(name)
-    for name in ("nn.dense", *(f"nn.conv{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", "_transpose")))
+    for name in (
+        "nn.dense",
+        "nn.matmul",
+        *(f"nn.conv{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", "_transpose")),
+    )
 }
 """By TVM's name."""

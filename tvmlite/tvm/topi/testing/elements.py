@@ -168,11 +168,13 @@ def l2_normalize_python(a_np: np.ndarray, eps: float, axis: Any = None) -> np.nd
 
 
 def lrn_python(a_np: np.ndarray, size: int, axis: int, bias: float, alpha: float, beta: float) -> np.ndarray:
-    """``a_np`` over a power of the sum of squares of ``size`` neighbours on ``axis``."""
+    """``a_np`` over a power of the sum of squares of ``size`` neighbours on ``axis``; halves are computed in
+    float32 and rounded once, as the operator does."""
+    wide = a_np.astype(np.promote_types(a_np.dtype, np.float32))
     around = [(0, 0)] * a_np.ndim
     around[axis] = (size // 2, size // 2)
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(a_np**2, around), size, axis)
-    return (a_np / (bias + alpha / size * windows.sum(-1)) ** beta).astype(a_np.dtype)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(wide**2, around), size, axis)
+    return (wide / (bias + alpha / size * windows.sum(-1)) ** beta).astype(a_np.dtype)
 
 
 def _normalized(data: np.ndarray, axes: Any, epsilon: float) -> np.ndarray:
