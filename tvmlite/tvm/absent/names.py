@@ -207,12 +207,6 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
     },
     "runtime.container": {PYTHON: "getitem_helper"},
-    "runtime.object_path": {
-        "tvm.runtime.ObjectPath, whose steps has what each step is": """
-            ArrayIndexPath AttributeAccessPath MapValuePath MissingArrayElementPath MissingMapEntryPath
-            RootPath UnknownAttributeAccessPath
-        """,
-    },
     "runtime.profiling": {
         "lib.profile(x) times a model kernel by kernel": """
             Count DeviceWrapper Duration MetricCollector PAPIMetricCollector Percent Ratio profile_function

@@ -186,7 +186,7 @@ class _Inference:
         type_ = self._signatures.get(var.name)
         if type_ is None:
             raise TypeInferError(f"InferType: the module has no function @{var.name}", var.span)
-        return GlobalVar(var.name, type_)
+        return GlobalVar(var.name, type_, var.span)
 
     def _var(self, var: nodes.Var) -> nodes.Var:
         """``var`` with its type."""
