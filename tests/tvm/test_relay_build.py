@@ -105,13 +105,17 @@ def test_the_graph_is_json_that_lists_calls_in_order() -> None:
     assert lib.lib(X).shape == (2, 3)
 
 
-def test_a_built_model_shows_its_code_and_is_a_module_by_itself() -> None:
+def test_a_built_model_shows_its_code_and_is_a_module_by_itself(tmp_path: Path) -> None:
     x = relay.var("x", shape=(3,))
     _, lib, _ = factory = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
 
     assert "define i32 @fused_add" in lib.get_source()
     assert ".text" in factory.lib.get_source("asm")
     assert (lib.type_key, factory.get_lib().type_key, lib.imported_modules) == ("llvm", "llvm", [])
+    factory.get_lib().export_library(tmp_path / "twice.so", fcompile=False)
+    loaded = tvm.runtime.load_module(str(tmp_path / "twice.so"))["default"](tvm.cpu())
+    loaded.run(x=np.ones(3, "float32"))
+    assert loaded.get_output(0).numpy().tolist() == [2, 2, 2]
     with pytest.raises(UnsupportedError, match="import_module: a compiled model takes no further"):
         lib.import_module(lib)
 

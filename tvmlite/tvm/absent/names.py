@@ -43,12 +43,7 @@ _NAMES: dict[str, dict[str, str]] = {
             WorkspacePoolInfo
         """,
     },
-    "_ffi": {
-        PYTHON: """
-            get_global_func get_object_type_index register_error register_extension register_func
-            register_object
-        """
-    },
+    "_ffi": {PYTHON: "get_object_type_index register_error register_extension register_object"},
     "arith": {
         _FACTS: """
             IntConstraints IntConstraintsTransform IntGroupBounds
