@@ -123,6 +123,14 @@ def test_a_function_that_is_called_gives_its_parameters_types() -> None:
     assert run_infer_type(relay.Call(twice, [y])).checked_type == relay.TensorType((2,))
 
 
+def test_a_variable_that_a_function_of_the_module_takes_has_the_parameters_type() -> None:
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y")
+    mod = tvm.IRModule({"double": relay.Function([x], x + x)})
+    mod["main"] = relay.Function([y], mod.get_global_var("double")(y))
+
+    assert relay.transform.InferType()(mod)["main"].params[0].checked_type == x.checked_type
+
+
 def test_functions_of_a_module_call_each_other_by_name() -> None:
     name, x = relay.GlobalVar("double"), relay.var("x", shape=(3,))
     mod = tvm.IRModule({name: relay.Function([x], x + x)})
@@ -173,6 +181,7 @@ def test_a_function_may_be_a_value() -> None:
 def test_split_gives_what_can_be_counted_and_unpacked() -> None:
     first, second = relay.split(relay.var("x"), 2, axis=1)
     pair = relay.split(relay.var("x", shape=(2, 6)), 2, axis=1)
+    assert [one.index for one in relay.concatenate(pair, 1).args[0].fields] == [0, 1]
 
     assert isinstance(first, relay.TupleGetItem)
     assert second.index == 1

@@ -152,8 +152,8 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.op.op", "register_strategy"),
         ("relay.op", "register_gradient"),
         ("relay.qnn.op", "register_qnn_legalize"),
-        ("relay.transform", "PartitionGraph"),
-        ("relay.analysis", "AnnotatedRegionSet"),
+        ("relay.transform", "CollagePartition"),
+        ("relay.analysis", "unmatched_cases"),
         ("relay", "TypeVar"),
     ],
 )

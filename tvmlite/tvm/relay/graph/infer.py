@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvmlite.core.errors import TypeInferError
@@ -169,15 +169,21 @@ class _Inference:
     def _solve(self, call: nodes.Call) -> None:
         """Arguments that are variables without a type: by the operator, or the function's parameters."""
         if not isinstance(call.op, str):
-            params = call.op.params if isinstance(call.op, nodes.Function) else ()
-            for param, arg in zip(params, call.args, strict=False):
-                if isinstance(arg, nodes.Var) and ty.is_complete(self._type_of_var(param)):
-                    self._solve_var(arg, self._type_of_var(param))
+            for type_, arg in zip(self._types_of_params(call.op), call.args, strict=False):
+                if isinstance(arg, nodes.Var) and ty.is_complete(type_):
+                    self._solve_var(arg, type_)
             return
         types = [self._type(arg) for arg in call.args]
         for index, type_ in solved(call, types).items():
             if isinstance(call.args[index], nodes.Var):
                 self._solve_var(call.args[index], type_)  # type: ignore[arg-type]
+
+    def _types_of_params(self, function: Any) -> Sequence[Any]:
+        """What ``function``, or one of the name or variable, takes, as far as it is known."""
+        if isinstance(function, nodes.Function):
+            return [self._type_of_var(param) for param in function.params]
+        type_ = self._type(function)
+        return type_.params if isinstance(type_, FuncType) else ()
 
     def _new(self, child: Any) -> Any:
         return self._var(child) if isinstance(child, Var) else self._done[child]
