@@ -169,6 +169,26 @@ def test_a_function_that_calls_itself_is_typed_and_interpreted() -> None:
         relay.create_executor("graph", mod=mod).evaluate(f)
 
 
+def test_a_function_of_a_let_that_calls_itself_is_typed_and_interpreted() -> None:
+    loop, n, total = (
+        relay.var("loop"),
+        relay.var("n", shape=(), dtype="int32"),
+        relay.var("total", shape=(2,)),
+    )
+    step = loop(n - relay.const(1), total + total)
+    function = relay.Function([n, total], relay.If(relay.equal(n, relay.const(0)), total, step))
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.Let(loop, function, loop(relay.const(3), x))))
+
+    typed = relay.transform.InferType()(mod)["main"]
+    assert typed.body.var.checked_type.ret_type == typed.ret_type == x.checked_type
+    with pytest.warns(UserWarning, match="%loop calls itself"):
+        run = relay.create_executor("vm", mod=mod).evaluate()
+    assert run(np.float32([1, 2])).numpy().tolist() == [8, 16]
+    with pytest.raises(UnsupportedError, match=r"(?s)%loop calls itself.*relay.loops.while_loop"):
+        relay.create_executor("graph", mod=mod).evaluate()
+
+
 def test_a_function_may_be_a_value() -> None:
     f, x, y = relay.var("f"), relay.var("x", shape=()), relay.var("y", shape=())
     twice = relay.Let(f, relay.Function([x], x * y), f(f(relay.const(3.0))))

@@ -80,6 +80,12 @@ class _Inference:
                 if phase == 1:
                     self._called(node)
                 return [list(node.args), [node.op], None][phase]
+            case nodes.If(condition=condition, then=then, otherwise=otherwise):
+                called = [one for one in (then, otherwise) if _calls_variable(one)]
+                if phase == 1 and len(called) == 1:  # both branches have one type
+                    self._results[called[0]] = self._type(otherwise if called[0] is then else then)
+                others = [one for one in (condition, then, otherwise) if one not in called]
+                return [others, called, None][phase]
             case nodes.Let(var=var, value=value, body=body):
                 later = isinstance(value, nodes.Function) and not self._are_known(value.params)
                 if phase == 0:
@@ -234,3 +240,8 @@ def _may_be(declared: Any, found: Any) -> bool:
         ty.is_unknown(a) or ty.is_unknown(b) or a == b or ty.extent(a) is b
         for a, b in zip(declared.shape, found.shape, strict=True)
     )
+
+
+def _calls_variable(node: Any) -> bool:
+    """Whether ``node`` is the call of a function that a variable stands for, as that of a loop is."""
+    return isinstance(node, nodes.Call) and isinstance(node.op, Var)
