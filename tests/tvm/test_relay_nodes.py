@@ -184,7 +184,7 @@ def test_a_function_of_a_let_that_calls_itself_is_typed_and_interpreted() -> Non
     assert typed.body.var.checked_type.ret_type == typed.ret_type == x.checked_type
     with pytest.warns(UserWarning, match="%loop calls itself"):
         run = relay.create_executor("vm", mod=mod).evaluate()
-    assert run(np.float32([1, 2])).numpy().tolist() == [8, 16]
+    assert run(np.array([1, 2], "float32")).numpy().tolist() == [8, 16]
     with pytest.raises(UnsupportedError, match=r"(?s)%loop calls itself.*relay.loops.while_loop"):
         relay.create_executor("graph", mod=mod).evaluate()
 

@@ -101,6 +101,7 @@ def test_neighbours_become_one_region_unless_a_value_would_come_back() -> None:
     assert len(AnnotatedRegionSet(apart["main"])) == 3
     regions = AnnotatedRegionSet(apart["main"])
     region = regions.get_region(apart["main"].body)
+    assert region is not None
     assert (region.target, len(region.args), len(region.rets), region.id) == ("taker", 2, 1, 1)
     assert regions.get_region(apart["main"].params[0]) is None
 
@@ -128,6 +129,7 @@ def test_regions_become_functions_that_compute_the_same() -> None:
 
     names = [var.name for var in made.get_global_vars()]
     assert names == ["main", "tvmgen_default_taker_main_0", "tvmgen_default_taker_main_1"]
+    assert "annotation" not in str(made)
     first_function = made[names[1]]
     assert dict(first_function.attrs.items()) == {
         "Compiler": "taker",
@@ -137,6 +139,7 @@ def test_regions_become_functions_that_compute_the_same() -> None:
     }
     assert [one.op.name for one in first_function.body.fields] == ["exp", "exp"]
     np.testing.assert_allclose(run(made), np.exp(np.exp(X)) + np.tanh(np.exp(X)), rtol=1e-5)
+    assert [var.name for var in pipeline()(made).get_global_vars()] == names
     assert tvm.ir.structural_equal(transform.SimplifyInference()(made)[names[1]], first_function)
 
 
@@ -157,6 +160,7 @@ def test_a_tuple_that_leaves_a_region_is_its_results() -> None:
 
     call = made["main"].body.fields[0].tuple_value
     assert call is made["main"].body.fields[1].tuple_value
+    assert "annotation" not in str(made)
     assert (call.op.name_hint, len(call.args)) == ("tvmgen_default_taker_main_0", 1)
 
 
@@ -172,6 +176,10 @@ def test_a_compiler_may_optimize_its_functions() -> None:
 def test_marks_that_make_no_region_are_an_error() -> None:
     with pytest.raises(InputError, match=r"(?s)a part of add is in a region.*compiler_begin"):
         AnnotatedRegionSet(relay.add(taker(x()), x()))
+    with pytest.raises(InputError, match="exp ends a region that begins nowhere"):
+        AnnotatedRegionSet(END(relay.exp(x()), "taker"))
+    with pytest.raises(InputError, match="a region that begins here does not end"):
+        transform.PartitionGraph()(module(relay.exp(taker(x()))))
     value = x()
     through = relay.exp(taker(value))
     apart = relay.tanh(END(through, "taker"))

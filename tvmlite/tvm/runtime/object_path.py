@@ -50,7 +50,7 @@ class ObjectPath:
 
     def _prefixes(self) -> list[ObjectPath]:
         """The paths on the way, from the root to this one."""
-        found = [self]
+        found: list[ObjectPath] = [self]
         while (parent := found[-1].parent) is not None:
             found.append(parent)
         return found[::-1]

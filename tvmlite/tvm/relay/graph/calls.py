@@ -56,8 +56,8 @@ def calls_itself(module: IRModule) -> str | None:
                 left += calls.get(one, [])
         if name in reached:
             return f"@{name}"
-    lets = (let for var in calls for let in walk(module[var]) if _is_recursive(let))
-    return next((f"%{let.var.name}" for let in lets), None)
+    found: list[Any] = [one for name in calls for one in walk(module[name]) if _is_recursive(one)]
+    return f"%{found[0].var.name}" if found else None
 
 
 def _is_recursive(node: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.relay.ir import nodes
-from tvmlite.tvm.relay.expr import Call
+from tvmlite.tvm.relay.expr import Call, Var
 from tvmlite.tvm.relay.graph.visit import in_order, parts_of
 from tvmlite.tvm.relay.op.op import Op
 
@@ -95,7 +95,7 @@ class AnnotatedRegionSet:
             region.args.append(node)
         elif is_mark(node, self._end):
             found = self._region_of.get(node.args[0])
-            region = self._made(compiler_of(node)) if found is None else found
+            region = self._made_of_nothing(node) if found is None else found
             region.rets.append(node)
         else:
             found = self._common(node)
@@ -104,6 +104,16 @@ class AnnotatedRegionSet:
             region = found
         region.nodes.append(node)
         self._region_of[node] = region
+
+    def _made_of_nothing(self, end: Any) -> AnnotatedRegion:
+        """The region of what takes no values, as zeros do; an InputError if it takes some."""
+        if any(isinstance(one, Var) for one in in_order(end)):
+            raise InputError(
+                f"regions: {_brief(end.args[0])} ends a region that begins nowhere",
+                end.span,
+                "mark its arguments with compiler_begin",
+            )
+        return self._made(compiler_of(end))
 
     def _made(self, target: str) -> AnnotatedRegion:
         region = AnnotatedRegion(self._count, target)

@@ -11,6 +11,7 @@ from tvmlite.tvm.relay.expr import Call, Function, If, Let, Tuple, TupleGetItem
 from tvmlite.tvm.relay.graph.regions import BEGIN, DEFAULT, END, compiler_of, is_mark, marked
 from tvmlite.tvm.relay.graph.visit import in_order, rebuilt
 from tvmlite.tvm.relay.op.op import Op
+from tvmlite.tvm.relay.transform.functions import is_for_another_compiler
 from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
@@ -26,7 +27,7 @@ def AnnotateTarget(targets: str | Sequence[str], include_non_call_ops: bool = Tr
     def run(mod: Any, context: PassContext) -> Any:
         made = typed(mod)
         for var, function in made.functions.items():
-            if isinstance(function, nodes.Function):
+            if isinstance(function, nodes.Function) and not is_for_another_compiler(function):
                 made[var] = _Annotator(names, include_non_call_ops).annotated(function)
         return made
 

@@ -10,7 +10,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo, Sequential, called
 from tvmlite.tvm.registry import get_global_func
-from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Tuple, TupleGetItem, Var
+from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Tuple, TupleGetItem, Var, adopt
 from tvmlite.tvm.relay.graph.regions import (
     DEFAULT,
     END,
@@ -21,6 +21,7 @@ from tvmlite.tvm.relay.graph.regions import (
     marked,
 )
 from tvmlite.tvm.relay.graph.visit import rebuilt, rewritten
+from tvmlite.tvm.relay.transform.functions import is_for_another_compiler
 from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
@@ -33,7 +34,7 @@ def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pa
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = typed(mod)
         for var, function in list(made.functions.items()):
-            if isinstance(function, nodes.Function):
+            if isinstance(function, nodes.Function) and not is_for_another_compiler(function):
                 plain = rewritten(rewritten(function, _without_default), _with_ends_of_fields)
                 partitioner = _Partitioner(plain, f"_{var.name}_", prefix, bind_constants)
                 made[var] = partitioner.partitioned()
@@ -62,7 +63,7 @@ class _Partitioner:
     """The regions of one function as functions of their own, ``functions`` by name."""
 
     def __init__(self, function: Any, middle: str, prefix: str, bind_constants: bool) -> None:
-        self._function, self._bind_constants = function, bind_constants
+        self._function, self._bind_constants = adopt(function), bind_constants
         self._regions = AnnotatedRegionSet(self._function)
         self._prefix, self._middle = prefix, middle
         self._made: dict[Any, Any] = {}
@@ -71,7 +72,7 @@ class _Partitioner:
     def partitioned(self) -> Any:
         """The function with calls in the place of regions."""
         done: set[AnnotatedRegion] = set()
-        waiting: list[AnnotatedRegion] = []
+        waiting: set[AnnotatedRegion] = set()
         for first in self._regions:
             stack = [first]
             while stack:
@@ -79,7 +80,7 @@ class _Partitioner:
                 left = [one for begin in region.args for one in self._regions.read_by(begin.args[0])]
                 left = [one for one in left if one not in done]
                 if left and region not in waiting:
-                    waiting.append(region)
+                    waiting.add(region)
                     stack += left
                     continue
                 if left:
@@ -93,6 +94,12 @@ class _Partitioner:
     def _replace(self, region: AnnotatedRegion) -> None:
         """Make the function of ``region``, and note what stands in the place of its results."""
         results = list(dict.fromkeys(one.args[0] for one in region.rets))
+        if not results:
+            raise InputError(
+                "PartitionGraph: a region that begins here does not end",
+                region.args[0].span,
+                "mark its results with compiler_end",
+            )
         name = re.sub(r"\W", "_", f"{self._prefix}{region.target}{self._middle}{region.id}")
         params, args, inside = self._inputs(region)
         bodies = [rebuilt(one, inside) for one in results]
@@ -101,9 +108,9 @@ class _Partitioner:
             {"global_symbol": name, "Primitive": 1, "Compiler": region.target, "Inline": 1}
         )
         call = Call(GlobalVar(name), args)
-        for end in region.rets:
-            place = results.index(end.args[0])
-            self._made[end] = call if len(results) == 1 else TupleGetItem(call, place)
+        fields = [TupleGetItem(call, place) for place in range(len(results))] if results[1:] else [call]
+        of_result = dict(zip(results, fields, strict=True))
+        self._made.update({end: of_result[end.args[0]] for end in region.rets})
 
     def _inputs(self, region: AnnotatedRegion) -> tuple[list[Any], list[Any], dict[Any, Any]]:
         """The parameters of a region's function, what they are called with, and what stands inside of it in
