@@ -13,6 +13,7 @@ from tvmlite.tvm import autotvm
 from tvmlite.tvm.autotvm.measure.measure import Runner
 from tvmlite.tvm.autotvm.tuner import GATuner, GridSearchTuner, RandomTuner, XGBTuner
 from tvmlite.tvm.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
+from tvmlite.tvm.autotvm.utils import format_si_prefix
 from tvmlite.tvm.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
 
 ALL = (RandomTuner, GridSearchTuner, GATuner, XGBTuner)
@@ -224,6 +225,7 @@ def test_options_are_checked() -> None:
     task, _ = get_sample_task()
     with pytest.raises(InputError, match="measure_option: runner is 'rpc', expected 'local'"):
         autotvm.measure_option("local", "rpc")
+    assert [format_si_prefix(2e3, one) for one in ("k", " ", "\xb5")] == pytest.approx([2.0, 2e3, 2e9])
     with pytest.raises(InputError, match="si_prefix is 'g'"):
         RandomTuner(task).tune(1, option(), si_prefix="g")
     with pytest.raises(InputError, match="tune: measure_option: None given, expected autotvm"):

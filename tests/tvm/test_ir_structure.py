@@ -56,6 +56,32 @@ def test_the_first_difference_has_a_path() -> None:
         differ(object(), X)
 
 
+def test_a_path_has_the_class_of_its_last_step() -> None:
+    root = ObjectPath.root()
+    field = root.attr("body")
+    paths = [
+        (root, "RootPath", "<root>"),
+        (ObjectPath.root("loops"), "RootPath", "loops"),
+        (field, "AttributeAccessPath", "<root>.body"),
+        (root.attr(None), "UnknownAttributeAccessPath", "<root>.<unknown attribute>"),
+        (field.array_index(2), "ArrayIndexPath", "<root>.body[2]"),
+        (field.missing_array_element(2), "MissingArrayElementPath", "<root>.body[<missing element #2>]"),
+        (field.map_value("k"), "MapValuePath", '<root>.body["k"]'),
+        (field.missing_map_entry(), "MissingMapEntryPath", "<root>.body[<missing entry>]"),
+    ]
+
+    for path, kind, text in paths:
+        assert (type(path), str(path)) == (getattr(tvm.runtime.object_path, kind), text)
+        assert [one == path for one, *_ in paths].count(True) == 1
+    assert len({path for path, *_ in paths} | {ObjectPath.root().attr("body")}) == len(paths)
+    path = field.array_index(2)
+    assert [path.get_prefix(n) for n in (1, 2, 3)] == [path.parent.parent, path.parent, path]  # type: ignore[union-attr]
+    assert (field.is_prefix_of(path), path.is_prefix_of(field)) == (True, False)
+    for length in (0, 4):
+        with pytest.raises(IndexError, match=rf"refix .*{length}"):
+            path.get_prefix(length)
+
+
 def test_loops_functions_and_arrays_are_saved_and_loaded() -> None:
     buffer = tir.decl_buffer((8,), "float32", name="out")
     function = tir.PrimFunc([X, buffer], tir.AttrStmt(X, "k", 1, tir.BufferStore(buffer, X > 2, [0])))

@@ -105,7 +105,7 @@ def test_the_graph_is_json_that_lists_calls_in_order() -> None:
     assert lib.lib(X).shape == (2, 3)
 
 
-def test_a_built_model_shows_its_code_and_is_a_module_by_itself() -> None:
+def test_a_built_model_shows_its_code_and_is_a_module_by_itself(tmp_path: Path) -> None:
     x = relay.var("x", shape=(3,))
     _, lib, _ = factory = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
 
@@ -113,6 +113,10 @@ def test_a_built_model_shows_its_code_and_is_a_module_by_itself() -> None:
     assert ".text" in factory.lib.get_source("asm")
     assert (lib.type_key, factory.get_lib().type_key, lib.imported_modules) == ("llvm", "llvm", [])
     assert lib.get_function("default")(tvm.cpu())["get_num_outputs"]() == 1
+    factory.get_lib().export_library(tmp_path / "twice.so", fcompile=False)
+    loaded = tvm.runtime.load_module(str(tmp_path / "twice.so"))["default"](tvm.cpu())
+    loaded.run(x=np.ones(3, "float32"))
+    assert loaded.get_output(0).numpy().tolist() == [2, 2, 2]
     with pytest.raises(UnsupportedError, match="import_module: a compiled model takes no further"):
         lib.import_module(lib)
     with pytest.raises(UnsupportedError, match=r"(?s)no function 'fused_add'; it has 'default'.*lib\.report"):

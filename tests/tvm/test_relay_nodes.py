@@ -41,7 +41,7 @@ def test_attributes_of_functions_are_given_in_several_ways() -> None:
     assert made.attrs.level == 3
     assert made.with_attr({"Primitive": 1, "name": "g"}).attrs.keys() == ["Primitive", "level", "name"]
     assert made.without_attr("level").attrs.keys() == []
-    assert tvm._ffi.base.TVMError is TvmliteError
+    assert (tvm._ffi.base.TVMError, tvm._ffi.register_func) == (TvmliteError, tvm.register_func)
 
 
 def test_an_attribute_that_is_not_there_is_named() -> None:
@@ -134,6 +134,14 @@ def test_a_function_that_is_called_gives_its_parameters_types() -> None:
     assert run_infer_type(relay.Call(twice, [y])).checked_type == relay.TensorType((2,))
 
 
+def test_a_variable_that_a_function_of_the_module_takes_has_the_parameters_type() -> None:
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y")
+    mod = tvm.IRModule({"double": relay.Function([x], x + x)})
+    mod["main"] = relay.Function([y], mod.get_global_var("double")(y))
+
+    assert relay.transform.InferType()(mod)["main"].params[0].checked_type == x.checked_type
+
+
 def test_functions_of_a_module_call_each_other_by_name() -> None:
     name, x = relay.GlobalVar("double"), relay.var("x", shape=(3,))
     mod = tvm.IRModule({name: relay.Function([x], x + x)})
@@ -172,6 +180,26 @@ def test_a_function_that_calls_itself_is_typed_and_interpreted() -> None:
         relay.create_executor("graph", mod=mod).evaluate(f)
 
 
+def test_a_function_of_a_let_that_calls_itself_is_typed_and_interpreted() -> None:
+    loop, n, total = (
+        relay.var("loop"),
+        relay.var("n", shape=(), dtype="int32"),
+        relay.var("total", shape=(2,)),
+    )
+    step = loop(n - relay.const(1), total + total)
+    function = relay.Function([n, total], relay.If(relay.equal(n, relay.const(0)), total, step))
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.Let(loop, function, loop(relay.const(3), x))))
+
+    typed = relay.transform.InferType()(mod)["main"]
+    assert typed.body.var.checked_type.ret_type == typed.ret_type == x.checked_type
+    with pytest.warns(UserWarning, match="%loop calls itself"):
+        run = relay.create_executor("vm", mod=mod).evaluate()
+    assert run(np.array([1, 2], "float32")).numpy().tolist() == [8, 16]
+    with pytest.raises(UnsupportedError, match=r"(?s)%loop calls itself.*relay.loops.while_loop"):
+        relay.create_executor("graph", mod=mod).evaluate()
+
+
 def test_a_function_may_be_a_value() -> None:
     f, x, y = relay.var("f"), relay.var("x", shape=()), relay.var("y", shape=())
     twice = relay.Let(f, relay.Function([x], x * y), f(f(relay.const(3.0))))
@@ -184,6 +212,7 @@ def test_a_function_may_be_a_value() -> None:
 def test_split_gives_what_can_be_counted_and_unpacked() -> None:
     first, second = relay.split(relay.var("x"), 2, axis=1)
     pair = relay.split(relay.var("x", shape=(2, 6)), 2, axis=1)
+    assert [one.index for one in relay.concatenate(pair, 1).args[0].fields] == [0, 1]
 
     assert isinstance(first, relay.TupleGetItem)
     assert second.index == 1

@@ -488,9 +488,9 @@ def test_options_of_contexts_are_listed_with_their_types() -> None:
             r"add: dtypes are bool, expected numbers(?s:.*)hint: cast makes .*, logical_or and logical_xor",
         ),
         (
-            lambda: transform.PartitionGraph(),
+            lambda: transform.CollagePartition(),
             UnsupportedError,
-            "relay.transform.PartitionGraph is not in tvmlite",
+            "relay.transform.CollagePartition is not in tvmlite",
         ),
         (lambda: tvm.transform.Sequential([1]), TypeError, "expected Pass objects"),
         (lambda: tvm.transform.PassContext(required_pass=3), TypeError, "list/tuple/set"),

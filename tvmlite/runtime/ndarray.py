@@ -102,11 +102,9 @@ class NDArray(np.ndarray):
 
 
 def array(given: Any, device: Device | None = None) -> NDArray:
-    """A copy of ``given`` in memory of its own; of Python numbers float32, as in TVM."""
+    """A copy of ``given`` in memory of its own; Python numbers have the dtype that numpy gives them."""
     require_cpu("array: device", device)
-    if hasattr(given, "dtype"):
-        return of_numbers("array", given, None).view(NDArray)
-    return of_numbers("array", given, np.dtype(np.float32)).view(NDArray)
+    return of_numbers("array", given, None).view(NDArray)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:

@@ -52,8 +52,8 @@ __all__ = [
 
 
 def array(arr: Any, device: Any = None, mem_scope: str | None = None, ctx: Any = None) -> NDArray:
-    """A copy of ``arr`` in memory of its own; of Python numbers float32. ``ctx`` is the older name of
-    ``device``."""
+    """A copy of ``arr`` in memory of its own; Python numbers have the dtype that numpy gives them. ``ctx`` is
+    the older name of ``device``."""
     _check_scope("array", mem_scope)
     return ndarray.array(arr, require_present(device if ctx is None else ctx))
 

@@ -240,6 +240,7 @@ def _given(
     """What the type relation of ``row`` gets for the type of one argument: tensors, or a tuple of them where
     the operator takes one."""
     is_tuple = row.num_inputs is not None and row.argument_names[position] in row.tuples
+    is_tuple = is_tuple or (row.any_types and isinstance(type_, TupleType))
     fields = type_.fields if is_tuple and isinstance(type_, TupleType) else (type_,)
     tensors = tuple(one for one in fields if isinstance(one, TensorType))
     if is_tuple != isinstance(type_, TupleType) or len(tensors) != len(fields):

@@ -78,6 +78,7 @@ class Operator:
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``tuples`` are the arguments of another operator that are relay Tuples; its functions get a tuple of
       types, tensors or arrays for each.
+    - ``any_types``: an argument may be a tuple of tensors as well as a tensor.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
@@ -115,6 +116,7 @@ class Operator:
     may_stop: bool = False
     evaluated: Callable[..., Attrs] | None = None
     tuples: tuple[str, ...] = ()
+    any_types: bool = False
     mark: bool = False
     quantized: bool = False
     any_attrs: bool = False

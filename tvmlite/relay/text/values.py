@@ -54,8 +54,10 @@ def nesting(read: Read) -> Read:
 class ValueReader:
     """The leaves of the grammar; ``metadata`` holds the large constants that came with the text."""
 
+    lexer_class: type[Lexer] = Lexer
+
     def __init__(self, text: str, source: str, metadata: Mapping[str, Constant]) -> None:
-        self.lexer = Lexer(text, source)
+        self.lexer = self.lexer_class(text, source)
         self._metadata = metadata
         self.depth = 0
 

@@ -43,12 +43,7 @@ _NAMES: dict[str, dict[str, str]] = {
             WorkspacePoolInfo
         """,
     },
-    "_ffi": {
-        PYTHON: """
-            get_global_func get_object_type_index register_error register_extension register_func
-            register_object
-        """
-    },
+    "_ffi": {PYTHON: "get_object_type_index register_error register_extension register_object"},
     "arith": {
         _FACTS: """
             IntConstraints IntConstraintsTransform IntGroupBounds
@@ -205,12 +200,6 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
     },
     "runtime.container": {PYTHON: "getitem_helper"},
-    "runtime.object_path": {
-        "tvm.runtime.ObjectPath, whose steps has what each step is": """
-            ArrayIndexPath AttributeAccessPath MapValuePath MissingArrayElementPath MissingMapEntryPath
-            RootPath UnknownAttributeAccessPath
-        """,
-    },
     "runtime.profiling": {
         "lib.profile(x) times a model kernel by kernel": """
             Count DeviceWrapper Duration MetricCollector PAPIMetricCollector Percent Ratio profile_function

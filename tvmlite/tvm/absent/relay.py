@@ -39,7 +39,6 @@ RELAY: dict[str, dict[str, str]] = {
         "relay.analysis.get_calibration_data": "get_calibration_module get_calibration_outputs",
         _POLYMORPHISM: "all_type_vars bound_type_vars free_type_vars",
         ADT: "unmatched_cases",
-        ONE: "AnnotatedRegionSet",
         "a type's kind is its class: isinstance(t, relay.TensorType)": "check_kind",
     },
     "relay.build_module": {"relay.build": "AotExecutor BuildModule GraphExecutor get_executor_from_target"},

@@ -10,8 +10,8 @@ from tvmlite.core.errors import InputError
 from tvmlite.te.expr import Const
 from tvmlite.tvm.absent import refusing
 
-SI_PREFIXES = ("y", "z", "a", "f", "p", "n", "u", "m", " ", "K", "M", "G", "T", "P", "E", "Z", "Y")
-"""Powers of 1000, from 1e-24 to 1e24."""
+SI_PREFIXES = "yzafpn\xb5m kMGTPEZY"
+"""A letter for each power of 1000, from 1e-24 to 1e24."""
 
 _NONE = SI_PREFIXES.index(" ")
 
@@ -61,7 +61,7 @@ def get_func_name(func: Any) -> str:
 def format_si_prefix(x: float, si_prefix: str) -> float:
     """``x`` in units of ``si_prefix``: ``format_si_prefix(2e9, "G")`` is 2. An InputError for another
     word."""
-    if si_prefix not in SI_PREFIXES:
+    if si_prefix not in tuple(SI_PREFIXES):
         raise InputError(f"si_prefix is {si_prefix!r}, expected one of {', '.join(map(repr, SI_PREFIXES))}")
     return x * 10.0 ** (-3 * (SI_PREFIXES.index(si_prefix) - _NONE))
 

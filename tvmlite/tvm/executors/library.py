@@ -29,6 +29,11 @@ class ModelNames:
         compiled."""
         return _model(self).source(form_of(fmt, self.type_key))
 
+    def export_library(self: Any, file_name: Any, fcompile: Any = None, **options: Any) -> None:
+        """Write the library to ``file_name``; a tar archive holds its objects and sources. ``fcompile`` and
+        options of a linker are of no account."""
+        _model(self).export(file_name)
+
     def import_module(self, module: Any) -> NoReturn:
         """An error: a model is a module by itself."""
         raise UnsupportedError(

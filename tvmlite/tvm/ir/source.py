@@ -41,3 +41,18 @@ class Span(span.Span):
     def same_as(self, other: object) -> bool:
         """Whether ``other`` is this very place."""
         return self is other
+
+
+@dataclass(frozen=True, init=False)
+class TextSpan(Span):
+    """A place in text that was parsed; ``note`` is the line. Text that is written of it does not have it, so
+    that it is the text that was read."""
+
+    def __init__(
+        self, source: str, line: int, end_line: int, column: int, end_column: int, note: str
+    ) -> None:
+        super().__init__(source, line, end_line, column, end_column)
+        object.__setattr__(self, "note", note)
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}: {self.note}"

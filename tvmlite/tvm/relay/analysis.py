@@ -19,6 +19,7 @@ from tvmlite.tvm.relay.expr import Constant, Function, GlobalVar, Tuple, TupleGe
 from tvmlite.tvm.relay.graph.call_graph import CallGraph
 from tvmlite.tvm.relay.graph.features import Feature, features
 from tvmlite.tvm.relay.graph.multiply_adds import multiply_adds
+from tvmlite.tvm.relay.graph.regions import AnnotatedRegionSet
 from tvmlite.tvm.relay.graph.visit import in_order, parts_of
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
@@ -259,7 +260,15 @@ def detect_feature(a: Any, b: Any = None) -> set[Feature]:
 
 alpha_equal = structural_equal
 
-__all__ = ["CallGraph", "Feature", "alpha_equal", "free_vars", "post_order_visit", "structural_hash"]
+__all__ = [
+    "AnnotatedRegionSet",
+    "CallGraph",
+    "Feature",
+    "alpha_equal",
+    "free_vars",
+    "post_order_visit",
+    "structural_hash",
+]
 
 
 __getattr__ = refusing(__name__)

@@ -237,7 +237,7 @@ class Executor:
         interpreted, with a warning."""
         recursive = calls_itself(module) if self.kind == "vm" else None
         if recursive is not None:
-            warn(f"create_executor: @{recursive} calls itself: the module is interpreted")
+            warn(f"create_executor: {recursive} calls itself: the module is interpreted")
         interprets = self.kind == "debug" or recursive is not None
         return self._interpreted(module) if interprets else self._compiled(module)
 

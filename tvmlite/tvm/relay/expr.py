@@ -128,8 +128,11 @@ class GlobalVar(RelayExpr, nodes.Var):
 
     identity: ClassVar[bool] = False
 
-    def __init__(self, name_hint: str = "", type_annot: Any = None, **core: Any) -> None:
-        _set(self, name=core.get("name", name_hint), type=ty.adopted(core.get("type", type_annot)), span=None)
+    def __init__(
+        self, name_hint: str = "", type_annot: Any = None, span: Span | None = None, **core: Any
+    ) -> None:
+        name, type_ = core.get("name", name_hint), core.get("type", type_annot)
+        _set(self, name=name, type=ty.adopted(type_), span=span)
 
     @property
     def name_hint(self) -> str:

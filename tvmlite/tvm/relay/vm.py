@@ -138,7 +138,7 @@ def compile(
     module = bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {})
     recursive = calls_itself(module)
     if recursive is not None:
-        return Executable(WithoutLibrary(module, target, f"@{recursive} calls itself"))
+        return Executable(WithoutLibrary(module, target, f"{recursive} calls itself"))
     try:
         return Executable(build(mod, target, target_host, params=params))
     except TypeInferError as error:

@@ -254,7 +254,7 @@ def _register_mark(name: str, doc: str, attrs: dict[str, Any]) -> None:
         return data
 
     rule.__doc__ = doc
-    written_out(name, reference=_same_numpy, attrs=attrs)(rule)
+    written_out(name, reference=_same_numpy, attrs=attrs, any_types=True)(rule)
 
 
 _register_mark("annotation.stop_fusion", "``data``; fusion is chosen by what pays, and goes on here.", {})

@@ -99,10 +99,6 @@ class ExecutorFactoryModule(ModelNames):
         """As ``get_graph_json()``."""
         return self.get_graph_json()
 
-    def export_library(self, file_name: Any, fcompile: Any = None, **options: Any) -> None:
-        """Write the library to ``file_name``; a tar archive holds its objects and sources."""
-        self.lib.export(file_name)
-
     def __iter__(self) -> Iterator[Any]:
         """``graph, lib, params = relay.build(...)``, as in TVM before 0.8."""
         return iter((self.get_graph_json(), self, self.get_params()))

@@ -41,7 +41,8 @@ def callees_first(module: IRModule) -> list[str]:
 
 
 def calls_itself(module: IRModule) -> str | None:
-    """The name of a function that calls itself, maybe by way of others; None if none does."""
+    """A function that calls itself, maybe by way of others, as text writes it: ``@f``, or ``%f`` of a let;
+    None if none does."""
     calls = {
         var.name: called(one) for var, one in module.functions.items() if isinstance(one, nodes.Function)
     }
@@ -54,8 +55,18 @@ def calls_itself(module: IRModule) -> str | None:
                 reached.add(one)
                 left += calls.get(one, [])
         if name in reached:
-            return name
-    return None
+            return f"@{name}"
+    found: list[Any] = [one for name in calls for one in walk(module[name]) if _is_recursive(one)]
+    return f"%{found[0].var.name}" if found else None
+
+
+def _is_recursive(node: Any) -> bool:
+    """Whether ``node`` is a let of a function that calls itself."""
+    return (
+        isinstance(node, nodes.Let)
+        and isinstance(node.value, nodes.Function)
+        and any(isinstance(one, nodes.Call) and one.op is node.var for one in walk(node.value.body))
+    )
 
 
 def called(function: Any) -> list[str]:
@@ -144,6 +155,12 @@ def _inlined(body: Any) -> Any:
 
 def _step(node: Any) -> Any:
     match node:
+        case nodes.Let() if _is_recursive(node):
+            raise UnsupportedError(
+                f"%{node.var.name} calls itself, which is not supported",
+                node.span,
+                hint="relay.loops.while_loop is compiled, and relay.vm interprets what calls itself",
+            )
         case nodes.Let(var=var, value=value, body=body):
             return substitute_ops(body, {var: value})
         case nodes.Call(op=nodes.Function() as function, args=args) if len(args) == len(function.params):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvmlite.core.errors import TypeInferError
@@ -80,6 +80,12 @@ class _Inference:
                 if phase == 1:
                     self._called(node)
                 return [list(node.args), [node.op], None][phase]
+            case nodes.If(condition=condition, then=then, otherwise=otherwise):
+                called = [one for one in (then, otherwise) if _calls_variable(one)]
+                if phase == 1 and len(called) == 1:  # both branches have one type
+                    self._results[called[0]] = self._type(otherwise if called[0] is then else then)
+                others = [one for one in (condition, then, otherwise) if one not in called]
+                return [others, called, None][phase]
             case nodes.Let(var=var, value=value, body=body):
                 later = isinstance(value, nodes.Function) and not self._are_known(value.params)
                 if phase == 0:
@@ -169,15 +175,21 @@ class _Inference:
     def _solve(self, call: nodes.Call) -> None:
         """Arguments that are variables without a type: by the operator, or the function's parameters."""
         if not isinstance(call.op, str):
-            params = call.op.params if isinstance(call.op, nodes.Function) else ()
-            for param, arg in zip(params, call.args, strict=False):
-                if isinstance(arg, nodes.Var) and ty.is_complete(self._type_of_var(param)):
-                    self._solve_var(arg, self._type_of_var(param))
+            for type_, arg in zip(self._types_of_params(call.op), call.args, strict=False):
+                if isinstance(arg, nodes.Var) and ty.is_complete(type_):
+                    self._solve_var(arg, type_)
             return
         types = [self._type(arg) for arg in call.args]
         for index, type_ in solved(call, types).items():
             if isinstance(call.args[index], nodes.Var):
                 self._solve_var(call.args[index], type_)  # type: ignore[arg-type]
+
+    def _types_of_params(self, function: Any) -> Sequence[Any]:
+        """What ``function``, or one of the name or variable, takes, as far as it is known."""
+        if isinstance(function, nodes.Function):
+            return [self._type_of_var(param) for param in function.params]
+        type_ = self._type(function)
+        return type_.params if isinstance(type_, FuncType) else ()
 
     def _new(self, child: Any) -> Any:
         return self._var(child) if isinstance(child, Var) else self._done[child]
@@ -186,7 +198,7 @@ class _Inference:
         type_ = self._signatures.get(var.name)
         if type_ is None:
             raise TypeInferError(f"InferType: the module has no function @{var.name}", var.span)
-        return GlobalVar(var.name, type_)
+        return GlobalVar(var.name, type_, var.span)
 
     def _var(self, var: nodes.Var) -> nodes.Var:
         """``var`` with its type."""
@@ -228,3 +240,8 @@ def _may_be(declared: Any, found: Any) -> bool:
         ty.is_unknown(a) or ty.is_unknown(b) or a == b or ty.extent(a) is b
         for a, b in zip(declared.shape, found.shape, strict=True)
     )
+
+
+def _calls_variable(node: Any) -> bool:
+    """Whether ``node`` is the call of a function that a variable stands for, as that of a loop is."""
+    return isinstance(node, nodes.Call) and isinstance(node.op, Var)

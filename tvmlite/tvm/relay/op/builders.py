@@ -61,12 +61,12 @@ def function(name: str) -> Callable[..., Any]:
             raise TvmliteError(
                 f"{name}: takes at most {len(order)} arguments, {len(values)} given", Span.of_caller()
             )
-        given = dict(zip(order, map(_argument, values), strict=False))
+        given = {key: _argument(_listed(key, one, row)) for key, one in zip(order, values, strict=False)}
         for key, value in options.items():
             key = _RENAMED.get((name, key), key)
             if key in given:
                 raise TvmliteError(f"{name}: {key!r} is given twice", Span.of_caller())
-            given[key] = _argument(value)
+            given[key] = _argument(_listed(key, value, row))
         for key in list(given):
             if (
                 given[key] is None
@@ -98,7 +98,7 @@ def function(name: str) -> Callable[..., Any]:
         sizes = [key for key in row.open_attrs if isinstance(given.get(key), nodes.Expr)]
         made = adopt(bound(name, build, given, sizes) if tensors else build(**given))
         count = results_of(made)
-        return made if count is None else TupleWrapper(made, count)
+        return made if count is None or row.any_types else TupleWrapper(made, count)
 
     functools.update_wrapper(call, build)
     return call
@@ -137,6 +137,13 @@ def _both_ends(padding: Any, rank: int) -> Any:
     if isinstance(padding, (tuple, list)) and len(padding) in (1, rank) and len(padding) != 2 * rank:
         return tuple(padding) * (2 if len(padding) == rank else 2 * rank)
     return padding
+
+
+def _listed(key: str, value: Any, row: table.Operator) -> Any:
+    """Several results where an operator takes several arrays are as many fields, as in TVM."""
+    takes_several = row.num_inputs is None or key in row.tuples
+    several = isinstance(value, TupleWrapper) and takes_several and key in row.argument_names
+    return tuple(value) if several else value
 
 
 def _argument(value: Any) -> Any:

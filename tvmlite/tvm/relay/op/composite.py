@@ -119,7 +119,7 @@ def device_copy(data: Any, src_device: Any, dst_device: Any) -> Any:
             raise UnsupportedError(
                 f"device_copy: {what} is {show(device)}, expected the CPU", Span.of_caller()
             )
-    return function("copy")(data)
+    return function("device_copy")(data)
 
 
 COMPOSITE: dict[str, Callable[..., Any]] = {

@@ -21,6 +21,7 @@ from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.comments import without_comments
+from tvmlite.tvm.relay.text.lexer import SpanLexer
 from tvmlite.tvm.relay.text.metadata import constants_of
 from tvmlite.tvm.relay.text.operators import ARGUMENTS, with_defaults
 
@@ -40,6 +41,8 @@ _UNREAD = {
 
 _SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
 
+_OF_VECTORS = re.compile(r"(int|uint|float|bfloat)\d+x\d+")
+
 _REPEATED = (nodes.Constant, type(None))
 """What stands in an attribute that repeats an argument."""
 
@@ -48,6 +51,9 @@ _INT32, _INT64 = 2**31, 2**63
 
 class TvmParser(Parser):
     """Our parser, with TVM's expressions; what it makes are nodes of the surface."""
+
+    lexer: SpanLexer
+    lexer_class = SpanLexer
 
     def __init__(self, text: str, source: str, metadata: Mapping[str, Any] | None = None) -> None:
         body, mark, section = text.partition(f"\n{literals.METADATA}\n")
@@ -124,7 +130,7 @@ class TvmParser(Parser):
 
     def _var(self, token: Token, type_: Any) -> Any:
         name = re.sub(r"^v(?=\d)", "", self.lexer.unquote(token))
-        return Var(name, type_, self.lexer.span(token))
+        return Var(name, type_, self.lexer.span_between(token, token))
 
     def _let_var(self, token: Token, declared: Any, value: Any) -> Any:
         return self._var(token, ty.INCOMPLETE if declared is None else declared)
@@ -137,9 +143,10 @@ class TvmParser(Parser):
 
     def _close(self, value: Any) -> None:
         """At the end of a line that is not the last the value is dropped: ``();  ()``."""
+        token = self.lexer.token
         if self.lexer.accept(";"):
-            var = Var("_", ty.INCOMPLETE)
-            self._blocks[-1].lets.append(lambda body: Let(var, value, body))
+            var = Var("_", ty.INCOMPLETE, self.lexer.span(token))
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(token)))
             return
         super()._close(value)
 
@@ -147,11 +154,16 @@ class TvmParser(Parser):
 
     def dtype(self) -> str:
         """A dtype; without a width, of 32 bits."""
-        word = _SHORT_DTYPES.get(self.lexer.token.text)
-        if word is None:
+        token = self.lexer.token
+        if _OF_VECTORS.fullmatch(token.text):
+            raise UnsupportedError(
+                f"dtype {token.text!r}: tensors of vectors are not supported",
+                self.lexer.span_between(token, token),
+                "write the lanes as a last axis of the shape",
+            )
+        if token.text not in _SHORT_DTYPES:
             return super().dtype()
-        self.lexer.take()
-        return word
+        return _SHORT_DTYPES[self.lexer.take().text]
 
     def type(self) -> Any:
         """A type; ``_`` is one to be inferred."""
@@ -168,7 +180,7 @@ class TvmParser(Parser):
     def _right_side(self, finish: Any) -> None:
         token = self.lexer.token
         if token.text == "{" or (token.kind == "name" and token.text in ("fn", "if", "loop")):
-            super()._right_side(lambda value: finish(self._continued(value)))
+            super()._right_side(lambda value: finish(self._infix_after(token, self._called(token, value), 1)))
         else:
             finish(self.expression())
 
@@ -178,13 +190,14 @@ class TvmParser(Parser):
 
     @nesting
     def _infix(self, least: int) -> Any:
-        return self._infix_after(self._prefix(), least)
+        start = self.lexer.token
+        return self._infix_after(start, self._prefix(), least)
 
-    def _infix_after(self, left: Any, least: int) -> Any:
+    def _infix_after(self, start: Token, left: Any, least: int) -> Any:
+        """``left``, which begins with ``start``, with operators of at least that strength behind it."""
         while self.lexer.token.kind == "sign" and _BINARY.get(self.lexer.token.text, ("", 0))[1] >= least:
-            token = self.lexer.take()
-            name, strength = _BINARY[token.text]
-            left = Call(Op(name), [left, self._infix(strength + 1)], span=self.lexer.span(token))
+            name, strength = _BINARY[self.lexer.take().text]
+            left = Call(Op(name), [left, self._infix(strength + 1)], span=self.lexer.span(start))
         return left
 
     def _prefix(self) -> Any:
@@ -195,23 +208,18 @@ class TvmParser(Parser):
             if isinstance(value, nodes.Constant):
                 return nodes.Constant(np.negative(value.data), value.span)
             return Call(Op("negative"), [value], span=lexer.span(token))
-        return self._called(self._primary())
+        return self._called(token, self._primary())
 
-    def _continued(self, value: Any) -> Any:
-        """A value that a block gave, called and with operators behind it."""
-        return self._infix_after(self._called(value), 1)
-
-    def _called(self, value: Any) -> Any:
-        """``value`` with calls and fields behind it."""
+    def _called(self, start: Token, value: Any) -> Any:
+        """``value``, which begins with ``start``, with calls and fields behind it."""
         lexer = self.lexer
         while lexer.token.kind == "field" or lexer.at("("):
-            token = lexer.token
             if lexer.at("("):
                 args, attrs = self._call_items()
-                value = self._call(value, args, attrs, token)
+                value = self._call(value, args, attrs, start)
             else:
-                lexer.take()
-                value = TupleGetItem(value, int(token.text[1:]), span=lexer.span(token))
+                index = int(lexer.take().text[1:])
+                value = TupleGetItem(value, index, span=lexer.span(start))
         return value
 
     def _call(self, value: Any, args: Any, attrs: Any, token: Token) -> Any:
@@ -248,7 +256,7 @@ class TvmParser(Parser):
         self._refuse()
         if token.kind == "global":
             lexer.take()
-            return GlobalVar(lexer.unquote(token))
+            return GlobalVar(lexer.unquote(token), span=lexer.span(token))
         if token.kind == "local":
             lexer.take()
             if token.text not in self._names:

@@ -233,7 +233,7 @@ class _TvmPrinter(Printer):
             return f" /* {text} */" if text else ""
         type_ = known_type(node) if is_inferred(node) else None
         parts = [] if type_ is None else [f"ty={show_type(type_)}"]
-        if isinstance(getattr(node, "span", None), source.Span):
+        if type(getattr(node, "span", None)) is source.Span:
             parts.append(f"span={node.span.source}:{node.span.line}:0")
         return f" /* {' '.join(parts)} */" if parts else ""
 

@@ -47,6 +47,9 @@ from tvmlite.tvm.relay.transform.ours import CanonicalizeOps
 from tvmlite.tvm.relay.transform.precision.fake_quantization import FakeQuantizationToInteger
 from tvmlite.tvm.relay.transform.precision.recast import recast
 from tvmlite.tvm.relay.transform.precision.to_mixed_precision import ToMixedPrecision
+from tvmlite.tvm.relay.transform.regions.annotate import AnnotateTarget
+from tvmlite.tvm.relay.transform.regions.merge import MergeCompilerRegions
+from tvmlite.tvm.relay.transform.regions.partition import PartitionGraph
 from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     BackwardFoldScaleAxis,
     FoldScaleAxis,
@@ -64,6 +67,7 @@ from tvmlite.tvm.relay.transform.structure import (
 __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
+    "AnnotateTarget",
     "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
@@ -94,10 +98,12 @@ __all__ = [
     "Inline",
     "LayoutConfig",
     "Legalize",
+    "MergeCompilerRegions",
     "MergeComposite",
     "ModulePass",
     "Pass",
     "PassContext",
+    "PartitionGraph",
     "PassInfo",
     "PrintIR",
     "RemoveUnusedFunctions",

@@ -16,7 +16,6 @@ _SPARSE = "weights are dense"
 
 _INSTEAD: dict[str, str] = {
     "AnnotateMemoryScope": _DEVICES,
-    "AnnotateTarget": _BYOC,
     "BatchingOps": "relay.transform.CombineParallelDense",
     "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
     "CollagePartition": _BYOC,
@@ -30,10 +29,8 @@ _INSTEAD: dict[str, str] = {
     "LazyGradientInit": _GRADIENTS,
     "ManifestAlloc": _VM,
     "ManifestLifetimes": _VM,
-    "MergeCompilerRegions": _BYOC,
     "OutlineCompilerFunctionsWithExistingGlobalSymbols": _BYOC,
     "PartialEvaluate": "relay.transform.Inline and relay.transform.FoldConstant",
-    "PartitionGraph": _BYOC,
     "PlanDevices": _DEVICES,
     "QuantizeAnnotate": _QUANTIZE,
     "QuantizeCalibrate": _QUANTIZE,

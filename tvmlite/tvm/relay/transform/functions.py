@@ -28,13 +28,14 @@ def over_functions(
     required: Sequence[str] = (),
 ) -> Pass:
     """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
-    whose variables have types. ``required`` are passes that a ``Sequential`` runs before."""
+    whose variables have types. ``required`` are passes that a ``Sequential`` runs before. Functions for
+    another compiler stay as they are."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod) if infer else mod
         made = mod.copy()
         for var, function in mod.functions.items():
-            if isinstance(function, nodes.Function):
+            if isinstance(function, nodes.Function) and not is_for_another_compiler(function):
                 made[var] = rule(function)
                 if infer:
                     type_of(made[var])
@@ -50,9 +51,18 @@ def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module])
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod)
         given = to_core(mod)
-        return from_core(_in_local_functions(rule(given), given, rule), given, mod)
+        made = from_core(_in_local_functions(rule(given), given, rule), given, mod)
+        for var, function in mod.functions.items():
+            if is_for_another_compiler(function):
+                made[var] = function
+        return made
 
     return Pass(PassInfo(level, name), run)
+
+
+def is_for_another_compiler(function: Any) -> bool:
+    """Whether ``PartitionGraph``, or a program itself, marked ``function``: its compiler optimizes it."""
+    return isinstance(function, nodes.Function) and "Compiler" in dict(function.attrs)
 
 
 def _in_local_functions(

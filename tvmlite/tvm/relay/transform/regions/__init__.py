@@ -1,0 +1,1 @@
+"""Parts of a graph that are marked for other compilers: marked, merged, and made functions of a module."""
