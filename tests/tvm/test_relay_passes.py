@@ -423,6 +423,30 @@ def test_instruments_are_told_of_every_pass() -> None:
     assert "fast_exp" not in str(found)
 
 
+def test_types_are_inferred_behind_a_pass_over_functions_and_before_one_that_requires_it() -> None:
+    ran: list[str] = []
+
+    @pass_instrument
+    class Listening:
+        def run_before_pass(self, mod: object, info: tvm.transform.PassInfo) -> None:
+            ran.append(info.name)
+
+    passes = [transform.FoldConstant(), transform.DeadCodeElimination(), transform.SimplifyInference()]
+    with tvm.transform.PassContext(instruments=[Listening()]):
+        tvm.transform.Sequential(passes)(tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,)))))
+
+    assert ran == [
+        "sequential", "FoldConstant", "InferType", "InferType", "DeadCodeElimination",
+        "InferType", "SimplifyInference", "InferType",
+    ]  # fmt: skip
+
+
+def test_a_module_is_printed_to_the_stream_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    transform.PrintIR("before")(tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,)))))
+
+    assert "PrintIR(before):\ndef @main" in capsys.readouterr().err.replace('#[version = "0.0.5"]\n', "")
+
+
 def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
     @tvm.transform.module_pass(opt_level=1)
     def broken(mod: tvm.IRModule, context: object) -> tvm.IRModule:

@@ -45,6 +45,7 @@ _INSTEAD: dict[str, str] = {
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",
     "gradient": _GRADIENTS,
+    "ToCPS": "relay.transform.ToANormalForm",
     "to_cps": "relay.transform.ToANormalForm",
     "un_cps": "relay.transform.ToANormalForm",
 }

@@ -11,13 +11,11 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.graph.calls import from_core, to_core, with_ops
-from tvmlite.tvm.relay.graph.inferred import mark
-from tvmlite.tvm.relay.transform.infer_type import typed
+from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
 def over_functions(
@@ -25,10 +23,13 @@ def over_functions(
     level: int,
     rule: Callable[[Any], Any],
     infer: bool = False,
-    required: Sequence[str] = (),
+    required: Sequence[str] | None = None,
 ) -> Pass:
     """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
-    whose variables have types. ``required`` are passes that a ``Sequential`` runs before."""
+    whose variables have types, and ``InferType`` follows. ``required`` are passes that a ``Sequential`` runs
+    before: ``InferType`` for one that infers, if nothing else is given."""
+    if required is None:
+        required = ("InferType",) if infer else ()
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod) if infer else mod
@@ -36,23 +37,26 @@ def over_functions(
         for var, function in mod.functions.items():
             if isinstance(function, nodes.Function):
                 made[var] = rule(function)
-                if infer:
-                    type_of(made[var])
-                    mark(made[var])
-        return made
+        return InferType()(made) if infer else made
 
     return FunctionPass(PassInfo(level, name, required), run)
 
 
-def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module]) -> Pass:
-    """The pass ``name`` that is a pass of ours over modules."""
+def of_ours(
+    name: str,
+    level: int,
+    rule: Callable[[nodes.Module], nodes.Module],
+    required: Sequence[str] = ("InferType",),
+) -> Pass:
+    """The pass ``name`` that is a pass of ours over modules; ``InferType`` follows. ``required`` are passes
+    that a ``Sequential`` runs before."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod)
         given = to_core(mod)
-        return from_core(_in_local_functions(rule(given), given, rule), given, mod)
+        return InferType()(from_core(_in_local_functions(rule(given), given, rule), given, mod))
 
-    return Pass(PassInfo(level, name), run)
+    return FunctionPass(PassInfo(level, name, required), run)
 
 
 def _in_local_functions(

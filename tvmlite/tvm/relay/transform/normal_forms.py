@@ -33,7 +33,7 @@ def ToBasicBlockNormalForm() -> Pass:
 def ToGraphNormalForm() -> Pass:
     """The pass that puts the value of every let in its variable's place."""
     return over_functions(
-        "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True
+        "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True, required=()
     )
 
 

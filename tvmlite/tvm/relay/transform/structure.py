@@ -16,7 +16,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
+from tvmlite.tvm.ir.transform import ModulePass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
 from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
@@ -28,7 +28,7 @@ from tvmlite.tvm.relay.ty import TensorType
 def DefuseOps() -> Pass:
     """The pass that puts the body of each function that is called where it stands, as fused groups are, in
     the place of its call."""
-    return over_functions("DefuseOps", 0, lambda function: adopt(_without_groups(function)), infer=True)
+    return over_functions("DefuseOps", 3, lambda function: adopt(_without_groups(function)), infer=True)
 
 
 def _without_groups(function: Any) -> Any:
@@ -82,7 +82,7 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
                 made[var] = adopt(rebuilt(function, {}, lambda old, new: _called(new, mod)))
         return made
 
-    return Pass(PassInfo(1, "EtaExpand"), run)
+    return ModulePass(PassInfo(1, "EtaExpand"), run)
 
 
 def _called(node: Any, mod: IRModule) -> Any:
@@ -120,7 +120,7 @@ def Inline() -> Pass:
         made.functions = {var: one for var, one in made.functions.items() if var.name not in gone}
         return made
 
-    return Pass(PassInfo(1, "Inline"), run)
+    return ModulePass(PassInfo(1, "InlineGlobals"), run)
 
 
 def _reached(callees: dict[str, list[str]], name: str) -> set[str]:
@@ -165,12 +165,12 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
         made.functions = {var: one for var, one in mod.functions.items() if var.name in kept}
         return made
 
-    return Pass(PassInfo(1, "RemoveUnusedFunctions"), run)
+    return ModulePass(PassInfo(1, "RemoveUnusedFunctions"), run)
 
 
 def AnnotateSpans() -> Pass:
     """The pass that leaves a module as it is: every node has the line that made it from the start."""
-    return Pass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
+    return ModulePass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
 
 
 def FlexibleShapeDispatch(
@@ -204,7 +204,7 @@ def FlexibleShapeDispatch(
         made["main"] = Function(params, adopt(body), attrs=dict(main.attrs))
         return typed(made)
 
-    return Pass(PassInfo(0, "FlexibleShapeDispatch"), run)
+    return ModulePass(PassInfo(0, "FlexibleShapeDispatch"), run)
 
 
 def _resized(param: Any, axis: int, size: str) -> Var:
