@@ -126,8 +126,22 @@ class TvmParser(Parser):
         name = re.sub(r"^v(?=\d)", "", self.lexer.unquote(token))
         return Var(name, type_, self.lexer.span(token))
 
-    def _let_var(self, token: Token, declared: Any, value: Any) -> Any:
-        return self._var(token, ty.INCOMPLETE if declared is None else declared)
+    def _let(self, start: Token) -> None:
+        """A let; a function that is its value knows the variable, by which it calls itself."""
+        if self.lexer.at("dims"):
+            super()._let(start)
+            return
+        name, var = self._variable("a variable, as in %x")
+        self.lexer.expect("=")
+        if self.lexer.at("fn"):
+            self._define(name, var)
+
+        def finish(value: Any) -> None:
+            self.lexer.expect(";")
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(start)))
+            self._define(name, var)
+
+        self._right_side(finish)
 
     def _made_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
         return Function(params, body, result, attrs=attrs, span=self.lexer.span(token))
