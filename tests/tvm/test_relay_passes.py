@@ -158,33 +158,6 @@ def test_lets_that_are_arguments_stand_before_what_reads_them() -> None:
         np.testing.assert_allclose(answer, (2 * np.exp(data)) ** 2, rtol=1e-6)
 
 
-CALLS_ITSELF = """
-let %f = fn (%n: int32) -> int32 { if (%n == 0) { %n } else { %n + %f(%n - 1) } };
-let %g = %f;
-%g(4)
-"""
-
-
-@pytest.mark.parametrize("normal", [transform.ToANormalForm, transform.ToBasicBlockNormalForm])
-def test_another_name_of_a_function_that_calls_itself_is_bound_behind_it(normal: Any) -> None:
-    function = relay.Function([], tvm.parser.parse_expr(CALLS_ITSELF))
-
-    found = run_opt_pass(run_infer_type(function), normal())
-
-    assert str(found).index("let %f") < str(found).index("let %g")
-    assert relay.analysis.well_formed(found)
-    assert relay.create_executor("debug").evaluate(found)() == 10
-
-
-def test_a_variable_is_read_by_the_name_that_a_let_gives_it() -> None:
-    x, y = relay.var("x", shape=(2,)), relay.var("y")
-    before = relay.Function([x], relay.Let(y, x, relay.exp(x)))
-
-    found = run_opt_pass(before, [transform.ToBasicBlockNormalForm(), transform.InferType()])
-
-    same(found, relay.Function([x], relay.Let(y, x, relay.exp(y))))
-
-
 def test_branches_keep_their_lets_to_themselves() -> None:
     x = relay.var("x", shape=())
     shared = relay.exp(x)
@@ -448,30 +421,6 @@ def test_instruments_are_told_of_every_pass() -> None:
     assert heard == ["enter", "InferType", "exit"]
     assert times.startswith("InferType: ")
     assert "fast_exp" not in str(found)
-
-
-def test_types_are_inferred_behind_a_pass_over_functions_and_before_one_that_requires_it() -> None:
-    ran: list[str] = []
-
-    @pass_instrument
-    class Listening:
-        def run_before_pass(self, mod: object, info: tvm.transform.PassInfo) -> None:
-            ran.append(info.name)
-
-    passes = [transform.FoldConstant(), transform.DeadCodeElimination(), transform.SimplifyInference()]
-    with tvm.transform.PassContext(instruments=[Listening()]):
-        tvm.transform.Sequential(passes)(tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,)))))
-
-    assert ran == [
-        "sequential", "FoldConstant", "InferType", "InferType", "DeadCodeElimination",
-        "InferType", "SimplifyInference", "InferType",
-    ]  # fmt: skip
-
-
-def test_a_module_is_printed_to_the_stream_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    transform.PrintIR("before")(tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,)))))
-
-    assert "PrintIR(before):\ndef @main" in capsys.readouterr().err.replace('#[version = "0.0.5"]\n', "")
 
 
 def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:

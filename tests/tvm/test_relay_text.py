@@ -202,7 +202,12 @@ def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "what"), [("ref(1)", "references"), ("match (1) {}", "algebraic data types")]
+    ("text", "what"),
+    [
+        ("ref(1)", "references"),
+        ("match (1) {}", "algebraic data types"),
+        ("memory.kill(1)", r"(?s)the operator memory\.kill is not .*TVM has lowered"),
+    ],
 )
 def test_what_is_not_supported_in_a_text_is_named(text: str, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

@@ -120,7 +120,7 @@ _ABSENT = {
     ADT: """
         ir.adt relay.adt relay.prelude relay.testing.nat
     """,
-    DEVICES: "target.virtual_device target.se_scope",
+    DEVICES: "target.se_scope",
     "tvm.ir.register_intrin_lowering": "target.intrin",
     "tvm.save_json and tvm.load_json": "ir.json_compact",
     "tvm.topi has the functions of Python": "topi.cpp",

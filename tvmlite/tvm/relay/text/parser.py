@@ -19,6 +19,7 @@ from tvmlite.relay.text.values import nesting
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
+from tvmlite.tvm.relay.op.absent import ABSENT
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.comments import without_comments
 from tvmlite.tvm.relay.text.metadata import constants_of
@@ -272,6 +273,9 @@ class TvmParser(Parser):
             return self._block_value(token)
         if token.kind == "name" and token.text not in ("meta", "const", "True", "False"):
             lexer.take()
+            if token.text in ABSENT:
+                name = f"the operator {token.text}"
+                raise UnsupportedError(f"{name} is not in tvmlite", lexer.span(token), ABSENT[token.text])
             if not table.is_known(token.text):
                 lexer.fail(f"there is no operator {token.text!r}", token)
             if not lexer.at("(") and lexer.token.kind != "end":

@@ -19,6 +19,7 @@ from tvmlite.tvm.relay.op import register_fake_quantization_to_integer
 from tvmlite.tvm.relay.transform.absent import ABSENT
 from tvmlite.tvm.relay.transform.algebra.atrous import FlattenAtrousConv
 from tvmlite.tvm.relay.transform.algebra.combine import (
+    BatchingOps,
     CombineParallelBatchMatmul,
     CombineParallelConv2D,
     CombineParallelDense,
@@ -30,6 +31,7 @@ from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
+from tvmlite.tvm.relay.transform.lambda_lift import LambdaLift
 from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
 from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
 from tvmlite.tvm.relay.transform.legalize import Legalize
@@ -51,6 +53,7 @@ from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     FoldScaleAxis,
     ForwardFoldScaleAxis,
 )
+from tvmlite.tvm.relay.transform.split_args import SplitArgs
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     CanonicalizeCast,
@@ -58,6 +61,7 @@ from tvmlite.tvm.relay.transform.structure import (
     EtaExpand,
     FlexibleShapeDispatch,
     Inline,
+    LazyGradientInit,
     RemoveUnusedFunctions,
 )
 
@@ -65,6 +69,7 @@ __all__ = [
     "AlterOpLayout",
     "AnnotateSpans",
     "BackwardFoldScaleAxis",
+    "BatchingOps",
     "CanonicalizeCast",
     "CanonicalizeOps",
     "CombineParallelBatchMatmul",
@@ -91,7 +96,9 @@ __all__ = [
     "InferType",
     "InferTypeLocal",
     "Inline",
+    "LambdaLift",
     "LayoutConfig",
+    "LazyGradientInit",
     "Legalize",
     "MergeComposite",
     "ModulePass",
@@ -103,6 +110,7 @@ __all__ = [
     "Sequential",
     "SimplifyExpr",
     "SimplifyInference",
+    "SplitArgs",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
