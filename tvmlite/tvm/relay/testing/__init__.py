@@ -18,6 +18,8 @@ from tvmlite.tvm.relay.analysis import post_order_visit
 from tvmlite.tvm.relay.expr import Function
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.testing.init import create_workload
+from tvmlite.tvm.relay.transform import gradient as gradient
+from tvmlite.tvm.relay.transform.gradient.check import check_grad as check_grad
 
 _NETWORKS = (
     "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
@@ -25,8 +27,8 @@ _NETWORKS = (
 )  # fmt: skip
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    "TempOpAttr", "count_ops", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass",
-    *_NETWORKS,
+    "TempOpAttr", "check_grad", "count_ops", "create_workload", "enabled_targets", "rand", "run_infer_type",
+    "run_opt_pass", *_NETWORKS,
 ]  # fmt: skip
 
 

@@ -25,13 +25,14 @@ from tvmlite.tvm.relay.transform.algebra.combine import (
     CombineParallelDense,
 )
 from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
+from tvmlite.tvm.relay.transform.algebra.split_args import SplitArgs
 from tvmlite.tvm.relay.transform.dynamic_to_static import DynamicToStatic
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
+from tvmlite.tvm.relay.transform.gradient.reverse import FirstOrderGradient, gradient
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
-from tvmlite.tvm.relay.transform.lambda_lift import LambdaLift
 from tvmlite.tvm.relay.transform.layout.alter_op_layout import AlterOpLayout
 from tvmlite.tvm.relay.transform.layout.convert_layout import ConvertLayout, LayoutConfig
 from tvmlite.tvm.relay.transform.legalize import Legalize
@@ -53,7 +54,6 @@ from tvmlite.tvm.relay.transform.scale.fold_scale_axis import (
     FoldScaleAxis,
     ForwardFoldScaleAxis,
 )
-from tvmlite.tvm.relay.transform.split_args import SplitArgs
 from tvmlite.tvm.relay.transform.structure import (
     AnnotateSpans,
     CanonicalizeCast,
@@ -61,6 +61,7 @@ from tvmlite.tvm.relay.transform.structure import (
     EtaExpand,
     FlexibleShapeDispatch,
     Inline,
+    LambdaLift,
     LazyGradientInit,
     RemoveUnusedFunctions,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FakeQuantizationToInteger",
+    "FirstOrderGradient",
     "FlattenAtrousConv",
     "FlexibleShapeDispatch",
     "FastMath",
@@ -117,6 +119,7 @@ __all__ = [
     "ToGraphNormalForm",
     "ToMixedPrecision",
     "function_pass",
+    "gradient",
     "module_pass",
     "recast",
     "register_fake_quantization_to_integer",

@@ -7,7 +7,6 @@ from typing import Any
 
 from tvmlite.tvm.absent import missing
 
-_GRADIENTS = "models are run here, not trained: there are no gradients"
 _BYOC = "there is one code generator for all of a model; other compilers are not called"
 _DEVICES = "there is one device, the CPU"
 _VM = "control flow is compiled into the entry of a library: relay.build"
@@ -23,7 +22,6 @@ _INSTEAD: dict[str, str] = {
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
-    "FirstOrderGradient": _GRADIENTS,
     "InstrumentBoundCheckers": "tvmlite.compile(verify=True) compares every kernel with the interpreter",
     "ManifestAlloc": _VM,
     "ManifestLifetimes": _VM,
@@ -40,7 +38,6 @@ _INSTEAD: dict[str, str] = {
     "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",
-    "gradient": _GRADIENTS,
     "ToCPS": "relay.transform.ToANormalForm",
     "to_cps": "relay.transform.ToANormalForm",
     "un_cps": "relay.transform.ToANormalForm",
