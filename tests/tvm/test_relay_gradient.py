@@ -25,6 +25,11 @@ RULES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     **{name: (getattr(relay, name), [(2, 3)]) for name in UNARY.split()},
     "acosh": (lambda x: relay.acosh(x + relay.const(1.5, "float64")), [(2, 3)]),
     "add": (lambda a, b: relay.add(a, b), [(2, 3), (3,)]),
+    "avg_pool2d": (
+        lambda x: relay.nn.avg_pool2d(x, (3, 2), (2, 3), padding=(1, 0), count_include_pad=True),
+        [(1, 2, 6, 6)],
+    ),
+    "avg_pool2d, inside": (lambda x: relay.nn.avg_pool2d(x, (2, 2), (2, 2), padding=(1, 1)), [(1, 2, 5, 4)]),
     "batch_flatten": (lambda x: relay.exp(relay.nn.batch_flatten(x)), [(2, 3, 2)]),
     "batch_matmul": (lambda a, b: relay.nn.batch_matmul(a, b), [(2, 3, 4), (1, 5, 4)]),
     "batch_matmul, both": (
@@ -40,6 +45,8 @@ RULES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda a, b: relay.nn.conv2d(a, b, strides=(2, 3), padding=(1, 0), dilation=(1, 2)),
         [(2, 3, 9, 8), (4, 3, 3, 2)],
     ),
+    "cross_entropy": (relay.nn.cross_entropy, [(2, 3), (2, 3)]),
+    "cross_entropy_with_logits": (relay.nn.cross_entropy_with_logits, [(2, 3), (2, 3)]),
     "dense": (lambda a, b: relay.nn.dense(a, b), [(2, 3), (4, 3)]),
     "divide": (lambda a, b: a / b, [(2, 3), (2, 1)]),
     "expand_dims": (lambda x: relay.exp(relay.expand_dims(x, 1)), [(2, 3)]),
@@ -60,9 +67,12 @@ RULES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "softmax": (lambda x: relay.exp(relay.nn.softmax(x)), [(2, 3)]),
     "split": (lambda x: relay.exp(relay.split(x, (1,), axis=1)[1]), [(2, 3)]),
     "squeeze": (lambda x: relay.exp(relay.squeeze(x, [0])), [(1, 3)]),
+    "strided_slice": (lambda x: relay.exp(relay.strided_slice(x, [1, 3], [3, 0], [1, -2])), [(3, 4)]),
     "subtract": (lambda a, b: a - b, [(3,), (2, 3)]),
     "sum": (lambda x: relay.exp(relay.sum(x, axis=[0, 2])), [(2, 3, 2)]),
     "transpose": (lambda x: relay.exp(relay.transpose(x, (2, 0, 1))), [(2, 3, 2)]),
+    "variance": (lambda x: relay.variance(x, axis=1), [(2, 3)]),
+    "variance, unbiased": (lambda x: relay.variance(x, axis=0, keepdims=True, unbiased=True), [(4, 3)]),
     "where": (lambda a, b: relay.where(a < b, relay.exp(a), b * b), [(2, 3), (3,)]),
 }
 

@@ -270,7 +270,7 @@ _NAMES: dict[str, dict[str, str]] = {
             skip_if_wheel_test strtobool terminate_self test_check_eq_callback test_raise_error_callback
             test_wrap_callback
         """,
-        _TESTS + ", and relay.testing.check_grad is there": "check_numerical_grads",
+        _TESTS + ", and checks gradients: there are none": "check_numerical_grads",
     },
     "testing.auto_scheduler": {
         "relay.nn.conv2d: whether Winograd's transform is used is decided when a model is compiled": """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core.errors import UnsupportedError
@@ -53,6 +55,40 @@ def _global_avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
     return [make("broadcast_to_like", gradient, call.args[0]) / float(extents["H"] * extents["W"])]
 
 
+def _avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
+    """A window gives each of its elements a share: a transposed convolution of ones in groups."""
+    (data,) = call.args
+    if call["layout"] != "NCHW" or call["ceil_mode"] or call["out_layout"] not in ("", "NCHW"):
+        raise UnsupportedError("gradient: nn.avg_pool2d of another layout, or with ceil_mode", call.span)
+    _, channels, *extents = whole_extents(call, data)
+    window = math.prod(call["pool_size"])
+    same = {name: call[name] for name in ("pool_size", "strides", "dilation", "padding")}
+    inside = make("nn.avg_pool2d", make("ones_like", data), **same, count_include_pad=True)
+    share = gradient / (float(window) if call["count_include_pad"] else inside * float(window))
+    kernel = make("ones", shape=(channels, 1, *call["pool_size"]), dtype=tensor_type_of(data).dtype)
+    how = {name: call[name] for name in ("strides", "padding", "dilation")}
+    rest = _left_over(call, extents, call["pool_size"])
+    return [make("nn.conv2d_transpose", share, kernel, **how, groups=channels, output_padding=rest)]
+
+
+def _left_over(call: nodes.Call, extents: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    """How many elements behind the last window, along each axis, no window reaches."""
+    strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
+    return tuple(
+        (extents[axis] + padding[axis] + padding[2 + axis] - (kernel[axis] - 1) * dilation[axis] - 1)
+        % strides[axis]
+        for axis in range(2)
+    )
+
+
+def _cross_entropy(call: nodes.Call, gradient: Any) -> list[Any]:
+    predictions, targets = call.args
+    share = gradient / float(whole_extents(call, predictions)[0])
+    if call.op == "nn.cross_entropy_with_logits":
+        return [-share * targets, -share * predictions]
+    return [-share * targets / predictions, -share * make("log", predictions)]
+
+
 def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
     """The data's is a transposed convolution; the weights' one of the data with the gradient, of which the
     batch is what is summed over."""
@@ -64,11 +100,7 @@ def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
     data, weight = call.args
     extents, kernel = whole_extents(call, data)[2:], whole_extents(call, weight)[2:]
     strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
-    rest = tuple(
-        (extents[axis] + padding[axis] + padding[2 + axis] - (kernel[axis] - 1) * dilation[axis] - 1)
-        % strides[axis]
-        for axis in range(2)
-    )
+    rest = _left_over(call, extents, kernel)
     how = {"strides": strides, "padding": padding, "dilation": dilation}
     of_data = make("nn.conv2d_transpose", gradient, weight, **how, output_padding=rest)
     batch_inside = [make("transpose", one, axes=(1, 0, 2, 3)) for one in (data, gradient)]
@@ -79,9 +111,12 @@ def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 RULES: dict[str, Rule] = {
+    "nn.avg_pool2d": _avg_pool2d,
     "nn.batch_matmul": _product,
     "nn.bias_add": _bias_add,
     "nn.conv2d": _conv2d,
+    "nn.cross_entropy": _cross_entropy,
+    "nn.cross_entropy_with_logits": _cross_entropy,
     "nn.dense": _dense,
     "nn.global_avg_pool2d": _global_avg_pool2d,
     "nn.log_softmax": _log_softmax,

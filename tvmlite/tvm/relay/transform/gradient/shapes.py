@@ -6,6 +6,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.op import make
@@ -71,6 +72,22 @@ def _mean(call: nodes.Call, gradient: Any) -> list[Any]:
     return [_widened(call, gradient) / float(prod(extents[axis] for axis in _reduced_axes(call)))]
 
 
+def _variance(call: nodes.Call, gradient: Any) -> list[Any]:
+    data, mean = call.args
+    extents = whole_extents(call, data)
+    count = prod(extents[axis] for axis in _reduced_axes(call)) - bool(call["unbiased"])
+    of_data = (data - mean) * _widened(call, gradient) * (2.0 / count)
+    return [of_data, summed_like(-of_data, mean)]
+
+
+def _strided_slice(call: nodes.Call, gradient: Any) -> list[Any]:
+    if call["axes"] is not None or call["slice_mode"] != "end":
+        raise UnsupportedError("gradient: strided_slice with axes, or of sizes", call.span)
+    (data,) = call.args
+    where = {name: call[name] for name in ("begin", "end", "strides")}
+    return [make("strided_set", zeros_like(data), gradient, **where)]
+
+
 def _extreme(call: nodes.Call, gradient: Any) -> list[Any]:
     """Elements that are the extreme have equal shares of the gradient."""
     (x,) = call.args
@@ -91,6 +108,8 @@ RULES: dict[str, Rule] = {
     "mean": _mean,
     "min": _extreme,
     "split": _split,
+    "strided_slice": _strided_slice,
     "sum": _sum,
     "transpose": _transposed,
+    "variance": _variance,
 }
