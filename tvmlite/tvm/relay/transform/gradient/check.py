@@ -67,7 +67,7 @@ def _differences(run: Any, inputs: Sequence[Any], given: np.ndarray, eps: float)
         values = []
         for moved in (before + eps, before - eps):
             given[place] = moved
-            values.append(np.array(run(*inputs), np.float64))  # a copy: it may be a view of an input
+            values.append(np.asarray(run(*inputs), np.float64))
         given[place] = before
         found[place] = np.sum(values[0] - values[1]) / (2 * eps)
     return found
