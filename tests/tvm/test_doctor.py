@@ -67,7 +67,7 @@ def use(name: str) -> None:
         ("tvm.contrib.nvcc.compile_cuda", "code for CPUs only"),
         ("tvm.meta_schedule.tune_tir", "auto_scheduler, or tvmlite.tune"),
         ("tvm.micro.Session", "docs/microcontrollers.md"),
-        ("tvm.relay.transform.gradient", "there are no gradients"),
+        ("tvm.relay.transform.PartialEvaluate", "relay.transform.Inline and"),
         ("tvm.relay.frontend.from_keras", "from_onnx"),
         ("tvm.relay.op.dyn.reshape", "relay.reshape takes its sizes, axes and scales in a tensor, too"),
         ("tvm.relay.op.nn.bitserial_dense", "no kernels of single bits"),

@@ -319,6 +319,17 @@ def _of_pair() -> tvm.IRModule:
 
 
 @pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+def test_a_result_is_no_view_of_an_argument(kind: str) -> None:
+    x = relay.var("x", shape=(2, 3))
+    data = np.zeros((2, 3), "float32")
+
+    found = relay.create_executor(kind).evaluate(relay.Function([x], relay.expand_dims(x, 1)))(data)
+    data += 1
+
+    assert not found.numpy().any()
+
+
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
 def test_a_parameter_may_be_a_tuple_of_tuples(kind: str) -> None:
     a, b, c = (np.linspace(start, start + 1, 3, dtype=np.float32) for start in range(3))
     run = relay.create_executor(kind, _of_pair()).evaluate()

@@ -15,6 +15,13 @@ from tvmlite.tvm.relay import testing
 from tvmlite.tvm.relay.testing import run_infer_type
 
 
+def test_calls_of_operators_are_counted_by_name() -> None:
+    x = relay.var("x", shape=(2,))
+
+    assert testing.count_ops(relay.exp(relay.exp(x)) + x) == {"exp": 2, "add": 1}
+    assert testing.count_ops(relay.Function([x], x)) == {}
+
+
 @pytest.mark.parametrize(
     ("name", "options", "result", "weights"),
     [

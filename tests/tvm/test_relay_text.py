@@ -149,6 +149,15 @@ def test_functions_lets_and_branches_are_read() -> None:
     assert read("@other").name_hint == "other"  # type: ignore[attr-defined]
 
 
+def test_a_function_that_is_the_value_of_a_let_knows_its_variable() -> None:
+    found = tvm.parser.parse_expr("let %f = 1; let %f = fn (%n: int) -> int { %f(%n) }; %f(2)")
+
+    inner = found.body
+    assert inner.value.body.op is inner.var
+    assert inner.body.op is inner.var
+    assert inner.var is not found.var
+
+
 def test_functions_of_a_module_call_each_other_in_text() -> None:
     mod = tvm.parser.parse(
         VERSION
@@ -193,7 +202,12 @@ def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "what"), [("ref(1)", "references"), ("match (1) {}", "algebraic data types")]
+    ("text", "what"),
+    [
+        ("ref(1)", "references"),
+        ("match (1) {}", "algebraic data types"),
+        ("memory.kill(1)", r"(?s)the operator memory\.kill is not .*TVM has lowered"),
+    ],
 )
 def test_what_is_not_supported_in_a_text_is_named(text: str, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):

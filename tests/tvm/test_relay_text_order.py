@@ -105,8 +105,11 @@ def test_a_group_of_reshape_like_is_not_only_reshapes() -> None:
 
 def test_passes_over_functions_infer_types_and_normal_forms_do_not() -> None:
     mod = tvm.IRModule.from_expr(relay.exp(relay.tan(x())))
-    normal = relay.transform.ToANormalForm()(mod)
+    normal = relay.transform.ToANormalForm()(relay.transform.InferType()(mod))
+    blocks = relay.transform.ToBasicBlockNormalForm()(relay.transform.InferType()(mod))
 
+    assert "float32] */) -> Tensor[(2), float32] {" in str(normal)
+    assert "%0 = tan(%x);" in str(blocks)
     assert "let %x1 = tan(%x);" in str(normal)
     assert "let %x1: Tensor[(2), float32]" in str(relay.transform.InferType()(normal))
     for made in (relay.transform.ToGraphNormalForm()(normal), relay.transform.DefuseOps()(mod)):

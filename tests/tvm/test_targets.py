@@ -19,6 +19,17 @@ from tvmlite.tvm.target import plain
 PARSED = machine.Target.parse("llvm -mcpu=haswell -num-cores=4")
 
 
+def test_a_virtual_device_describes_a_place() -> None:
+    made = tvm.target.VirtualDevice(tvm.device("cuda", 3), "llvm", "global")
+
+    assert (made.device_type, made.device_type_int, made.virtual_device_id) == (2, 2, 3)
+    assert (str(made.target.kind), made.memory_scope) == ("llvm", "global")
+    assert tvm.target.VirtualDevice() == tvm.target.VirtualDevice(None)
+    assert tvm.target.VirtualDevice().device_type == -1
+    with pytest.raises(TargetError, match="VirtualDevice: device: 'cpu' given, expected a device"):
+        tvm.target.VirtualDevice("cpu")
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -66,6 +66,8 @@ EXAMPLES += [
     ("qnn.requantize", {"axis": 1}, ["int32(2, 3, n) in -300..300", *VECTOR, *SCALES]),
     *((f"qnn.{name}", {}, [BYTES, BYTES, *PAIR]) for name in ("add", "subtract", "mul")),
     *((f"qnn.{name}", {}, ["uint8(2, 1, n)", "uint8(3, 1)", *PAIR]) for name in ("add", "subtract", "mul")),
+    *((f"qnn.{name}", {}, ["int16(2, n)", "int16(2, n)", *PAIR]) for name in ("add", "mul")),
+    *((f"qnn.{name}", {}, ["int32(2, 3)", "int32(3)", *PAIR]) for name in ("subtract", "mul")),
     ("qnn.add", {"lhs_axis": 1}, [BYTES, "int8(3)", *VECTOR, *SCALES, *SCALES]),
     *((f"qnn.{name}", {}, [BYTES, *REAL]) for name in ("abs", "erf", "hardswish", "sigmoid", "tanh")),
     *((f"qnn.{name}", {}, ["uint8(2, n)", *REAL]) for name in ("abs", "erf", "hardswish", "sigmoid", "tanh")),

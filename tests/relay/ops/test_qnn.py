@@ -121,7 +121,7 @@ def test_requantize_by_floats_rounds_halves_as_told(rounding: str) -> None:
     check(body, {x: data}, expected.astype(np.int8))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("name", ["add", "subtract", "mul"])
 def test_arithmetic(name: str, dtype: str) -> None:
     source = np.random.default_rng(2)

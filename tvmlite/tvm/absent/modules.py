@@ -31,7 +31,7 @@ _PASSES = "tvm.lower applies the passes there are"
 _PYTEST = "pytest has fixtures and parameters, tvm.testing has assert_allclose"
 _QUANTIZE = "tvmlite.quantize(mod, data) makes a quantized model"
 _SEARCH = "tvmlite.tune and tvmlite.autotune search schedules"
-_TRAINING = "models are run here, not trained: there are no gradients"
+_TRAINING = "tensor expressions are not differentiated: relay.transform.gradient is of graphs"
 _TUNER = "autotvm.tuner.XGBTuner"
 _WORKER = "candidates are measured in one worker process, which LocalRunner starts"
 
@@ -120,7 +120,7 @@ _ABSENT = {
     ADT: """
         ir.adt relay.adt relay.prelude relay.testing.nat
     """,
-    DEVICES: "target.virtual_device target.se_scope",
+    DEVICES: "target.se_scope",
     "tvm.ir.register_intrin_lowering": "target.intrin",
     "tvm.save_json and tvm.load_json": "ir.json_compact",
     "tvm.topi has the functions of Python": "topi.cpp",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from tvmlite.tvm.absent.modules import (
     ADT,
     CPUS,
-    DEVICES,
     HERE,
     LAYOUTS,
     LOOPS,
@@ -214,7 +213,6 @@ _NAMES: dict[str, dict[str, str]] = {
         "tvm.target.Target('llvm -mcpu=...')": "rasp riscv_cpu stm32 opengl",
         "tvm.target.Target(...).kind.name": "TargetKind",
         "tvm.target.Target(target, host=host)": "make_compilation_config",
-        DEVICES: "VirtualDevice",
     },
     "target.codegen": {
         _LLVM: """

@@ -93,8 +93,7 @@ RELAY: dict[str, dict[str, str]] = {
         """,
     },
     "relay.testing": {
-        ADT: "Prelude add_nat_definitions make_nat_expr",
-        "models are run here, not trained: there are no gradients": "check_grad gradient",
+        ADT: "Prelude add_nat_definitions count make_nat_expr make_nat_value",
         "relay.create_executor('debug') interprets a function": "run_as_python to_python",
     },
     "relay.transform": {

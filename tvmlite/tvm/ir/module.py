@@ -138,6 +138,12 @@ class IRModule(metaclass=_Modules):
         """Whether ``other`` is this very module."""
         return self is other
 
+    def import_from_std(self, file_to_import: str) -> None:
+        """Nothing for ``core.rly``, which names the type of memory that TVM's own passes allocate; for other
+        files of TVM's, which declare algebraic data types, an error."""
+        if file_to_import != "core.rly":
+            missing(f"IRModule.import_from_std({file_to_import!r})", "there are no algebraic data types")()
+
     def _add(self, var: Any, function: Any, update: bool = False) -> None:
         """As ``update_func``, by the name that old programs call."""
         self.update_func(var, function)
@@ -152,7 +158,7 @@ class IRModule(metaclass=_Modules):
     __repr__ = __str__
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("get_constructor", "get_type", "get_global_type_var", "import_from_std", "add_type"):
+        if name in ("get_constructor", "get_type", "get_global_type_var", "add_type"):
             return missing(f"IRModule.{name}", "there are no algebraic data types")
         raise AttributeError(f"'IRModule' object has no attribute {name!r}")
 

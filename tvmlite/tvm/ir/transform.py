@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -234,10 +235,10 @@ class Sequential(Pass):
 
 
 def PrintIR(header: str = "", show_meta_data: bool = False) -> Pass:
-    """A pass that prints the module and gives it back."""
+    """A pass that prints the module, to the stream of errors, and gives it back."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
-        print(f"PrintIR({header}):\n{mod.astext(show_meta_data)}")
+        print(f"PrintIR({header}):\n{mod.astext(show_meta_data)}", file=sys.stderr)
         return mod
 
     return Pass(PassInfo(0, "PrintIR"), run)

@@ -261,11 +261,12 @@ class Executor:
         main, interpreter = known["main"], Interpreter(known)
 
         def usable(value: Any) -> Any:
-            """``value`` with functions that take arrays in the place of closures."""
+            """``value`` with functions that take arrays in the place of closures, and with arrays of its own:
+            numpy gives views of arguments."""
             if isinstance(value, tuple):
                 return tuple(map(usable, value))
             if not isinstance(value, Closure):
-                return value
+                return np.array(value)
             types = [param.type for param in value.function.params]
 
             def call(*args: Any) -> Any:

@@ -17,6 +17,7 @@ from tvmlite.tvm.target.target import Target as Target
 from tvmlite.tvm.target.target import list_tags as list_tags
 from tvmlite.tvm.target.target import plain as plain
 from tvmlite.tvm.target.target import register_tag as register_tag
+from tvmlite.tvm.target.virtual_device import VirtualDevice as VirtualDevice
 
 
 def create(target: Any) -> Target:

@@ -188,6 +188,11 @@ class Target(machine.Target):
         """TVM's number of the device that the target is for."""
         return device(str(self.kind)).device_type
 
+    @property
+    def max_function_args(self) -> int:
+        """The most arguments that a function can have, for Metal; -1 where there is no limit, as on CPUs."""
+        return 31 if self.kind == "metal" else -1
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

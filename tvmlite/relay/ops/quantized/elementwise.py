@@ -13,11 +13,10 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import REQUIRED, make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import axis_of, expect, fault, one_dtype, truncating_divide
+from tvmlite.relay.ops.common import Dtypes, axis_of, expect, fault, one_dtype, truncating_divide
 from tvmlite.relay.ops.convolutions import pool
 from tvmlite.relay.ops.elementwise.unary import erf_numpy
 from tvmlite.relay.ops.quantized.parameters import (
-    BYTES,
     check_one_in_one_out,
     check_scale,
     check_zero_point,
@@ -35,12 +34,15 @@ from tvmlite.relay.ops.written_out import (
     saturated,
 )
 
+_CODES: Dtypes = "int8, uint8, int16 or int32", lambda dtype: dtype in ("int8", "uint8", "int16", "int32")
+"""What is added and multiplied: codes, and sums of products of them."""
+
 BINARY_ATTRS = {"lhs_axis": -1, "rhs_axis": -1}
 
 
 def binary_type(call: Call, lhs: TensorType, rhs: TensorType, *parameters: TensorType) -> TensorType:
     """Both broadcast, of one dtype; their scales may be one a place along ``lhs_axis`` and ``rhs_axis``."""
-    expect(call, "lhs is", lhs.dtype, BYTES)
+    expect(call, "lhs is", lhs.dtype, _CODES)
     dtype = one_dtype(call, lhs, rhs)
     for n, (side, one) in enumerate((("lhs", lhs), ("rhs", rhs))):
         extent = extent_along(call, one, parameters[2 * n : 2 * n + 2], f"{side}_axis")

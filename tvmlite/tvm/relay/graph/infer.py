@@ -93,7 +93,7 @@ class _Inference:
                     return [] if later else [value]
                 if phase == 1:
                     if not later:
-                        self._solve_let(var, self._type(value))
+                        self._solve_let(var, self._type_of_value(value))
                     return [body]
                 return [value] if phase == 2 else None
         return list(node.children()) if phase == 0 else None
@@ -142,6 +142,22 @@ class _Inference:
             return None
         return type_of(made)
 
+    def _type_of_value(self, value: Any) -> Any:
+        """The type of the value of a let: of a function that calls itself, by the branches that do not."""
+        known = self._type(value)
+        if known is not None or not isinstance(value, nodes.Function) or not self._are_known(value.params):
+            return known
+        result = self._result(value.body)
+        return result and ty.FuncType([self._type_of_var(param) for param in value.params], result)
+
+    def _result(self, body: Any) -> Any:
+        """The type of ``body``, where one branch of it may be of a type that is not known yet."""
+        while isinstance(body, nodes.Let):
+            body = body.body
+        if isinstance(body, nodes.If):
+            return self._result(body.then) or self._result(body.otherwise)
+        return self._type(body)
+
     def _made(self, node: Any) -> Any:
         """``node`` of the parts that were made."""
         if isinstance(node, GlobalVar):
@@ -160,7 +176,7 @@ class _Inference:
             case nodes.Function(params=params):
                 changes["params"] = tuple(map(self._var, params))
             case nodes.Let(var=var):
-                self._solve_let(var, self._type(node.value))
+                self._solve_let(var, self._type_of_value(node.value))
                 changes["var"] = self._var(var)
         changes = {name: value for name, value in changes.items() if not _is_same(value, getattr(node, name))}
         made = made._with(changes) if changes else made

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from tvmlite.relay.ir import nodes
 from tvmlite.runtime.ndarray import NDArray, cpu
 from tvmlite.tvm.absent import lookup, missing
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import Pass
 from tvmlite.tvm.relay import transform
+from tvmlite.tvm.relay.analysis import post_order_visit
 from tvmlite.tvm.relay.expr import Function
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.testing.init import create_workload
+from tvmlite.tvm.relay.transform import gradient as gradient
+from tvmlite.tvm.relay.transform.gradient.check import check_grad as check_grad
 
 _NETWORKS = (
     "dcgan", "densenet", "dqn", "inception_v3", "init", "layers", "lstm", "mlp", "mobilenet", "resnet",
@@ -22,7 +27,8 @@ _NETWORKS = (
 )  # fmt: skip
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    "TempOpAttr", "create_workload", "enabled_targets", "rand", "run_infer_type", "run_opt_pass", *_NETWORKS,
+    "TempOpAttr", "check_grad", "count_ops", "create_workload", "enabled_targets", "rand", "run_infer_type",
+    "run_opt_pass", *_NETWORKS,
 ]  # fmt: skip
 
 
@@ -60,6 +66,18 @@ def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
 def run_infer_type(expr: Any) -> Any:
     """``expr`` with types."""
     return run_opt_pass(expr, transform.InferType())
+
+
+def count_ops(expr: Any) -> Counter[str]:
+    """How many calls of each operator there are, by name."""
+    found: Counter[str] = Counter()
+
+    def visit(node: Any) -> None:
+        if isinstance(node, nodes.Call) and isinstance(node.op, str):
+            found[str(node.op)] += 1
+
+    post_order_visit(expr, visit)
+    return found
 
 
 def rand(dtype: str, *shape: int) -> NDArray:

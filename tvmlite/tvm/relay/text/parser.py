@@ -19,6 +19,7 @@ from tvmlite.relay.text.values import nesting
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
+from tvmlite.tvm.relay.op.absent import ABSENT
 from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.text.comments import without_comments
 from tvmlite.tvm.relay.text.lexer import SpanLexer
@@ -132,8 +133,22 @@ class TvmParser(Parser):
         name = re.sub(r"^v(?=\d)", "", self.lexer.unquote(token))
         return Var(name, type_, self.lexer.span_between(token, token))
 
-    def _let_var(self, token: Token, declared: Any, value: Any) -> Any:
-        return self._var(token, ty.INCOMPLETE if declared is None else declared)
+    def _let(self, start: Token) -> None:
+        """A let; a function that is its value knows the variable, by which it calls itself."""
+        if self.lexer.at("dims"):
+            super()._let(start)
+            return
+        name, var = self._variable("a variable, as in %x")
+        self.lexer.expect("=")
+        if self.lexer.at("fn"):
+            self._define(name, var)
+
+        def finish(value: Any) -> None:
+            self.lexer.expect(";")
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(start)))
+            self._define(name, var)
+
+        self._right_side(finish)
 
     def _made_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
         return Function(params, body, result, attrs=attrs, span=self.lexer.span(token))
@@ -266,6 +281,9 @@ class TvmParser(Parser):
             return self._block_value(token)
         if token.kind == "name" and token.text not in ("meta", "const", "True", "False"):
             lexer.take()
+            if token.text in ABSENT:
+                name = f"the operator {token.text}"
+                raise UnsupportedError(f"{name} is not in tvmlite", lexer.span(token), ABSENT[token.text])
             if not table.is_known(token.text):
                 lexer.fail(f"there is no operator {token.text!r}", token)
             if not lexer.at("(") and lexer.token.kind != "end":

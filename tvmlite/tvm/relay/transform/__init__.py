@@ -19,16 +19,19 @@ from tvmlite.tvm.relay.op import register_fake_quantization_to_integer
 from tvmlite.tvm.relay.transform.absent import ABSENT
 from tvmlite.tvm.relay.transform.algebra.atrous import FlattenAtrousConv
 from tvmlite.tvm.relay.transform.algebra.combine import (
+    BatchingOps,
     CombineParallelBatchMatmul,
     CombineParallelConv2D,
     CombineParallelDense,
 )
 from tvmlite.tvm.relay.transform.algebra.padding import FoldExplicitPadding
 from tvmlite.tvm.relay.transform.algebra.simplify import SimplifyExpr
+from tvmlite.tvm.relay.transform.algebra.split_args import SplitArgs
 from tvmlite.tvm.relay.transform.dynamic_to_static import DynamicToStatic
 from tvmlite.tvm.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from tvmlite.tvm.relay.transform.functions import function_pass
 from tvmlite.tvm.relay.transform.fusion.fuse_ops import FuseOps
+from tvmlite.tvm.relay.transform.gradient.reverse import FirstOrderGradient, gradient
 from tvmlite.tvm.relay.transform.infer_type import InferType, InferTypeLocal
 from tvmlite.tvm.relay.transform.inference import DivToMul, FastMath, SimplifyInference
 from tvmlite.tvm.relay.transform.input_extents import ChangeBatch, FlexibleShapeDispatch
@@ -61,6 +64,8 @@ from tvmlite.tvm.relay.transform.structure import (
     DefuseOps,
     EtaExpand,
     Inline,
+    LambdaLift,
+    LazyGradientInit,
     RemoveUnusedFunctions,
 )
 
@@ -69,6 +74,7 @@ __all__ = [
     "AnnotateSpans",
     "AnnotateTarget",
     "BackwardFoldScaleAxis",
+    "BatchingOps",
     "CanonicalizeCast",
     "CanonicalizeOps",
     "ChangeBatch",
@@ -83,6 +89,7 @@ __all__ = [
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FakeQuantizationToInteger",
+    "FirstOrderGradient",
     "FlattenAtrousConv",
     "FlexibleShapeDispatch",
     "FastMath",
@@ -96,7 +103,9 @@ __all__ = [
     "InferType",
     "InferTypeLocal",
     "Inline",
+    "LambdaLift",
     "LayoutConfig",
+    "LazyGradientInit",
     "Legalize",
     "MergeCompilerRegions",
     "MergeComposite",
@@ -110,12 +119,14 @@ __all__ = [
     "Sequential",
     "SimplifyExpr",
     "SimplifyInference",
+    "SplitArgs",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
     "ToMixedPrecision",
     "function_pass",
+    "gradient",
     "module_pass",
     "recast",
     "register_fake_quantization_to_integer",

@@ -7,7 +7,6 @@ from typing import Any
 
 from tvmlite.tvm.absent import missing
 
-_GRADIENTS = "models are run here, not trained: there are no gradients"
 _BYOC = "there is one code generator for all of a model; other compilers are not called"
 _DEVICES = "there is one device, the CPU"
 _VM = "control flow is compiled into the entry of a library: relay.build"
@@ -16,17 +15,13 @@ _SPARSE = "weights are dense"
 
 _INSTEAD: dict[str, str] = {
     "AnnotateMemoryScope": _DEVICES,
-    "BatchingOps": "relay.transform.CombineParallelDense",
     "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit gives that order",
     "CollagePartition": _BYOC,
     "Conv2dToSparse": _SPARSE,
     "Conv2dToSparse2": _SPARSE,
     "CPSTransform": "relay.transform.ToANormalForm",
     "DenseToSparse": _SPARSE,
-    "FirstOrderGradient": _GRADIENTS,
     "InstrumentBoundCheckers": "tvmlite.compile(verify=True) compares every kernel with the interpreter",
-    "LambdaLift": "relay.transform.Inline",
-    "LazyGradientInit": _GRADIENTS,
     "ManifestAlloc": _VM,
     "ManifestLifetimes": _VM,
     "OutlineCompilerFunctionsWithExistingGlobalSymbols": _BYOC,
@@ -36,12 +31,11 @@ _INSTEAD: dict[str, str] = {
     "QuantizeCalibrate": _QUANTIZE,
     "QuantizePartition": _QUANTIZE,
     "QuantizeRealize": _QUANTIZE,
-    "SplitArgs": "calls may have any number of arguments",
     "RewriteAnnotatedOps": _DEVICES,
     "RemoveStandaloneReshapes": "a reshape is a view of its data: it costs nothing",
     "SimplifyExprPostAlterOp": "relay.transform.SimplifyExpr",
     "SimplifyFCTranspose": "relay.transform.SimplifyExpr and FoldConstant",
-    "gradient": _GRADIENTS,
+    "ToCPS": "relay.transform.ToANormalForm",
     "to_cps": "relay.transform.ToANormalForm",
     "un_cps": "relay.transform.ToANormalForm",
 }

@@ -33,7 +33,7 @@ def DynamicToStatic() -> Pass:
     def static(function: Any) -> Any:
         return adopt(folded(rewritten(function, _with_known_sizes), False))
 
-    return over_functions("DynamicToStatic", 2, static, infer=True)
+    return over_functions("DynamicToStatic", 2, static, infer=True, required=())
 
 
 def _with_known_sizes(node: Any) -> Any:

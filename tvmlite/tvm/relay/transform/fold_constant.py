@@ -30,7 +30,9 @@ _SHAPES = ("shape_of", "ndarray_size")
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
     """The pass that evaluates what depends on constants only; with ``fold_qnn``, quantized operators, too."""
-    return over_functions("FoldConstant", 2, lambda one: adopt(folded(one, fold_qnn)), infer=True)
+    return over_functions(
+        "FoldConstant", 2, lambda one: adopt(folded(one, fold_qnn)), infer=True, required=()
+    )
 
 
 def FoldConstantExpr(expr: Any, mod: Any, fold_qnn: bool = False) -> Any:

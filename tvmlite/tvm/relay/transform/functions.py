@@ -11,13 +11,11 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
-from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir import transform
 from tvmlite.tvm.ir.module import IRModule
 from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.graph.calls import from_core, to_core, with_ops
-from tvmlite.tvm.relay.graph.inferred import mark
-from tvmlite.tvm.relay.transform.infer_type import typed
+from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
 def over_functions(
@@ -25,11 +23,14 @@ def over_functions(
     level: int,
     rule: Callable[[Any], Any],
     infer: bool = False,
-    required: Sequence[str] = (),
+    required: Sequence[str] | None = None,
 ) -> Pass:
     """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
-    whose variables have types. ``required`` are passes that a ``Sequential`` runs before. Functions for
-    another compiler stay as they are."""
+    whose variables have types, and ``InferType`` follows. ``required`` are passes that a ``Sequential`` runs
+    before: ``InferType`` for one that infers, if nothing else is given. Functions for another
+    compiler stay as they are."""
+    if required is None:
+        required = ("InferType",) if infer else ()
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod) if infer else mod
@@ -37,16 +38,19 @@ def over_functions(
         for var, function in mod.functions.items():
             if isinstance(function, nodes.Function) and not is_for_another_compiler(function):
                 made[var] = rule(function)
-                if infer:
-                    type_of(made[var])
-                    mark(made[var])
-        return made
+        return InferType()(made) if infer else made
 
     return FunctionPass(PassInfo(level, name, required), run)
 
 
-def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module]) -> Pass:
-    """The pass ``name`` that is a pass of ours over modules."""
+def of_ours(
+    name: str,
+    level: int,
+    rule: Callable[[nodes.Module], nodes.Module],
+    required: Sequence[str] = ("InferType",),
+) -> Pass:
+    """The pass ``name`` that is a pass of ours over modules; ``InferType`` follows. ``required`` are passes
+    that a ``Sequential`` runs before."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod)
@@ -55,9 +59,9 @@ def of_ours(name: str, level: int, rule: Callable[[nodes.Module], nodes.Module])
         for var, function in mod.functions.items():
             if is_for_another_compiler(function):
                 made[var] = function
-        return made
+        return InferType()(made)
 
-    return Pass(PassInfo(level, name), run)
+    return FunctionPass(PassInfo(level, name, required), run)
 
 
 def is_for_another_compiler(function: Any) -> bool:

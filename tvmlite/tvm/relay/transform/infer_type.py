@@ -9,7 +9,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir.module import IRModule, as_function
-from tvmlite.tvm.ir.transform import Pass, PassInfo
+from tvmlite.tvm.ir.transform import ModulePass, Pass, PassInfo
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.calls import called, callees_first
@@ -54,7 +54,7 @@ def _without_recursion(function: Any, name: str) -> Any:
 
 def InferType() -> Pass:
     """The pass that gives every variable a type and checks every expression."""
-    return Pass(PassInfo(0, "InferType"), lambda mod, context: typed(mod))
+    return ModulePass(PassInfo(0, "InferType"), lambda mod, context: typed(mod))
 
 
 def InferTypeLocal(expr: Any) -> Any:

@@ -35,7 +35,7 @@ def SimplifyInference() -> Pass:
 
 def DivToMul() -> Pass:
     """The pass that makes of a division of floats by a constant a product, which is rounded twice."""
-    return of_ours("DivToMul", 0, _with_products)
+    return of_ours("DivToMul", 0, _with_products, ("InferType", "FoldConstant"))
 
 
 @graph_pass

@@ -11,7 +11,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
+from tvmlite.tvm.ir.transform import FunctionPass, ModulePass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Function, Var, adopt
 from tvmlite.tvm.relay.graph.visit import in_order, rebuilt
 from tvmlite.tvm.relay.transform.functions import over_functions
@@ -65,7 +65,7 @@ def FlexibleShapeDispatch(
         )
         return typed(made)
 
-    return Pass(PassInfo(0, "FlexibleShapeDispatch"), run)
+    return ModulePass(PassInfo(0, "FlexibleShapeDispatch"), run)
 
 
 def _with_params(function: Any, given: Mapping[Any, Var]) -> Any:

@@ -9,19 +9,27 @@ from typing import Any
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import walk
-from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.ir.module import IRModule
+from tvmlite.tvm.ir.transform import ModulePass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.graph.calls import substitute_ops, with_ops
 from tvmlite.tvm.relay.graph.visit import in_order, rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
+from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
     """The pass that drops lets whose variable nothing reads; ``inline_once``, also those that one thing
     reads, where the value takes the variable's place, but in a function, which may be called often."""
-    return over_functions(
-        "DeadCodeElimination", 1, lambda one: adopt(_without_dead(one, inline_once)), infer=True
-    )
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        made = typed(mod)
+        for var, function in list(made.functions.items()):
+            if isinstance(function, nodes.Function):
+                made[var] = adopt(_without_dead(function, inline_once))
+        return typed(made)
+
+    return ModulePass(PassInfo(1, "DeadCodeElimination", ["InferType"]), run)
 
 
 def _without_dead(function: Any, inline_once: bool) -> Any:

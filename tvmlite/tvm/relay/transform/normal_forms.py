@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir.infer import dependencies
+from tvmlite.relay.ir.infer import dependencies, type_of
 from tvmlite.relay.text.printer import Layout, Scope
 from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Var, adopt
 from tvmlite.tvm.relay.graph.calls import substitute_lets
+from tvmlite.tvm.relay.graph.inferred import is_inferred
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 
@@ -33,7 +35,7 @@ def ToBasicBlockNormalForm() -> Pass:
 def ToGraphNormalForm() -> Pass:
     """The pass that puts the value of every let in its variable's place."""
     return over_functions(
-        "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True
+        "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True, required=()
     )
 
 
@@ -77,28 +79,39 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
     made: dict[nodes.Expr, Any] = {}
     lets: dict[Scope, list[tuple[nodes.Var, Any]]] = {}
     given: dict[nodes.Expr, list[nodes.Let]] = {}
+    unbound: set[nodes.Var] = set()
     for node in layout.order:
         if isinstance(node, nodes.Let):
             given.setdefault(node.value, []).append(node)
+            unbound.add(node.var)
+
+    def bind(var: nodes.Var, value: Any, scope: Scope) -> None:
+        lets.setdefault(scope, []).append((var, value))
+        unbound.discard(var)
+        if var in made:  # a function that calls itself read it before
+            bind_names(var)
+
+    def bind_names(node: nodes.Expr) -> None:
+        """Bind what lets call ``node``, before anything of their bodies."""
+        for let in given.pop(node, ()):
+            bind(let.var, made[node], layout.scope_of(let))
+            if made[node] is node and layout.scope_of(let) is layout.scope_of(node):
+                made[node] = let.var  # a variable is read by its new name from here on, as in TVM
+
     for node in layout.order:
         scope = layout.scope_of(node)
-        value = _rebuilt(node, layout, made, lets)
+        value = made[node] = _rebuilt(node, layout, made, lets)
         if layout.is_bound(node, scope) and node is not root:
-            if node in given:
-                var = given[node].pop(0).var
-            else:
-                var = Var("x")
-            lets.setdefault(scope, []).append((var, value))
-            made[node] = var
-        else:
-            made[node] = value
-        for let in given.get(node, ()):  # before anything of its body
-            lets.setdefault(layout.scope_of(let), []).append((let.var, made[node]))
+            made[node] = given[node].pop(0).var if node in given else Var("x")
+            bind(made[node], value, scope)
+        if node not in unbound:
+            bind_names(node)
     return _wrapped(made[root], lets.get(layout.root_scope, []))
 
 
 def _rebuilt(node: Any, layout: Layout, made: dict[Any, Any], lets: dict[Scope, list[Any]]) -> Any:
-    """``node`` of the parts made of its own; what opens a block gets the lets of the block."""
+    """``node`` of the parts made of its own; what opens a block gets the lets of the block. A call is another
+    one, whose type is not inferred yet, and a function has the type of its result written."""
     if isinstance(node, nodes.Let):
         return made[node.body]
     changes: dict[Any, Any] = {}
@@ -106,8 +119,10 @@ def _rebuilt(node: Any, layout: Layout, made: dict[Any, Any], lets: dict[Scope, 
         block = layout.blocks.get((node, index))
         changes[child] = made[child] if block is None else _wrapped(made[child], lets.get(block, []))
     copy = node.map_children(lambda child: changes.get(child, child))
-    if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):
-        copy = copy._with({"op": changes.get(node.op, node.op)})
+    if isinstance(node, nodes.Call):
+        return copy._with({"op": changes.get(node.op, node.op)})
+    if isinstance(node, nodes.Function) and is_inferred(node):
+        return copy._with({"declared": ty.adopted(type_of(node.body))})
     return copy
 
 

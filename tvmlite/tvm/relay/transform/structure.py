@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from operator import is_
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import nodes
-from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
+from tvmlite.tvm.ir.transform import FunctionPass, ModulePass, Pass, PassContext, PassInfo
+from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Var, adopt
 from tvmlite.tvm.relay.graph.calls import called, substitute_ops
-from tvmlite.tvm.relay.graph.visit import instance, rebuilt, rewritten
+from tvmlite.tvm.relay.graph.visit import in_order, instance, rebuilt, rewritten
 from tvmlite.tvm.relay.transform.functions import over_functions
+from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 def DefuseOps() -> Pass:
     """The pass that puts the body of each function that is called where it stands, as fused groups are, in
     the place of its call."""
-    return over_functions("DefuseOps", 0, lambda function: adopt(_without_groups(function)), infer=True)
+    return over_functions("DefuseOps", 3, lambda function: adopt(_without_groups(function)), infer=True)
 
 
 def _without_groups(function: Any) -> Any:
@@ -77,7 +80,7 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
                 made[var] = adopt(rebuilt(function, {}, lambda old, new: _called(new, mod)))
         return made
 
-    return Pass(PassInfo(1, "EtaExpand"), run)
+    return ModulePass(PassInfo(1, "EtaExpand"), run)
 
 
 def _called(node: Any, mod: IRModule) -> Any:
@@ -115,7 +118,7 @@ def Inline() -> Pass:
         made.functions = {var: one for var, one in made.functions.items() if var.name not in gone}
         return made
 
-    return Pass(PassInfo(1, "Inline"), run)
+    return ModulePass(PassInfo(1, "InlineGlobals"), run)
 
 
 def _reached(callees: dict[str, list[str]], name: str) -> set[str]:
@@ -149,6 +152,66 @@ def _inlined(function: Any, ready: dict[str, Any]) -> Any:
         function = made
 
 
+def LambdaLift() -> Pass:
+    """The pass that makes each function inside of another a function of the module. One that reads variables
+    from outside becomes a function of these, marked ``Closure``, which gives the function; one that is the
+    value of a let may call itself. Groups of fused operators, and functions for other compilers, stay."""
+
+    def run(mod: IRModule, context: PassContext) -> IRModule:
+        made = typed(mod)
+        for var, function in list(made.functions.items()):
+            if isinstance(function, nodes.Function) and not _stays(function):
+                body = _Lifting(made, function).run(function.body)
+                made[var] = adopt(function._with({"body": body}))
+        return typed(made)
+
+    return ModulePass(PassInfo(1, "LambdaLift"), run)
+
+
+def _stays(function: Any) -> bool:
+    attrs = dict(function.attrs)
+    return bool(attrs.get("Primitive")) or "Compiler" in attrs
+
+
+class _Lifting:
+    """Takes the functions out of one function of the module."""
+
+    def __init__(self, mod: IRModule, function: Any) -> None:
+        self._mod = mod
+        self._own = {
+            node.value: node.var
+            for node in in_order(function)
+            if isinstance(node, nodes.Let) and isinstance(node.value, nodes.Function)
+        }
+        """The variables by which functions can call themselves."""
+
+    def run(self, body: Any) -> Any:
+        """``body`` with what stands for the functions in it."""
+        return rebuilt(body, {}, self._taken_out)
+
+    def _taken_out(self, old: Any, new: Any) -> Any:
+        if not isinstance(old, nodes.Function) or _stays(old):
+            return new
+        own = self._own.get(old)
+        read = [var for var in nodes.free_variables(in_order(old)) if not isinstance(var, GlobalVar)]
+        outer = [var for var in read if var is not own]
+        name = next(name for name in map("lifted_name{}".format, count()) if name not in self._mod)
+        params = [Var(var.name, var.type, var.span) for var in outer]
+        within: dict[Any, Any] = dict(zip(outer, params, strict=True))
+        if own is not None:
+            within[own] = _lifted(name, params)
+        result = ty.adopted(type_of(old.body))
+        inner = adopt(substitute_ops(new, within)._with({"declared": result}))
+        whole = Function(params, inner, ty.adopted(type_of(old)), attrs={"Closure": 1}) if outer else inner
+        self._mod[name] = whole
+        return _lifted(name, outer)
+
+
+def _lifted(name: str, outer: list[Any]) -> Any:
+    """The function that was lifted as ``name``, which reads ``outer``."""
+    return Call(GlobalVar(name), outer) if outer else GlobalVar(name)
+
+
 def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
     """The pass that keeps the functions that ``entry_functions`` (``main``) call, and those."""
 
@@ -160,9 +223,14 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
         made.functions = {var: one for var, one in mod.functions.items() if var.name in kept}
         return made
 
-    return Pass(PassInfo(1, "RemoveUnusedFunctions"), run)
+    return ModulePass(PassInfo(1, "RemoveUnusedFunctions"), run)
 
 
 def AnnotateSpans() -> Pass:
     """The pass that leaves a module as it is: every node has the line that made it from the start."""
-    return Pass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
+    return ModulePass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
+
+
+def LazyGradientInit() -> Pass:
+    """The pass that leaves a module as it is: kernels that read zeros and ones make them."""
+    return FunctionPass(PassInfo(2, "LazyGradientInit"), lambda mod, context: mod)

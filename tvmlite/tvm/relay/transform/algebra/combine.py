@@ -14,7 +14,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.op import Fuse, fuse_class
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.tvm.ir.transform import Pass
+from tvmlite.tvm.ir.transform import Pass, Sequential
 from tvmlite.tvm.relay.expr import adopt
 from tvmlite.tvm.relay.transform.algebra.beside import BatchMatmuls, Beside, Conv2Ds, Denses, StackedDenses
 from tvmlite.tvm.relay.transform.functions import over_functions
@@ -38,6 +38,11 @@ def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pa
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
     """The pass that makes one batch of products of at least ``min_num_branches`` of the same left operand."""
     return _combining("CombineParallelBatchMatmul", BatchMatmuls, min_num_branches)
+
+
+def BatchingOps() -> Pass:
+    """The passes that make one operator of several of the same data, one after the other."""
+    return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])
 
 
 def _combining(name: str, kind: Callable[[Sequence[Any]], Beside], least: int) -> Pass:

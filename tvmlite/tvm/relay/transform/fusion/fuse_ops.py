@@ -8,12 +8,11 @@ from typing import Any
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.infer import type_of, walk
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo
+from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, Tuple, TupleGetItem, Var, adopt
-from tvmlite.tvm.relay.graph.inferred import mark
 from tvmlite.tvm.relay.transform.fusion.graph import ForwardGraph
 from tvmlite.tvm.relay.transform.fusion.partition import MOST_NODES, Group, Partition
-from tvmlite.tvm.relay.transform.infer_type import typed
+from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 _RESHAPES = (
     "reshape",
@@ -41,11 +40,9 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
         for var, function in list(made.functions.items()):
             if isinstance(function, nodes.Function) and not dict(function.attrs).get("Primitive"):
                 made[var] = fused(function, level, most, linked)
-                type_of(made[var])
-                mark(made[var])
-        return made
+        return InferType()(made)
 
-    return Pass(PassInfo(0, "FuseOps"), run)
+    return FunctionPass(PassInfo(0, "FuseOps", ["InferType"]), run)
 
 
 def fused(function: Any, level: int, most: int, linked: bool) -> Any:

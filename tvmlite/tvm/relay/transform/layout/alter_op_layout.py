@@ -12,7 +12,7 @@ from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.tvm.ir.module import IRModule
-from tvmlite.tvm.ir.transform import Pass, PassContext, PassInfo, called
+from tvmlite.tvm.ir.transform import FunctionPass, Pass, PassContext, PassInfo, called
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import adopt, expr_of
 from tvmlite.tvm.relay.graph.attrs import Attrs
@@ -39,7 +39,7 @@ def AlterOpLayout() -> Pass:
             chosen = over_functions("AlterOpLayout", 3, _by_rules, infer=True)
         return chosen.transform(mod, context)
 
-    return Pass(PassInfo(3, "AlterOpLayout"), run)
+    return FunctionPass(PassInfo(3, "AlterOpLayout", ["InferType"]), run)
 
 
 def _by_rules(function: Any) -> Any:

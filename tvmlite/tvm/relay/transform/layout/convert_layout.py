@@ -63,4 +63,4 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> Pass:
     def laid_out(function: Any) -> Any:
         return adopt(LayoutRewriter(alter).run(function))
 
-    return over_functions("ConvertLayout", 3, laid_out, infer=True, required=("CanonicalizeOps",))
+    return over_functions("ConvertLayout", 3, laid_out, infer=True, required=("InferType", "CanonicalizeOps"))

@@ -50,7 +50,9 @@ def FakeQuantizationToInteger(
         made = adopt(_Integers(hard_fail, optional).run(function))
         return adopt(_Outwards(optional).run(made)) if use_qat else made
 
-    return over_functions("FakeQuantizationToInteger", 0, integer, infer=True)
+    return over_functions(
+        "FakeQuantizationToInteger", 0, integer, infer=True, required=("InferType", "DivToMul")
+    )
 
 
 def _is(node: Any, name: str) -> bool:

@@ -57,7 +57,7 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
         _report(rewriting.missing, missing_op_mode)
         return adopt(made)
 
-    return over_functions("ToMixedPrecision", 0, narrow, infer=True)
+    return over_functions("ToMixedPrecision", 0, narrow, infer=True, required=())
 
 
 def _report(missing: Counter[str], mode: int) -> None:

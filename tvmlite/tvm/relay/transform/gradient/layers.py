@@ -1,0 +1,125 @@
+"""Gradients of layers of networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.ir import nodes
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.op import make
+from tvmlite.tvm.relay.transform.gradient.rule import Rule, summed_like, whole_extents
+
+
+def _dense(call: nodes.Call, gradient: Any) -> list[Any]:
+    data, weight = call.args
+    if tensor_type_of(data).ndim != 2:
+        raise UnsupportedError(
+            "gradient: nn.dense of data of other than 2 axes", call.span, "reshape the data before"
+        )
+    by_column, rows = (make("transpose", one) for one in (gradient, data))
+    return [make("nn.dense", gradient, make("transpose", weight)), make("nn.dense", by_column, rows)]
+
+
+def _product(call: nodes.Call, gradient: Any) -> list[Any]:
+    """Of a product of matrices, one of which or both are transposed."""
+    a, b = call.args
+    flipped, other = bool(call["transpose_a"]), bool(call["transpose_b"])
+
+    def product(left: Any, right: Any, left_flipped: bool, right_flipped: bool) -> Any:
+        return make(str(call.op), left, right, transpose_a=left_flipped, transpose_b=right_flipped)
+
+    of_a = product(b, gradient, other, True) if flipped else product(gradient, b, False, not other)
+    of_b = product(gradient, a, True, flipped) if other else product(a, gradient, not flipped, False)
+    return [summed_like(of_a, a), summed_like(of_b, b)]
+
+
+def _bias_add(call: nodes.Call, gradient: Any) -> list[Any]:
+    return [gradient, make("sum", gradient, axis=(call["axis"],), exclude=True)]
+
+
+def _softmax(call: nodes.Call, gradient: Any) -> list[Any]:
+    shares = make("sum", gradient * call, axis=(call["axis"],), keepdims=True)
+    return [(gradient - shares) * call]
+
+
+def _log_softmax(call: nodes.Call, gradient: Any) -> list[Any]:
+    total = make("sum", gradient, axis=(call["axis"],), keepdims=True)
+    return [gradient - make("exp", call) * total]
+
+
+def _global_avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
+    extents = dict(zip(call["layout"], whole_extents(call, call.args[0]), strict=True))
+    return [make("broadcast_to_like", gradient, call.args[0]) / float(extents["H"] * extents["W"])]
+
+
+def _avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
+    """A window gives each of its elements a share: a transposed convolution of ones in groups."""
+    (data,) = call.args
+    if call["layout"] != "NCHW" or call["ceil_mode"] or call["out_layout"] not in ("", "NCHW"):
+        raise UnsupportedError("gradient: nn.avg_pool2d of another layout, or with ceil_mode", call.span)
+    _, channels, *extents = whole_extents(call, data)
+    window = math.prod(call["pool_size"])
+    same = {name: call[name] for name in ("pool_size", "strides", "dilation", "padding")}
+    inside = make("nn.avg_pool2d", make("ones_like", data), **same, count_include_pad=True)
+    share = gradient / (float(window) if call["count_include_pad"] else inside * float(window))
+    kernel = make("ones", shape=(channels, 1, *call["pool_size"]), dtype=tensor_type_of(data).dtype)
+    how = {name: call[name] for name in ("strides", "padding", "dilation")}
+    rest = _left_over(call, extents, call["pool_size"])
+    return [make("nn.conv2d_transpose", share, kernel, **how, groups=channels, output_padding=rest)]
+
+
+def _left_over(call: nodes.Call, extents: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    """How many elements behind the last window, along each axis, no window reaches."""
+    strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
+    return tuple(
+        (extents[axis] + padding[axis] + padding[2 + axis] - (kernel[axis] - 1) * dilation[axis] - 1)
+        % strides[axis]
+        for axis in range(2)
+    )
+
+
+def _cross_entropy(call: nodes.Call, gradient: Any) -> list[Any]:
+    predictions, targets = call.args
+    share = gradient / float(whole_extents(call, predictions)[0])
+    if call.op == "nn.cross_entropy_with_logits":
+        return [-share * targets, -share * predictions]
+    return [-share * targets / predictions, -share * make("log", predictions)]
+
+
+def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
+    """The data's is a transposed convolution; the weights' one of the data with the gradient, of which the
+    batch is what is summed over."""
+    layouts = call["data_layout"], call["kernel_layout"], call["out_layout"]
+    if layouts[:2] != ("NCHW", "OIHW") or layouts[2] not in ("", "NCHW") or call["groups"] != 1:
+        raise UnsupportedError(
+            "gradient: nn.conv2d in groups, or of other layouts than NCHW and OIHW", call.span
+        )
+    data, weight = call.args
+    extents, kernel = whole_extents(call, data)[2:], whole_extents(call, weight)[2:]
+    strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
+    rest = _left_over(call, extents, kernel)
+    how = {"strides": strides, "padding": padding, "dilation": dilation}
+    of_data = make("nn.conv2d_transpose", gradient, weight, **how, output_padding=rest)
+    batch_inside = [make("transpose", one, axes=(1, 0, 2, 3)) for one in (data, gradient)]
+    turned = {"strides": dilation, "padding": padding, "dilation": strides}
+    found = make("transpose", make("nn.conv2d", *batch_inside, **turned), axes=(1, 0, 2, 3))
+    of_weight = make("strided_slice", found, begin=(0, 0), end=kernel, axes=(2, 3))
+    return [of_data, of_weight]
+
+
+RULES: dict[str, Rule] = {
+    "nn.avg_pool2d": _avg_pool2d,
+    "nn.batch_matmul": _product,
+    "nn.bias_add": _bias_add,
+    "nn.conv2d": _conv2d,
+    "nn.cross_entropy": _cross_entropy,
+    "nn.cross_entropy_with_logits": _cross_entropy,
+    "nn.dense": _dense,
+    "nn.global_avg_pool2d": _global_avg_pool2d,
+    "nn.log_softmax": _log_softmax,
+    "nn.matmul": _product,
+    "nn.softmax": _softmax,
+}
