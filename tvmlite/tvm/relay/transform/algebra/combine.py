@@ -40,7 +40,7 @@ def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
     return _combining("CombineParallelBatchMatmul", BatchMatmuls, min_num_branches)
 
 
-def BatchingOps() -> Pass:
+def BatchingOps() -> Sequential:
     """The passes that make one operator of several of the same data, one after the other."""
     return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])
 
