@@ -98,6 +98,28 @@ def test_a_tie_of_a_maximum_has_one_derivative() -> None:
     np.testing.assert_array_equal(ties[found == 1], [3, 5, 0])
 
 
+@pytest.mark.parametrize(("size", "stride", "pad"), [(2, 1, 0), (3, 2, 1)])
+def test_the_greatest_of_each_window_has_what_its_pooled_element_has(
+    size: int, stride: int, pad: int
+) -> None:
+    data = te.placeholder((1, 1, 6, 6), name="data")
+    pooled = topi.nn.pool2d(data, (size, size), (stride, stride), (1, 1), (pad,) * 4, "max")
+    head = te.placeholder(pooled.shape, name="head")
+    random = np.random.default_rng(1)
+    image = random.permutation(36).reshape(1, 1, 6, 6).astype("f4")
+    heads = random.standard_normal([int(n) for n in pooled.shape]).astype("f4")
+    padded = np.pad(image[0, 0], pad, constant_values=-1)
+    wanted = np.zeros_like(padded)
+    for i, j in np.ndindex(heads.shape[2:]):
+        window = np.s_[i * stride : i * stride + size, j * stride : j * stride + size]
+        wanted[window] += heads[0, 0, i, j] * (padded[window] == padded[window].max())
+
+    (grad,) = te.gradient(pooled, data, head)
+
+    inside = np.s_[pad : 6 + pad, pad : 6 + pad]
+    np.testing.assert_allclose(run(grad, [data, head], image, heads)[0, 0], wanted[inside], rtol=1e-6)
+
+
 def test_a_products_derivative_is_that_of_its_reducer() -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: tir.const(1, t), name="product")
     (grad,) = summed(te.compute((3,), lambda i: product(A[i, K], axis=K)), A)
