@@ -45,6 +45,11 @@ RULES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda a, b: relay.nn.conv2d(a, b, strides=(2, 3), padding=(1, 0), dilation=(1, 2)),
         [(2, 3, 9, 8), (4, 3, 3, 2)],
     ),
+    "conv2d, in groups": (
+        lambda a, b: relay.nn.conv2d(a, b, strides=(2, 1), padding=(1, 1), groups=2),
+        [(2, 4, 6, 5), (6, 2, 3, 3)],
+    ),
+    "conv2d, depthwise": (lambda a, b: relay.nn.conv2d(a, b, groups=3), [(1, 3, 5, 4), (3, 1, 2, 3)]),
     "cross_entropy": (relay.nn.cross_entropy, [(2, 3), (2, 3)]),
     "cross_entropy_with_logits": (relay.nn.cross_entropy_with_logits, [(2, 3), (2, 3)]),
     "dense": (lambda a, b: relay.nn.dense(a, b), [(2, 3), (4, 3)]),
@@ -56,11 +61,16 @@ RULES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "matmul": (lambda a, b: relay.nn.matmul(a, b, transpose_a=True), [(4, 3), (4, 5)]),
     "matmul, second": (lambda a, b: relay.nn.matmul(a, b, transpose_b=True), [(3, 4), (5, 4)]),
     "max": (lambda x: relay.max(x, axis=1), [(2, 3)]),
+    "max_pool2d": (
+        lambda x: relay.nn.max_pool2d(x, (3, 2), (2, 1), dilation=(1, 2), padding=(1, 0)),
+        [(1, 2, 6, 5)],
+    ),
     "maximum": (relay.maximum, [(2, 3), (3,)]),
     "mean": (lambda x: relay.exp(relay.mean(x, axis=-1, exclude=True)), [(2, 3, 2)]),
     "min": (lambda x: relay.min(x, axis=0, keepdims=True), [(2, 3)]),
     "minimum": (relay.minimum, [(2, 3), (3,)]),
     "multiply": (lambda a, b: a * b, [(2, 3), (3,)]),
+    "pad": (lambda x: relay.exp(relay.nn.pad(x, ((1, 0), (0, 2)), 0.5)), [(2, 3)]),
     "power": (relay.power, [(2, 3), (2, 1)]),
     "relu": (lambda x: relay.nn.relu(x - relay.const(0.5, "float64")), [(2, 3)]),
     "reshape": (lambda x: relay.exp(relay.reshape(x, (3, -1))), [(2, 3)]),
@@ -157,15 +167,24 @@ def test_functions_of_a_module_are_put_where_they_are_called() -> None:
     np.testing.assert_array_equal(all_found, [4, 4])
 
 
+def test_the_first_of_equal_elements_of_a_window_has_its_gradient() -> None:
+    x = relay.var("x", shape=(1, 1, 2, 3))
+    _, (found,) = run(
+        gradient(relay.Function([x], relay.nn.max_pool2d(x, (2, 2)))), np.zeros((1, 1, 2, 3), "f4")
+    )
+
+    np.testing.assert_array_equal(found[0, 0], [[1, 1, 0], [0, 0, 0]])
+
+
 def test_what_has_no_gradient_is_named() -> None:
     x = relay.var("x", shape=(1, 1, 4, 4))
-    pooled = relay.Function([x], relay.nn.max_pool2d(x, (2, 2)))
-    with pytest.raises(UnsupportedError, match=r"gradient: there is no rule for nn\.max_pool2d"):
-        gradient(pooled)
+    scaled = relay.Function([x], relay.nn.lrn(x))
+    with pytest.raises(UnsupportedError, match=r"gradient: there is no rule for nn\.lrn"):
+        gradient(scaled)
     with pytest.raises(
         ConfigError, match="gradient: mode is 'third_order', expected higher_order or first_order"
     ):
-        gradient(pooled, mode="third_order")
+        gradient(scaled, mode="third_order")
     rounded = relay.Function([x], relay.floor(x) * relay.cast(relay.less(x, x), "float32"))
     assert not run(gradient(rounded), np.ones((1, 1, 4, 4), "float32"))[1][0].any()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -55,11 +56,43 @@ def _global_avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
     return [make("broadcast_to_like", gradient, call.args[0]) / float(extents["H"] * extents["W"])]
 
 
+def _check_pooling(call: nodes.Call) -> None:
+    if call["layout"] != "NCHW" or call["ceil_mode"] or call["out_layout"] not in ("", "NCHW"):
+        raise UnsupportedError(
+            f"gradient: {call.op} of another layout than NCHW, or with ceil_mode", call.span
+        )
+
+
+def _max_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
+    """The first of the greatest elements of a window has all of its gradient. One place of the windows after
+    the other: the elements there, whether they are it, and their gradients back in the image."""
+    _check_pooling(call)
+    (data,) = call.args
+    extents, counts = whole_extents(call, data)[2:], whole_extents(call, call)[2:]
+    strides, before, behind = call["strides"], call["padding"][:2], call["padding"][2:]
+    around = ((0, 0), (0, 0), *zip(before, behind, strict=True))
+    padded = make("nn.pad", data, pad_width=around, pad_value=-math.inf)
+    whole = [sum(one) for one in zip(extents, before, behind, strict=True)]
+    free, total = make("ones_like", make("equal", call, call)), None
+    for place in itertools.product(*map(range, call["pool_size"])):
+        begin = [index * step for index, step in zip(place, call["dilation"], strict=True)]
+        end = [at + (n - 1) * step + 1 for at, n, step in zip(begin, counts, strides, strict=True)]
+        there = make("strided_slice", padded, begin=begin, end=end, strides=strides, axes=(2, 3))
+        found = make("logical_and", make("equal", there, call), free)
+        free = make("logical_and", free, make("logical_not", found))
+        share = make("where", found, gradient, make("zeros_like", gradient))
+        spread = make("nn.dilate", share, strides=(1, 1, *strides))
+        rest = ((at, n - last) for at, n, last in zip(begin, whole, end, strict=True))
+        placed = make("nn.pad", spread, pad_width=((0, 0), (0, 0), *rest))
+        total = placed if total is None else make("add", total, placed)
+    last = [at + n for at, n in zip(before, extents, strict=True)]
+    return [make("strided_slice", total, begin=before, end=last, axes=(2, 3))]
+
+
 def _avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
     """A window gives each of its elements a share: a transposed convolution of ones in groups."""
+    _check_pooling(call)
     (data,) = call.args
-    if call["layout"] != "NCHW" or call["ceil_mode"] or call["out_layout"] not in ("", "NCHW"):
-        raise UnsupportedError("gradient: nn.avg_pool2d of another layout, or with ceil_mode", call.span)
     _, channels, *extents = whole_extents(call, data)
     window = math.prod(call["pool_size"])
     same = {name: call[name] for name in ("pool_size", "strides", "dilation", "padding")}
@@ -91,23 +124,32 @@ def _cross_entropy(call: nodes.Call, gradient: Any) -> list[Any]:
 
 def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
     """The data's is a transposed convolution; the weights' one of the data with the gradient, of which the
-    batch is what is summed over."""
+    batch is what is summed over, in each group."""
     layouts = call["data_layout"], call["kernel_layout"], call["out_layout"]
-    if layouts[:2] != ("NCHW", "OIHW") or layouts[2] not in ("", "NCHW") or call["groups"] != 1:
-        raise UnsupportedError(
-            "gradient: nn.conv2d in groups, or of other layouts than NCHW and OIHW", call.span
-        )
+    if layouts[:2] != ("NCHW", "OIHW") or layouts[2] not in ("", "NCHW"):
+        raise UnsupportedError("gradient: nn.conv2d of other layouts than NCHW and OIHW", call.span)
     data, weight = call.args
-    extents, kernel = whole_extents(call, data)[2:], whole_extents(call, weight)[2:]
-    strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
+    batch, _, *extents = whole_extents(call, data)
+    _, inputs, *kernel = whole_extents(call, weight)
+    strides, dilation, padding, groups = (call[name] for name in ("strides", "dilation", "padding", "groups"))
     rest = _left_over(call, extents, kernel)
-    how = {"strides": strides, "padding": padding, "dilation": dilation}
+    how = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
     of_data = make("nn.conv2d_transpose", gradient, weight, **how, output_padding=rest)
-    batch_inside = [make("transpose", one, axes=(1, 0, 2, 3)) for one in (data, gradient)]
-    turned = {"strides": dilation, "padding": padding, "dilation": strides}
-    found = make("transpose", make("nn.conv2d", *batch_inside, **turned), axes=(1, 0, 2, 3))
-    of_weight = make("strided_slice", found, begin=(0, 0), end=kernel, axes=(2, 3))
-    return [of_data, of_weight]
+    parts = make("reshape", data, newshape=(batch, groups, inputs, *extents))
+    parts = make("transpose", parts, axes=(2, 1, 0, 3, 4))
+    parts = make("reshape", parts, newshape=(inputs, groups * batch, *extents))
+    filters = make("transpose", gradient, axes=(1, 0, 2, 3))
+    turned = {"strides": dilation, "padding": padding, "dilation": strides, "groups": groups}
+    found = make("transpose", make("nn.conv2d", parts, filters, **turned), axes=(1, 0, 2, 3))
+    return [of_data, make("strided_slice", found, begin=(0, 0), end=kernel, axes=(2, 3))]
+
+
+def _pad(call: nodes.Call, gradient: Any) -> list[Any]:
+    if call["pad_mode"] != "constant":
+        raise UnsupportedError(f"gradient: nn.pad with pad_mode {call['pad_mode']!r}", call.span)
+    begin = [before for before, _ in call["pad_width"]]
+    end = [at + n for at, n in zip(begin, whole_extents(call, call.args[0]), strict=True)]
+    return [make("strided_slice", gradient, begin=begin, end=end)]
 
 
 RULES: dict[str, Rule] = {
@@ -121,5 +163,7 @@ RULES: dict[str, Rule] = {
     "nn.global_avg_pool2d": _global_avg_pool2d,
     "nn.log_softmax": _log_softmax,
     "nn.matmul": _product,
+    "nn.max_pool2d": _max_pool2d,
+    "nn.pad": _pad,
     "nn.softmax": _softmax,
 }
