@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -73,7 +74,8 @@ def _max_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
     around = ((0, 0), (0, 0), *zip(before, behind, strict=True))
     padded = make("nn.pad", data, pad_width=around, pad_value=-math.inf)
     whole = [sum(one) for one in zip(extents, before, behind, strict=True)]
-    free, total = make("ones_like", make("equal", call, call)), None
+    free = make("ones_like", make("equal", call, call))
+    placed: list[nodes.Expr] = []
     for place in itertools.product(*map(range, call["pool_size"])):
         begin = [index * step for index, step in zip(place, call["dilation"], strict=True)]
         end = [at + (n - 1) * step + 1 for at, n, step in zip(begin, counts, strides, strict=True)]
@@ -83,8 +85,8 @@ def _max_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
         share = make("where", found, gradient, make("zeros_like", gradient))
         spread = make("nn.dilate", share, strides=(1, 1, *strides))
         rest = ((at, n - last) for at, n, last in zip(begin, whole, end, strict=True))
-        placed = make("nn.pad", spread, pad_width=((0, 0), (0, 0), *rest))
-        total = placed if total is None else make("add", total, placed)
+        placed.append(make("nn.pad", spread, pad_width=((0, 0), (0, 0), *rest)))
+    total = functools.reduce(lambda left, right: make("add", left, right), placed)
     last = [at + n for at, n in zip(before, extents, strict=True)]
     return [make("strided_slice", total, begin=before, end=last, axes=(2, 3))]
 
