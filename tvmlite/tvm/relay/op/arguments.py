@@ -7,18 +7,26 @@ from typing import Any
 
 from tvmlite.core.errors import TvmliteError, TypeInferError
 from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ir.types import Dim, same_shape
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_shape
 from tvmlite.tvm.relay.expr import RelayExpr, TupleWrapper, adopt
 
 
 def known_type(expr: Any) -> Any:
-    """The type of ``expr``; None where it is not known yet, or ``expr`` is none."""
+    """The type of ``expr``; None where inference cannot say it yet, or ``expr`` is no expression."""
     try:
-        return expr.checked_type if isinstance(expr, RelayExpr) else None
+        return type_of(expr) if isinstance(expr, nodes.Expr) else None
     except TypeInferError:
         return None
+
+
+def known_shape(expr: Any) -> Shape | None:
+    """The shape of ``expr`` if it is known to be a tensor."""
+    type_ = known_type(expr)
+    return type_.shape if isinstance(type_, TensorType) else None
 
 
 def argument_type(expr: Any) -> Any:

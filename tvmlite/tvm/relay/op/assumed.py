@@ -9,16 +9,15 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.equal_extents import with_equal_extents
-from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim
+from tvmlite.relay.ir.types import Dim, Shape, normal_dim, same_dim
 from tvmlite.relay.ops.shapes.reshape import as_many
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op import run_time_axes
+from tvmlite.tvm.relay.op.arguments import known_shape
 from tvmlite.tvm.relay.op.builders import function
 
 
@@ -52,7 +51,7 @@ def reshape_like(
     """``data`` with its axes ``lhs_begin`` up to ``lhs_end`` in the shape of the axes ``rhs_begin`` up to
     ``rhs_end`` of ``shape_like``."""
     made = function("reshape_like")(data, shape_like, lhs_begin, lhs_end, rhs_begin, rhs_end)
-    shapes = [_known_shape(one) for one in made.args]
+    shapes = [known_shape(one) for one in made.args]
     if any(shape is None for shape in shapes) or all(map(_is_static, shapes)):
         return made
     shape, like = shapes
@@ -111,8 +110,8 @@ def slice_like(data: Any, shape_like: Any, axes: Any = None) -> Any:
     """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
     its axes unless given."""
     made = function("slice_like")(data, shape_like, axes)
-    shape, like = map(_known_shape, made.args)
-    found = _known_shape(made)
+    shape, like = map(known_shape, made.args)
+    found = known_shape(made)
     if shape is None or like is None or found is None:
         return made
     chosen = {axis % len(shape) for axis in made["axes"] or range(len(like))}
@@ -136,7 +135,7 @@ def _with_equal_extents(name: str) -> Callable[..., Any]:
     @functools.wraps(build)
     def fitted(*args: Any, **attrs: Any) -> Any:
         made = build(*args, **attrs)
-        shapes = [_known_shape(one) for one in made.args]
+        shapes = [known_shape(one) for one in made.args]
         if None in shapes or all(map(_is_static, shapes)):
             return made
         return adopt(with_equal_extents(made))
@@ -146,7 +145,7 @@ def _with_equal_extents(name: str) -> Callable[..., Any]:
 
 def _spread(data: Any, vector: Any, axis: int) -> Any:
     """A vector of one element as many times as an extent of ``data`` that is not known says."""
-    shape, own = _open_shape(data), _known_shape(vector)
+    shape, own = _open_shape(data), known_shape(vector)
     if shape is None or own != (1,) or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
         return vector
     return function("broadcast_to")(vector, (shape[axis],))
@@ -155,7 +154,7 @@ def _spread(data: Any, vector: Any, axis: int) -> Any:
 def _agreed(data: Any, axis: int | None) -> Any:
     """The tensors ``data`` with the extents that they must have in common, on all axes but ``axis``."""
     parts = data.fields if isinstance(data, nodes.Tuple) else data
-    shapes = [_known_shape(one) for one in parts] if isinstance(parts, (tuple, list)) else []
+    shapes = [known_shape(one) for one in parts] if isinstance(parts, (tuple, list)) else []
     if not shapes or any(shape is None or len(shape) != len(shapes[0]) for shape in shapes):
         return data
     if all(map(_is_static, shapes)):
@@ -180,7 +179,7 @@ def _agreed(data: Any, axis: int | None) -> Any:
 
 def _assumed(data: Any, wanted: Sequence[Dim]) -> Any:
     """``data``, of extents that it is not known to have."""
-    shape = _known_shape(data)
+    shape = known_shape(data)
     clash = any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, wanted, strict=True)
     )
@@ -197,18 +196,8 @@ def _assumed_reshape(data: Any, wanted: Sequence[Dim]) -> Any:
 
 def _open_shape(data: Any) -> Shape | None:
     """The shape of ``data`` if it is known to have one, and not all its extents are known."""
-    shape = _known_shape(data)
+    shape = known_shape(data)
     return None if shape is None or _is_static(shape) else shape
-
-
-def _known_shape(data: Any) -> Any:
-    if not isinstance(data, nodes.Expr):
-        return None
-    try:
-        type_ = type_of(data)
-    except TypeInferError:
-        return None
-    return type_.shape if isinstance(type_, TensorType) else None
 
 
 def _is_static(shape: Shape) -> bool:

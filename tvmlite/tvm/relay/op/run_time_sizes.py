@@ -22,6 +22,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType, show_type
 from tvmlite.te import expr as e
 from tvmlite.tvm.relay import ty
+from tvmlite.tvm.relay.op.arguments import known_type
 
 _counts = itertools.count(1)
 
@@ -63,7 +64,7 @@ def known_numbers(value: Any) -> Any:
     if isinstance(value, nodes.Constant):
         return _nested(np.asarray(value.data).tolist())
     if isinstance(value, nodes.Call) and value.op == "shape_of":
-        type_ = _known_type(value.args[0])
+        type_ = known_type(value.args[0])
         if isinstance(type_, TensorType) and type_.is_static:
             return tuple(int(extent) for extent in type_.shape)  # type: ignore[arg-type]
     return value
@@ -91,7 +92,7 @@ def with_sizes(what: str, value: Any, build: Callable[[Any], Any], reshaped: Any
 def _is_open(data: Any, shape: Sequence[Any]) -> bool:
     """Whether it is not known that ``data`` fits ``shape``, which has no codes."""
     codes = any(isinstance(extent, int) and extent <= 0 for extent in shape)
-    type_ = _known_type(data)
+    type_ = known_type(data)
     if not isinstance(type_, TensorType):
         return False  # type inference sees to it
     return not codes and not (type_.is_static and all(isinstance(extent, int) for extent in shape))
@@ -120,14 +121,6 @@ _SHAPE = {"reshape": "newshape", "broadcast_to": "shape"}
 
 def _nested(value: Any) -> Any:
     return tuple(map(_nested, value)) if isinstance(value, list) else value
-
-
-def _known_type(value: Any) -> Any:
-    """The type of ``value``, or None where inference cannot say it yet."""
-    try:
-        return type_of(value)
-    except TypeInferError:
-        return None
 
 
 def tensor_type(what: str, value: Any) -> TensorType:
