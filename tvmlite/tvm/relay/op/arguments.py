@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tvmlite.core.errors import TvmliteError, TypeInferError
@@ -27,6 +27,16 @@ def known_shape(expr: Any) -> Shape | None:
     """The shape of ``expr`` if it is known to be a tensor."""
     type_ = known_type(expr)
     return type_.shape if isinstance(type_, TensorType) else None
+
+
+def known_shapes(exprs: Iterable[Any]) -> list[Shape] | None:
+    """The shapes of ``exprs`` if all of them are known to be tensors."""
+    shapes: list[Shape] = []
+    for expr in exprs:
+        if (shape := known_shape(expr)) is None:
+            return None
+        shapes.append(shape)
+    return shapes
 
 
 def argument_type(expr: Any) -> Any:

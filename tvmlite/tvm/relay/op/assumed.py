@@ -11,13 +11,14 @@ from typing import Any
 
 from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.equal_extents import with_equal_extents
+from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, Shape, normal_dim, same_dim
 from tvmlite.relay.ops.shapes.reshape import as_many
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op import run_time_axes
-from tvmlite.tvm.relay.op.arguments import known_shape
+from tvmlite.tvm.relay.op.arguments import known_shape, known_shapes
 from tvmlite.tvm.relay.op.builders import function
 
 
@@ -51,8 +52,8 @@ def reshape_like(
     """``data`` with its axes ``lhs_begin`` up to ``lhs_end`` in the shape of the axes ``rhs_begin`` up to
     ``rhs_end`` of ``shape_like``."""
     made = function("reshape_like")(data, shape_like, lhs_begin, lhs_end, rhs_begin, rhs_end)
-    shapes = [known_shape(one) for one in made.args]
-    if any(shape is None for shape in shapes) or all(map(_is_static, shapes)):
+    shapes = known_shapes(made.args)
+    if shapes is None or all(map(_is_static, shapes)):
         return made
     shape, like = shapes
     first, last, _ = slice(lhs_begin, lhs_end).indices(len(shape))
@@ -110,10 +111,10 @@ def slice_like(data: Any, shape_like: Any, axes: Any = None) -> Any:
     """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
     its axes unless given."""
     made = function("slice_like")(data, shape_like, axes)
-    shape, like = map(known_shape, made.args)
-    found = known_shape(made)
-    if shape is None or like is None or found is None:
+    shapes = known_shapes([*made.args, made])
+    if shapes is None:
         return made
+    shape, like, found = shapes
     chosen = {axis % len(shape) for axis in made["axes"] or range(len(like))}
     return _assumed(made, [like[place] if place in chosen else one for place, one in enumerate(found)])
 
@@ -135,8 +136,8 @@ def _with_equal_extents(name: str) -> Callable[..., Any]:
     @functools.wraps(build)
     def fitted(*args: Any, **attrs: Any) -> Any:
         made = build(*args, **attrs)
-        shapes = [known_shape(one) for one in made.args]
-        if None in shapes or all(map(_is_static, shapes)):
+        shapes = known_shapes(made.args)
+        if shapes is None or all(map(_is_static, shapes)):
             return made
         return adopt(with_equal_extents(made))
 
@@ -154,10 +155,8 @@ def _spread(data: Any, vector: Any, axis: int) -> Any:
 def _agreed(data: Any, axis: int | None) -> Any:
     """The tensors ``data`` with the extents that they must have in common, on all axes but ``axis``."""
     parts = data.fields if isinstance(data, nodes.Tuple) else data
-    shapes = [known_shape(one) for one in parts] if isinstance(parts, (tuple, list)) else []
-    if not shapes or any(shape is None or len(shape) != len(shapes[0]) for shape in shapes):
-        return data
-    if all(map(_is_static, shapes)):
+    shapes = known_shapes(parts) if isinstance(parts, (tuple, list)) else None
+    if not shapes or all(map(_is_static, shapes)) or len(set(map(len, shapes))) > 1:
         return data
     common = [
         next((one for one in extents if isinstance(one, int)), extents[0])
@@ -179,7 +178,7 @@ def _agreed(data: Any, axis: int | None) -> Any:
 
 def _assumed(data: Any, wanted: Sequence[Dim]) -> Any:
     """``data``, of extents that it is not known to have."""
-    shape = known_shape(data)
+    shape = tensor_type_of(data).shape
     clash = any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, wanted, strict=True)
     )
