@@ -18,8 +18,8 @@ from tvmlite.relay.frontend import from_onnx
 TOLERANCE = 1e-4
 """The largest difference allowed, relative to the output's largest magnitude."""
 
-LARGE = ("bvlc_alexnet", "inception_v2", "resnet50")
-LARGEST = ("densenet121", "vgg19", "zfnet512")
+LARGE = ("bvlc_alexnet", "resnet50")
+LARGEST = ("densenet121", "inception_v2", "vgg19", "zfnet512")
 MARKS = {
     **{name: [pytest.mark.slow] for name in LARGE},
     **{name: [pytest.mark.slow, pytest.mark.exhaustive] for name in LARGEST},

@@ -96,7 +96,7 @@ def whole(folder: Path) -> dict[str, Any]:
             "write", -3, "search", id="when a batch is measured and not written", marks=pytest.mark.exhaustive
         ),
         pytest.param("cut", -3, "search", id="in the lines of a batch", marks=pytest.mark.exhaustive),
-        pytest.param("tuned run", 60, "judge", id="in the final comparison"),
+        pytest.param("tuned run", 60, "judge", id="in the final comparison", marks=pytest.mark.exhaustive),
         pytest.param(
             "cut", -1, "judge", id="in the lines of the final comparison", marks=pytest.mark.exhaustive
         ),

@@ -193,7 +193,7 @@ def @main(%q: Tensor[(1, 2, 33, 32), float32], %k: Tensor[(1, 2, 33, 32), float3
 """
 
 
-DRAWN = 6
+DRAWN = 3
 """How many configurations of each rule are tried."""
 
 

@@ -127,7 +127,7 @@ TARGETS = (
     ("case", "target"),
     [
         pytest.param(
-            case, target, marks=[pytest.mark.exhaustive] if target != "native" and case in CASES[4:] else []
+            case, target, marks=[pytest.mark.exhaustive] if target != "native" and case in CASES[2:] else []
         )
         for case in CASES
         for target in TARGETS

@@ -76,7 +76,7 @@ CASES = [
         pytest.param(
             case,
             target,
-            marks=[pytest.mark.exhaustive] if target != "native" and case in CASES[4:] else [],
+            marks=[pytest.mark.exhaustive] if target != "native" and case in CASES[2:] else [],
         )
         for case in CASES
         for target in ("native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64-v2", "c")
