@@ -22,7 +22,7 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.signature import signature_of
 
 LACKING = "this processor lacks instructions that the library needs"
-"""The last message of every library: it is returned, and nothing is run, if the processor is too old."""
+"""The last message of every library, whose code is returned if no level can run on the processor."""
 
 
 @dataclass(frozen=True)

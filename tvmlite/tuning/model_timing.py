@@ -24,7 +24,7 @@ from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 
 FEWEST_RATIOS = 6
-"""The least ratios of a comparison: the interval of all of fewer misses the median too often."""
+"""The least ratios of a comparison: the range of fewer contains the median too rarely."""
 
 MOST = 3000
 """The most rounds of a comparison."""

@@ -57,10 +57,10 @@ KNOWN = 0.02
 """The half-width of the 95% confidence interval of a median, relative to it, at which the median is known."""
 
 AHEAD = 3
-"""Argument lists prepared for each expected call: the first call, which the number is from, takes longer."""
+"""Argument lists prepared for each expected call: their number is estimated from the slow first call."""
 
 MOST_ROUNDS = 140
-"""The most rounds of a comparison, with a run of each candidate: other processes take some milliseconds."""
+"""The most rounds of a comparison, of a run each: other processes come and go in milliseconds."""
 
 COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others, as its data and its code come

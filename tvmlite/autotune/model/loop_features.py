@@ -3,8 +3,8 @@
 They are of the kinds of Chen et al., "Learning to Optimize Tensor Programs" (NeurIPS 2018), appendix A.2: for
 each loop its length, annotation, touched memory and reuse (*itervar*), and how the memory that is touched
 grows with reuse, sampled at fixed sizes (*relation*, *curve*). As in Ansor (Zheng et al., OSDI 2020) they are
-computed for each statement that stores: individually for the ``STATEMENTS`` with the most work, summed over
-all others. Everything is read from structured loop IR, before any loop is unrolled. Counts are logarithms,
+computed for each statement that stores: individually for the ``STATEMENTS`` with the most work, and summed
+over all. Everything is read from structured loop IR, before any loop is unrolled. Counts are logarithms,
 and mostly relative to the work, so that what is learned for one shape holds for another.
 """
 

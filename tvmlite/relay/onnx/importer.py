@@ -44,8 +44,8 @@ def from_onnx(
     Large weights stay in the file that ``model`` names, and are read when a library is made. The file may be
     removed or replaced; one that was written to is then a ModelError.
 
-    Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a legal
-    model that tvmlite does not support, which lists all missing operators at once.
+    Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError, with all
+    missing operators at once, for a legal model that tvmlite does not support.
     """
     proto, data, source = loader.load(model)
     inputs = {one.name for one in proto.graph.input}

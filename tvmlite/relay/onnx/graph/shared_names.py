@@ -2,7 +2,7 @@
 
 Exporters give one name to dimensions of different inputs that are not equal, and runtimes do not always check
 it. If the graph runs for one number only (``x`` of ``(batch, width)`` is multiplied by a weight of 256 rows),
-the input gets that number, and the name remains with the others.
+the dimension of that input is fixed to the number, and the name remains with the others.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: int) -> bool:
-    """Whether an operator is defined by known ones; ``converters`` is their number, as a key of the cache."""
+    """Whether an operator is defined by known ones; the number of ``converters`` is part of the cache key."""
     schema = schemas.find(domain, op_type, opset)
     if schema is None or depth > DEEPEST_FUNCTION:
         return False

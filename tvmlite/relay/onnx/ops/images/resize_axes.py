@@ -206,7 +206,7 @@ def _sources(numbers: Any, axis: Axis, mode: str, x: Any) -> Any:
 
 
 def _corner(numbers: Any, axis: Axis) -> Any:
-    """The coordinate of the last position, relative to the corner: less if the exact length is no integer."""
+    """The end of the region for align_corners: less than 1 if the exact length is not an integer."""
     exact = numbers.number(axis.have) * axis.scale
     last = numbers.number(axis.extent) - 1
     ended = numbers.either(exact > (last + 1), last / (exact - 1), numbers.number(1))

@@ -178,7 +178,7 @@ def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buf
 
 
 def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
-    """``(batch, 1, length, total)``: whether a query sees a key: none after it, and in a window the last."""
+    """``(batch, 1, length, total)``: whether a query sees a key: none after it, or before its window."""
     batch = node.shape(start)[0]
     own = node.add(node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
     keys = _steps(node, total, (1, 1, total))

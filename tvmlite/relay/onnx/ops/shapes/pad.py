@@ -82,7 +82,7 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
 
 
 def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
-    """``width`` with sums with the extent that are dimensions, if they may be negative."""
+    """``width`` with a new dimension for the padded extent, if it may be negative: then a run stops."""
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
         whole = before + after + extent
