@@ -57,7 +57,7 @@ KNOWN = 0.02
 """The half-width of the 95% confidence interval of a median, relative to it, at which the median is known."""
 
 AHEAD = 3
-"""Argument lists prepared for each expected call: their number is estimated from the slow first call."""
+"""Argument lists prepared for each expected call: the number of calls is estimated by the slow first."""
 
 MOST_ROUNDS = 140
 """The most rounds of a comparison, of a run each: other processes come and go in milliseconds."""
@@ -131,7 +131,7 @@ class _Task:
     seed: int = 0
 
     def restore(self) -> bool:
-        """Restore the initial values of the inputs; whether a candidate had overwritten any."""
+        """Restore the initial values of the inputs; return whether a candidate had overwritten any."""
         spoilt = False
         for place, value in enumerate(_values(self.parameters, self.cold, self.seed)):
             if place not in self.expected and not np.array_equal(self.arrays[place], value):

@@ -76,7 +76,7 @@ class Watch:
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
         """Show the ``progress`` of one task: a table is redrawn at once, a line printed every ``SECONDS``."""
         self.tasks[progress.task.key] = progress
-        if self.peak is not None:  # faster than the peak, which was measured while the machine was disturbed
+        if self.peak is not None:  # the peak was measured too low, while the machine was disturbed
             self.peak = max(self.peak, progress.best_flops)
         if self._display is not None:
             self._show(self._display)

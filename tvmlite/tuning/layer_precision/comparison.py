@@ -68,7 +68,7 @@ class Comparison:
         return self.seconds[form].get(group, (0.0,) * len(self.whole[form]))
 
     def not_faster(self, form: int) -> set[str]:
-        """Return the groups with layers whose median time in ``form`` is not below that in float32."""
+        """Return the groups with layers whose median time in ``form`` exceeds ``GAIN`` of that in float32."""
         exact, narrow = (
             {k: timing.median(sorted(v)) for k, v in self.of_layers(n).items()} for n in (EXACT, form)
         )

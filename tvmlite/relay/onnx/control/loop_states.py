@@ -50,7 +50,8 @@ def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
 def without(
     graph: onnx.GraphProto, numbers: Collection[int], rows: Sequence[str] = (), nodes: Collection[str] = ()
 ) -> onnx.GraphProto:
-    """Return the body ``graph`` without these states and nodes for ``nodes``; ``rows`` are its first rows."""
+    """Return the body ``graph`` without these states and the nodes that compute ``nodes``; ``rows`` become
+    its first scan outputs."""
     made = onnx.GraphProto(name=graph.name, initializer=graph.initializer)
     made.sparse_initializer.extend(graph.sparse_initializer)
     made.node.extend(one for one in graph.node if not any(name in nodes for name in one.output))

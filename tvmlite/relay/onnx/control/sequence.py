@@ -138,7 +138,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
 
 @converter("SequenceMap", since=17)
 def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
-    """SequenceMap: the body for each element, with further sequences' elements at its index, and tensors."""
+    """SequenceMap: the body for each element, with other sequences' elements at its index, and tensors."""
     first = _elements(node, sequence)
     for one in more:
         if isinstance(one, Tuple) and len(one.fields) != len(first):

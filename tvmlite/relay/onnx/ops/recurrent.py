@@ -162,7 +162,7 @@ Step = Callable[[_Layer, _Direction, Expr, tuple[Expr, ...]], tuple[Expr, ...]]
 def _run(
     layer: _Layer, direction: _Direction, step: Step, states: tuple[Expr, ...]
 ) -> tuple[list[Expr], tuple[Expr, ...]]:
-    """The hidden states in order of time, and the final states; a sample's do not change after its length."""
+    """The hidden states in order of time, and the final states, which a sample keeps after its length."""
     node = layer.node
     assert isinstance(layer.steps, int)
     order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)

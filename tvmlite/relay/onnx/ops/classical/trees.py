@@ -1,4 +1,4 @@
-"""ONNX's ensembles of decision trees, by the operator ``tree_ensemble``, whose nodes all compare alike."""
+"""ONNX's ensembles of decision trees, by the operator ``tree_ensemble``, whose nodes all compare with <=."""
 
 from __future__ import annotations
 

@@ -183,8 +183,8 @@ def dynamic_quantize_lstm(
     """DynamicQuantizeLSTM: integer weights, stored input first; further inputs are those of LSTM, then scales
     and zero points of the weight and of the recurrence.
 
-    Their other operands are rounded to 8 bits as in onnxruntime: all inputs by one scale, and at each step
-    the hidden state, with a scale for each sample (onnxruntime: for those of a thread).
+    The operands multiplied by them are rounded to 8 bits as in onnxruntime: all inputs by one scale, and at
+    each step the hidden state, with a scale for each sample (onnxruntime: for those of a thread).
     """
     own, recurrent_own = more[5:7], more[7:9]
     if len(more) != 9 or None in (*own, *recurrent_own):

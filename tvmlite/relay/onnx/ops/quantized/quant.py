@@ -32,7 +32,7 @@ def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None =
 
 
 def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
-    """Return ``saturate(round(data / scale) + zero)``, with one scale, one for each position, or each block.
+    """Return ``saturate(round(data / scale) + zero)``, with a scale for all, each position, or each block.
 
     The division is in ``precision``, else in the wider dtype of the two. Floats are rounded only once, to
     ``kind``; 8-bit ones have no zero point other than 0.
@@ -152,7 +152,7 @@ def _check_blocks(node: OnnxNode, shape: Shape, wanted: Shape, axis: int, block:
 
 @converter("DynamicQuantizeLinear", since=11)
 def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
-    """uint8 over the range of the data and 0; for zeros the scale is 1, as in ONNX Runtime."""
+    """Quantize to uint8 over the range of the data and 0; for zeros the scale is 1, as in ONNX Runtime."""
     axes = tuple(range(node.rank(data)))
     high = node.make("maximum", node.make("max", data, axis=axes, keepdims=False), 0)
     low = node.make("minimum", node.make("min", data, axis=axes, keepdims=False), 0)
