@@ -1,7 +1,7 @@
-"""The ``tvmlite`` command from its first line on, and ``python -m tvmlite``: Ctrl-C ends it in one line.
+"""The entry point of the ``tvmlite`` command and of ``python -m tvmlite``: Ctrl-C ends it with one line.
 
-Also while it imports what it needs, which takes most of the time of a short command: so this module imports
-nothing of ours before it is ready.
+This includes the imports, which take most of the time of a short command. Therefore this module imports
+nothing of tvmlite before it can handle Ctrl-C.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 _lost: list[KeyboardInterrupt] = []
-"""Those of Ctrl-C that came where Python can raise nothing: in a destructor, say."""
+"""KeyboardInterrupts that were raised where Python ignores exceptions, such as in a destructor."""
 
 
 def main() -> int:
@@ -23,8 +23,8 @@ def main() -> int:
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         print("tvmlite: interrupted", file=sys.stderr)
-        # After an interrupt that came through an exec of text, as dataclasses do, CPython would end by the
-        # signal in spite of the status, until it executes another text.
+        # After an interrupt inside an exec of text, as dataclasses do it, CPython would end by the signal
+        # despite the status, until it executes another text.
         exec("")
         return 130
     return status

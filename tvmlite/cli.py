@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_command(commands: Parser, argv: Sequence[str] | None = None) -> int:
     """Run the one of ``commands`` that ``argv`` names; each has set ``command``, its function. The exit
     status is 0 on success, 1 on the user's error, 2 for a wrong command line, 141 when the reader of our
-    output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
+    output has closed it. The caller handles Ctrl-C (``tvmlite.__main__``)."""
     options = commands.parse_whole(argv)
     shown_elsewhere = warnings.showwarning
     start = Span.of_caller()
@@ -50,11 +50,11 @@ def run_command(commands: Parser, argv: Sequence[str] | None = None) -> int:
         status = options.command(options)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # whoever read our output (head, less) has seen enough
+    except BrokenPipeError:  # the reader of our output (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except TvmliteError as error:
-        ours = error.span is not None and error.span.source == start.source  # whoever started us, no user
+        ours = error.span is not None and error.span.source == start.source  # the caller's code
         where = None if ours else error.span
         shown = TvmliteError(error.message, where, error.hint)
         print(f"{commands.prog}: {type(error).__name__}: {shown}", file=sys.stderr)
@@ -68,12 +68,12 @@ def run_command(commands: Parser, argv: Sequence[str] | None = None) -> int:
 
 
 def _show_warning(name: str, message: Warning | str, *_: object, **__: object) -> None:
-    """A warning in one line, without the place in our code that it comes from."""
+    """Print a warning in one line, without the line of our code that it comes from."""
     print(f"{name}: {message}", file=sys.stderr)
 
 
 def parser() -> Parser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     made = Parser(
         prog="tvmlite", description="A two-level deep-learning compiler: ONNX models to fast CPU code."
     )

@@ -1,4 +1,4 @@
-"""Searches schedules with a cost model and real measurements.
+"""Search for fast schedules, with a cost model and real measurements.
 
 ::
 
@@ -7,8 +7,8 @@
     with autotune.apply_history_best("matmul.jsonl"):
         s, args = matmul(512, 512, 512)                        # scheduled as measured best
 
-A template may give tensors only: then its schedule is generated, and so are its knobs. ``complete`` does that
-for what a schedule written by hand leaves open.
+A template may return only tensors: then its schedule and its knobs are generated. ``complete`` does the same
+for the stages that a schedule written by hand leaves open.
 """
 
 from tvmlite.autotune.in_force import get_config
@@ -24,7 +24,7 @@ from tvmlite.autotune.tune import Tuned, tune
 from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create
 
 Crew = ParallelRunner
-"""The name of ``ParallelRunner`` in releases before."""
+"""The former name of ``ParallelRunner``, kept as an alias."""
 
 __all__ = [
     "ConfigEntity",

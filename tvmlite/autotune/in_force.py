@@ -1,8 +1,8 @@
-"""What AutoTVM's ``get_config`` and ``apply_history_best`` speak of: the configuration of the task being run.
+"""The configuration of the task being instantiated, for AutoTVM's ``get_config`` and ``apply_history_best``.
 
-AutoTVM's templates ask for it by a call without arguments, so it is kept in a context variable: the only one
-in tvmlite, and only ``autotune.template`` sets it. A schedule function that takes ``config`` and ``target``
-as keywords is given both, and needs none of this; so are all of our own.
+AutoTVM's templates read it by a call without arguments, so it is kept in a context variable. This is the only
+context variable in tvmlite, and only ``autotune.template`` sets it. A schedule function that takes ``config``
+and ``target`` as keywords receives both and does not need this module; all of our own do.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tvmlite.machine.target import Target
 from tvmlite.te.space.config import Config, ConfigEntity, FallbackConfig
 
 Lookup: TypeAlias = Callable[[str, list[Any]], ConfigEntity | None]
-"""Finds the configuration to use for a template's name and its arguments as ``encode_args`` writes them."""
+"""Find the configuration for a template's name and its arguments, as ``encode_args`` writes them."""
 
 
 @dataclass(frozen=True)
 class InForce:
-    """What was set by the blocks around."""
+    """The settings of the enclosing ``with`` blocks."""
 
     config: Config | None = None
     target: Target | None = None
@@ -44,26 +44,26 @@ def _set(**fields: Any) -> Iterator[None]:
 
 @contextmanager
 def using(config: Config, target: Target | None = None) -> Iterator[Config]:
-    """``config`` is in force within the block, for ``target`` if one is given."""
+    """Put ``config`` in force within the block, for ``target`` if one is given."""
     with _set(config=config, target=target or _IN_FORCE.get().target):
         yield config
 
 
 def looking_up(lookup: Lookup) -> Any:
-    """Within the block, templates that are called ask ``lookup`` for their configuration first."""
+    """Make templates that are called within the block ask ``lookup`` for their configuration first."""
     return _set(lookup=lookup)
 
 
 def get_config() -> Config:
-    """The configuration in force; without one, a fresh ``FallbackConfig``."""
+    """Return the configuration in force; without one, a new ``FallbackConfig``."""
     return _IN_FORCE.get().config or FallbackConfig()
 
 
 def get_target() -> Target:
-    """What the task in force is scheduled for; this machine where none is."""
+    """Return the target of the task in force; this machine if there is none."""
     return _IN_FORCE.get().target or Target.parse("native")
 
 
 def get_lookup() -> Lookup | None:
-    """Who is asked for configurations, if anyone."""
+    """Return the function that templates ask for configurations, or None."""
     return _IN_FORCE.get().lookup

@@ -1,4 +1,4 @@
-"""Tuning several tasks into a file of records."""
+"""Tunes several tasks into a file of records."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 FINAL_SECONDS = 1.0
-"""Of a budget, what is kept for each task's comparison with its default at the end."""
+"""The seconds of a budget that are reserved for each task's comparison with its default at the end."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A Ctrl-C during a search; ``results`` are what had been found, none of it compared with a default."""
+    """A Ctrl-C during a search; ``results`` has what was found, not compared with the defaults."""
 
     def __init__(self, results: Sequence[Tuned]) -> None:
         super().__init__("tuning was interrupted")
@@ -45,13 +45,12 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of tuning a task: ``best`` is the winner beside the default, ``default`` the default's own
-    record.
+    """The result of tuning a task: ``best`` is the winner of the comparison, ``default`` the default's record
+    in it.
 
-    ``best`` is None where nothing could be measured, ``default`` where nothing was timed beside it.
-    ``progress`` counts trials and failures, ``tuner`` names the search strategy. ``interleaved`` is how many
-    times as fast as the default the winner was when both ran interleaved, if they did: other processes
-    disturb that least.
+    ``best`` is None if nothing could be measured, ``default`` if nothing was timed beside it. ``progress``
+    counts trials and failures, ``tuner`` names the search strategy. ``interleaved`` is the gain of the winner
+    over the default when both ran interleaved, if they did: this is least disturbed by other processes.
     """
 
     task: Task
@@ -63,14 +62,14 @@ class Tuned:
 
     @property
     def gain(self) -> float:
-        """How many times as fast as the default; 1 where the default was not beaten."""
+        """The gain over the default; 1 if the default was not beaten."""
         if self.interleaved is not None:
             return self.interleaved
         return 1.0 if self.default is None or self.best is None else self.default.cost / self.best.cost
 
     @property
     def rule(self) -> str | None:
-        """The rule the winner came from, where the task's candidates come from several."""
+        """The sketch rule that the winner comes from, if the task's candidates come from several."""
         return None if self.best is None else rule_of(self.best.config)
 
     def __repr__(self) -> str:
@@ -106,15 +105,15 @@ def tune(
     """Search the spaces of ``tasks`` for fast schedules; each trial is appended to the file ``records``.
 
     There are ``trials`` trials in all, or ``budget`` seconds (or ``"10m"``). Batch by batch they go to the
-    task with the most to gain (``scheduler``); ``weights`` say how often each runs in what is tuned,
-    ``shares`` what part of its time that takes, which is shown. A task whose last ``early_stopping`` trials
-    have not bettered its best is left. At the end each task's best are timed beside its default, which a
-    record replaces only where it is faster. ``resume`` takes up a run with the same ``seed`` that was cut
-    short: what ``records`` already contain is not measured again. Records of other runs, in that file or in
-    ``learn_from``, teach the cost model, whatever tasks they are of. Without ``compare`` nothing is timed
-    beside the defaults: the caller does that. ``note`` is called with a sentence for each reason why records
-    are not used; by default it is a warning. A Ctrl-C is ``Interrupted``. Nothing measured at all is an
-    ExecutionError with the first cause.
+    task with the most to gain (``scheduler``); ``weights`` are how often each task runs in the model,
+    ``shares`` its parts of the model's time, which are shown. A task ends after ``early_stopping`` trials
+    without an improvement. At the end each task's best are timed beside its default, which a record replaces
+    only if it is faster. ``resume`` continues an interrupted run with the same ``seed``: what ``records``
+    already contains is not measured again. The cost model learns from records of other runs, in that file or
+    in ``learn_from``, whatever tasks they are for. Without ``compare`` nothing is timed beside the defaults:
+    the caller does that. ``note`` is called with a sentence for each reason why records are not used; by
+    default it warns. A Ctrl-C raises ``Interrupted``. If nothing could be measured, an ExecutionError has the
+    first cause.
     """
     given = [tasks] if isinstance(tasks, Task) else tasks
     tasks = list(arguments.listed("tune: tasks", given, "tasks", InputError))
@@ -166,7 +165,7 @@ def tune(
 
 
 def _loaded(path: str | Path, target: Target, note: Callable[[str], object]) -> tuple[rec.Record, ...]:
-    """The records in the file at ``path``; ``note`` is called with why some are of no use here."""
+    """Load the records in the file at ``path``; ``note`` is called with each reason why some are unusable."""
     loaded = rec.load(path)
     for reason in rec.unusable(loaded, target):
         note(f"{path}: {reason}")
@@ -176,10 +175,10 @@ def _loaded(path: str | Path, target: Target, note: Callable[[str], object]) -> 
 def _in_force(
     tasks: Sequence[Task], records: Sequence[rec.Record], threads: int, own: int | None = None
 ) -> list[list[ConfigEntity]]:
-    """What the last comparison of each task in ``records`` found best.
+    """The winners of the last comparison of each task in ``records``.
 
-    A run with the seed ``own`` that is taken up again may have been cut short when it had compared already.
-    What was in force before it is a finalist all the same, as it was then; and so is what it has put there.
+    A resumed run with the seed ``own`` may have been interrupted after its comparison. Then both its own
+    winner and the one in force before it are returned, so that both are finalists.
     """
     current = rec.current(records, tasks[0].target, threads)
     parts = [[r for r in current if r.seed == own], [r for r in current if r.seed != own]]
@@ -199,8 +198,8 @@ def _search(
     early_stopping: int | None,
     callbacks: Sequence[engine.Callback],
 ) -> None:
-    """Batch after batch, one at least, until ``trials`` are done, ``deadline`` (``time.monotonic``) has come,
-    or all tasks are over."""
+    """Do batches, at least one, until ``trials`` are done, ``deadline`` (``time.monotonic``) has passed, or
+    all tasks are over."""
     with ThreadPoolExecutor(searches[0].jobs) as measuring:
         first = True
         while first or deadline is None or time.monotonic() < deadline:
@@ -213,7 +212,7 @@ def _search(
 
 
 def seconds_of(budget: float | str) -> float:
-    """A time in seconds: a number, or a text such as ``"90s"``, ``"10m"``, ``"1.5h"``."""
+    """Return a time in seconds: a number, or a text such as ``"90s"``, ``"10m"``, ``"1.5h"``."""
     if isinstance(budget, str):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", budget.strip())
         seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0.0
@@ -242,7 +241,8 @@ def _check(
 
 
 def _weights(name: str, given: Sequence[float] | None, count: int, default: float) -> list[float]:
-    """One number for each of ``count`` tasks, of at least ``default`` where that is 0, else more than 0."""
+    """Check and return a number for each of ``count`` tasks: at least ``default`` if that is 0, else
+    positive."""
     if given is None:
         return [default] * count
     listed = arguments.listed(f"tune: {name}", given, "numbers", InputError)
@@ -257,8 +257,8 @@ def _weights(name: str, given: Sequence[float] | None, count: int, default: floa
 def _kind(
     name: str, tasks: Sequence[Task], seed: int, earlier: Sequence[rec.Record]
 ) -> Callable[[Task], Tuner]:
-    """Makes the tuner of a task. One with a cost model learns from ``earlier`` records but for those of this
-    run itself: a run that is taken up again begins with what it began with."""
+    """Return a function that makes the tuner of a task. One with a cost model learns from ``earlier`` records
+    except those of this run itself, so that a resumed run begins as it did before."""
     if arguments.text("tune: tuner", name, InputError) not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
@@ -274,7 +274,7 @@ def _kind(
 
 
 def _require_one(searches: Sequence[engine.Search]) -> None:
-    """An ExecutionError with the first cause if nothing could be measured."""
+    """Raise an ExecutionError with the first cause if nothing could be measured."""
     if any(search.progress.best is not None for search in searches):
         return
     first = next((s.progress for s in searches if s.progress.first_failure), None)
@@ -287,12 +287,12 @@ def _require_one(searches: Sequence[engine.Search]) -> None:
 
 
 def _by_trials(search: engine.Search) -> Tuned:
-    """What a search has found, by its trials alone."""
+    """The result of a search by its trials alone."""
     return Tuned(search.progress.task, search.progress.best, None, search.progress, search.tuner.name)
 
 
 def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
-    """The best of a search beside its default; what is measured for that is added to the file at ``path``."""
+    """The best of a search compared with its default; new measurements are added to the file at ``path``."""
     found = _by_trials(search)
     if found.best is None:
         return found
@@ -305,7 +305,7 @@ def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
 
 
 def _failed(progress: Progress) -> str:
-    """What failed, by cause; empty if nothing did."""
+    """The failures by cause; empty if there are none."""
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(progress.failures.items()))
     return f" ({counts})" if counts else ""
 

@@ -1,1 +1,1 @@
-"""The commands of ``tvmlite``, one file each."""
+"""The commands of ``tvmlite``, one module each."""

@@ -23,8 +23,8 @@ NAME = "bench"
 HELP = "time a model, also against onnxruntime and openvino"
 
 ROUNDING = 0.1
-"""The largest ``relative_gap`` of outputs of one quantized model: steps of rounding, which runtimes that sum
-in another order take at other places."""
+"""The largest ``relative_gap`` of outputs of one quantized model: runtimes that sum in another order round
+some values to the next step."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     common.set_threads(options)
     if options.rounds < 1:
         raise InputError(f"--rounds is {options.rounds}, expected at least 1")
@@ -91,7 +91,7 @@ def _model_of_peers(options: argparse.Namespace) -> Path:
 
 
 def show_times(runs: dict[str, Callable[[], object]], rounds: int) -> None:
-    """Time ``runs``, of which "tvmlite" is one, interleaved, and print a line for each."""
+    """Time ``runs``, one of which is "tvmlite", interleaved, and print a line for each."""
     times = common.interleaved(runs, rounds)
     load = os.getloadavg()[0]
     print(f"threads {runtime.num_threads()}, load {load:.2f}, medians of {rounds} interleaved rounds")
@@ -102,7 +102,7 @@ def show_times(runs: dict[str, Callable[[], object]], rounds: int) -> None:
 
 
 def signal_to_noise(exact: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> float:
-    """Of the float outputs of ``other`` beside ``exact``, in dB; minus infinity if their shapes differ."""
+    """Return the signal-to-noise ratio of float outputs in dB; minus infinity if their shapes differ."""
     signal = noise = 0.0
     for one, two in zip(exact, other, strict=True):
         if one.shape != two.shape:
@@ -114,7 +114,7 @@ def signal_to_noise(exact: Sequence[np.ndarray], other: Sequence[np.ndarray]) ->
 
 
 def _compare(peer: str, ours: list[np.ndarray], theirs: list[np.ndarray], is_rounded: bool) -> bool:
-    """Whether all outputs agree; a line for each."""
+    """Whether all outputs agree; prints a line for each."""
     limit = ROUNDING if is_rounded else example_inputs.TOLERANCE
     gaps = [example_inputs.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
     for index, gap in enumerate(gaps):

@@ -1,4 +1,4 @@
-"""What several commands share: options, reading inputs, random inputs, a progress line."""
+"""Shared by several commands: options, reading inputs, random inputs, a progress line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvmlite.relay.text import printer
 
 
 def model_argument(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
-    """The model, and the shapes of its inputs; ``what`` is said of the file."""
+    """Add the options for the model and the shapes of its inputs; ``what`` describes the file."""
     parser.add_argument("model", type=Path, help=what)
     parser.add_argument(
         "--input-shapes",
@@ -41,7 +41,7 @@ def model_argument(parser: argparse.ArgumentParser, what: str = "an ONNX file") 
 
 
 def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
-    """The options of every command that compiles a model; ``what`` is said of the file."""
+    """Add the options of every command that compiles a model; ``what`` describes the file."""
     model_argument(parser, what)
     parser.add_argument(
         "--sizes",
@@ -70,7 +70,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
 
 
 def model_words(options: argparse.Namespace) -> list[str]:
-    """Those of ``model_options`` that are not as by default, as words of a command line."""
+    """Return those of ``model_options`` that differ from their defaults, as words of a command line."""
     words: list[str] = []
     for name in ("input_shapes", "sizes", "target", "opt_level", "precision", "error_bound"):
         value = getattr(options, name)
@@ -81,24 +81,24 @@ def model_words(options: argparse.Namespace) -> list[str]:
 
 
 def records_option(parser: argparse.ArgumentParser) -> None:
-    """``--records``, for commands whose kernels may have been tuned."""
+    """Add ``--records``, for commands whose kernels may have been tuned."""
     parser.add_argument("--records", type=Path, help="the records that tvmlite tune wrote")
 
 
 def dims_option(parser: argparse.ArgumentParser) -> None:
-    """``--dims``, for commands that make inputs up."""
+    """Add ``--dims``, for commands with random inputs."""
     parser.add_argument(
         "--dims", nargs="+", default=[], metavar="NAME=N", help="the open dimensions of random inputs"
     )
 
 
 def thread_option(parser: argparse.ArgumentParser, default: str = "TVMLITE_NUM_THREADS, or all") -> None:
-    """``--threads``, for commands that run something."""
+    """Add ``--threads``, for commands that run a model."""
     parser.add_argument("--threads", type=int, help=f"threads to run on (default: {default})")
 
 
 def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:
-    """``x:[1,3,"h","w"]`` as a name and a shape; anything else is an InputError."""
+    """Parse ``x:[1,3,"h","w"]`` as a name and a shape; anything else is an InputError."""
     shapes = {}
     for text in texts:
         name, _, shape = text.rpartition(":")
@@ -113,7 +113,8 @@ def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:
 
 
 def parse_sizes(texts: list[str]) -> dict[str, int | list[int]]:
-    """``batch=1,8`` as a name and a list, ``batch=1`` as a name and a number; else an InputError."""
+    """Parse ``batch=1,8`` as a name and a list, ``batch=1`` as a name and a number, else raise an
+    InputError."""
     sizes: dict[str, int | list[int]] = {}
     for text in texts:
         name, _, values = text.partition("=")
@@ -125,13 +126,13 @@ def parse_sizes(texts: list[str]) -> dict[str, int | list[int]]:
 
 
 def import_model(options: argparse.Namespace) -> Module:
-    """``options.model`` as a relay module, its shapes and sizes as asked for."""
+    """Return ``options.model`` as a Relay module, with the requested shapes and sizes."""
     shapes: dict[str, Any] = {**parse_shapes(options.input_shapes), **parse_sizes(options.sizes)}
     return from_onnx(options.model, shapes or None)
 
 
 def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
-    """The graph passes that ``options`` ask for."""
+    """Return the graph passes that ``options`` select."""
     target = Target.parse(options.target)
     return passes.pipeline(options.opt_level, target, options.precision, options.error_bound)
 
@@ -139,8 +140,8 @@ def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
 def compile_module(
     options: argparse.Namespace, module: Module, progress: Progress, more: Mapping[str, Any] | None = None
 ) -> CompiledModule:
-    """``module`` compiled as ``options`` ask for, and ``more`` of ``compile``'s, named for
-    ``options.model``."""
+    """Compile ``module``, named after ``options.model``, with ``options`` and ``more`` options of
+    ``compile``."""
     given = {
         "target": options.target,
         "opt_level": options.opt_level,
@@ -162,9 +163,10 @@ def compile_model(
     check: Callable[[Module], object] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> CompiledModule:
-    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two.
+    """Import and compile ``options.model``, with a progress line; ``check`` is called between the two.
 
-    ``more`` are further options of ``compile``."""
+    ``more`` are further options of ``compile``.
+    """
     records = getattr(options, "records", None)
     if records is not None:
         files.readable(records, "--records", files.HOW_RECORDS)
@@ -179,25 +181,24 @@ def compile_model(
 
 
 def is_library(path: Path) -> bool:
-    """Whether ``path`` ends as a compiled library that can be loaded: a shared library or an archive."""
+    """Whether ``path`` ends like a compiled library that can be loaded: a shared library or an archive."""
     return path.suffix in (".so", ".tar")
 
 
 def library_of(options: argparse.Namespace) -> runtime.Library:
-    """A compiled library (.so, .tar) loaded, or an ONNX model compiled."""
+    """Load a compiled library (.so, .tar), or compile an ONNX model."""
     return runtime.load(options.model) if is_library(options.model) else compile_model(options)
 
 
 def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int = 0) -> dict[str, np.ndarray]:
-    """Seeded inputs of the sizes that ``--dims`` gives."""
+    """Return seeded inputs of the sizes that ``--dims`` gives."""
     with open_dimensions(options):
         return example_inputs.random_inputs(lib, parse_dims(options.dims), seed)
 
 
 @contextmanager
 def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
-    """Sizes of open dimensions that are missing are reported with the options that this command has for
-    them."""
+    """Report missing sizes of open dimensions with the options that this command has for them."""
     try:
         yield
     except example_inputs.OpenDimensions as error:
@@ -209,7 +210,7 @@ def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
 
 
 def constants_option(parser: argparse.ArgumentParser) -> None:
-    """``--constants``, for commands that print Relay text."""
+    """Add ``--constants``, for commands that print Relay text."""
     parser.add_argument(
         "--constants",
         action=argparse.BooleanOptionalAction,
@@ -218,7 +219,7 @@ def constants_option(parser: argparse.ArgumentParser) -> None:
 
 
 def print_relay(module: Module, options: argparse.Namespace) -> None:
-    """Print ``module`` as text that ``tvmlite opt`` reads; large constants are left out on a terminal."""
+    """Print ``module`` as text that ``tvmlite opt`` reads; large constants are omitted on a terminal."""
     whole = not sys.stdout.isatty() if options.constants is None else options.constants
     text = printer.astext(module, show_meta_data=whole)
     print(text, end="" if text.endswith("\n") else "\n")
@@ -227,7 +228,7 @@ def print_relay(module: Module, options: argparse.Namespace) -> None:
 
 
 def describe(path: Path) -> str:
-    """How large the file is, in bytes, kB or MB."""
+    """Return the size of the file, in bytes, kB or MB."""
     size, unit = float(path.stat().st_size), "bytes"
     for larger in ("kB", "MB"):
         if size >= 1000:
@@ -236,7 +237,7 @@ def describe(path: Path) -> str:
 
 
 def set_threads(options: argparse.Namespace) -> None:
-    """Carry out ``--threads``."""
+    """Apply ``--threads``."""
     if options.threads is not None:
         if options.threads < 1:
             raise InputError(f"--threads is {options.threads}, expected at least 1")
@@ -244,7 +245,7 @@ def set_threads(options: argparse.Namespace) -> None:
 
 
 def parse_dims(texts: list[str]) -> dict[str, int]:
-    """``h=32`` as a name and an extent."""
+    """Parse ``h=32`` as a name and an extent."""
     dims = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -255,14 +256,14 @@ def parse_dims(texts: list[str]) -> dict[str, int]:
 
 
 class Progress:
-    """One line on a terminal, rewritten, shown only once the work has taken a second."""
+    """A progress line on a terminal, which is first shown after a second."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
         self.shown = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """``what`` is being done, ``done`` of ``total`` (0: unknown)."""
+        """Show that the step ``what`` is running and has done ``done`` of ``total`` (0: unknown)."""
         seconds = time.perf_counter() - self.start
         if seconds > 1 and sys.stderr.isatty():
             count = f" {done}/{total}" if total else ""
@@ -270,7 +271,7 @@ class Progress:
             self.shown = True
 
     def close(self) -> None:
-        """Wipe the line."""
+        """Clear the line."""
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -278,10 +279,11 @@ class Progress:
 def interleaved(
     runs: Mapping[str, Callable[[], object]], rounds: int, pause: float = 0.2
 ) -> dict[str, float]:
-    """Median seconds of each of ``runs``, timed interleaved (A B A B ...), so that drift affects all alike.
+    """Return the median seconds of each of ``runs``, interleaved (A B A B ...), so that drift affects all
+    alike.
 
-    Each round is one warm-up and as many calls as fill 50 ms; ``pause`` lets the threads of other
-    runtimes, which spin after a run, go to sleep.
+    Each round is one warm-up and as many calls as fill 50 ms. During ``pause`` the threads of other runtimes,
+    which spin after a run, go to sleep.
     """
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):

@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     if options.require_tuned and options.records is None:
         raise InputError("--require-tuned needs --records: without them nothing is tuned")
     _check_standalone(options)
@@ -94,7 +94,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _check_standalone(options: argparse.Namespace) -> None:
-    """Set the target that ``--standalone`` means; an InputError if options do not go together."""
+    """Set the target that ``--standalone`` means; an InputError if options contradict each other."""
     if options.standalone and options.target == options.parser.get_default("target"):
         options.target = "c -system=none"
     target = Target.parse(options.target)

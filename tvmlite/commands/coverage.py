@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; the status is 1 if a node is not supported."""
+    """Run the command; the status is 1 if a node is not supported."""
     rows = onnx_coverage(options.model, common.parse_shapes(options.input_shapes) or None)
     print(_table(rows))
     for row in rows:
@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _table(rows: list[Any]) -> str:
-    """One line an operator, its nodes by status; those with unsupported nodes first."""
+    """One line for each operator with its nodes by status; those with unsupported nodes first."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         counts.setdefault(row.operator, Counter())[row.status] += 1

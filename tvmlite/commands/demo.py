@@ -26,7 +26,7 @@ from tvmlite.tuning.tune import tune
 NAME = "demo"
 HELP = "compile a real model, show each level, tune for a minute"
 SHOWN, WIDTH = 12, 130
-"""Lines of code that are shown, and their columns."""
+"""The lines of code that are shown, and their columns."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Tell the story; the status is 1 if the answer is wrong."""
+    """Run the demo; the status is 1 if the result is wrong."""
     from tvmlite.relay.onnx import (
         light_models as zoo,  # needs onnx, an optional extra, and says how to get it
     )
@@ -72,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _tune_by_hand(records: Path, budget: float) -> None:
-    """Search the knobs of a matrix product that begins as plain loops."""
+    """Search the knobs of a matrix product that starts as plain loops."""
     print(
         "A 256x256 matrix product: two knobs split its rows and columns into tiles. The first setting is no\n"
         "tiles at all, plain loops, as one would write them first; that is slow, so there is much to gain."
@@ -85,7 +85,7 @@ def _tune_by_hand(records: Path, budget: float) -> None:
 
 
 def _tiled_matmul(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """``C = A @ B``, in tiles whose rows and columns are knobs."""
+    """``C = A @ B``, in tiles whose sizes are knobs."""
     a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
     k = te.reduce_axis((0, n), name="k")
     c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
@@ -101,14 +101,14 @@ def _tiled_matmul(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 def _tune_model(module: Module, records: Path, budget: float) -> None:
-    """Tune ``module``; only what is faster in the model is kept, so nothing can go wrong."""
+    """Tune ``module``; only schedules that are faster in the model are kept, so it cannot become slower."""
     print(
         "Its Fourier transform is a convolution: 402 outputs over 400 samples of one channel, every 160.\n"
         "Default schedules are made for the shapes of images and matrices; for others a search finds more.\n"
         "Each schedule is checked; at the end the best are timed in the model, interleaved with the default."
     )
     threads = runtime.num_threads()
-    runtime.set_num_threads(1)  # what a second thread gets depends on who else uses the machine
+    runtime.set_num_threads(1)  # the speed of a second thread depends on what else runs on the machine
     with Watch(budget=budget) as watch:
         tuned = tune(module, records=records, budget=budget, name="log_mel", callbacks=[watch], say=watch.say)
     runtime.set_num_threads(threads)
@@ -126,7 +126,7 @@ def _show_kernel(lib: CompiledModule) -> None:
 
 
 def _hottest(text: str, pattern: str) -> str:
-    """The ``SHOWN`` lines on end of ``text`` most of which match ``pattern``."""
+    """The ``SHOWN`` consecutive lines of ``text`` with the most matches of ``pattern``."""
     lines = text.splitlines()
     hot = [re.search(pattern, line) is not None for line in lines]
     best = max(range(max(len(lines) - SHOWN, 0) + 1), key=lambda i: sum(hot[i : i + SHOWN]))
@@ -150,7 +150,7 @@ def _title(text: str) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """``text`` with what is beyond ``WIDTH`` continued on the next line, further in."""
+    """``text`` with lines wrapped at ``WIDTH`` and continued with more indentation."""
     lines = []
     for line in text.splitlines():
         margin = " " * (len(line) - len(line.lstrip()))
@@ -159,7 +159,7 @@ def _wrapped(text: str) -> str:
 
 
 def _excerpt(text: str, count: int) -> str:
-    """The first ``count`` lines of ``text``, cut at ``WIDTH``, and how many more there are."""
+    """The first ``count`` lines of ``text``, cut at ``WIDTH``, and the number of further lines."""
     lines = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in text.splitlines()]
     return "\n".join(
         lines if len(lines) <= count else [*lines[:count], f"  ... {len(lines) - count} more lines"]

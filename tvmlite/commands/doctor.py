@@ -51,8 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print a line for each thing; the status is 1 if a kernel cannot be compiled and run, or a script uses
-    what is missing."""
+    """Print a line for each item; the status is 1 if a kernel cannot be compiled and run, or if a script uses
+    missing names."""
     if options.tvm is not None:
         return max(_of_script(path) for path in options.tvm)
     target = Target.parse("native")
@@ -76,7 +76,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _of_script(path: Path) -> int:
-    """Print the names of TVM's that a script uses; 1 if some are missing."""
+    """Print TVM's names that a script uses; 1 if some are missing."""
     found = tvm_script.uses(files.readable(path, "--tvm"))
     width = max((len(one.name) for one in found), default=0)
     for one in found:
@@ -90,7 +90,7 @@ def _of_script(path: Path) -> int:
 
 
 def machine_rows(target: Target) -> list[tuple[str, str]]:
-    """What is known of the processor of ``target``, as names and texts."""
+    """Return what is known of the processor of ``target``, as names and texts."""
     machine = target.machine
     ports = (
         f"{machine.multiply_adds_per_cycle:g} multiply-adds ({machine.multiply_add_latency} cycles each), "
@@ -110,7 +110,7 @@ def machine_rows(target: Target) -> list[tuple[str, str]]:
 
 
 def _bytes_text(target: Target) -> str:
-    """What multiplies quantized numbers."""
+    """The instructions that multiply quantized numbers."""
     found = quads_of(target)
     if found is None:
         return "multiplied as floats"
@@ -120,7 +120,7 @@ def _bytes_text(target: Target) -> str:
 
 
 def _cache_text(one: Cache) -> str:
-    """Its size, who shares it, and how quickly one core reads from it."""
+    """The cache's size, which cores share it, and the bandwidth to one core."""
     size = f"{one.size >> 20} MB" if one.size >= 1 << 20 else f"{one.size >> 10} kB"
     shared = {0: "shared", 1: "of each core"}.get(one.shared_by, f"shared by {one.shared_by} cores")
     return f"{size if one.size else 'size not known'}, {shared}, {_rate(one.bandwidth)}"

@@ -44,8 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; the status is 1 if anything went wrong, 130 if it was interrupted, after what
-    was tried until then is reported."""
+    """Run the command; the status is 1 if anything went wrong, 130 if it was interrupted, after a report of
+    what was tried."""
     backends = [name for name in options.backend.split(",") if name]
     for name in backends:
         if name not in BACKENDS:
@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _shown(kind: str, seed: int, index: int) -> str:
-    """The program of a case, or its graph and the sizes it is run at."""
+    """The program of a case, or its graph and the sizes that it is run at."""
     if kind != "schedules":
         made = (symbolic_case if kind == "symbolic" else quantized_case).make(seed, index)
         return "\n".join((str(made.module), *("# at " + symbolic_case.named(run) for run in made.runs)))
@@ -79,7 +79,7 @@ def _shown(kind: str, seed: int, index: int) -> str:
 
 @contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    """Inside, SIGTERM (of ``timeout``, say) is what Ctrl-C is; only a main thread can see to that."""
+    """Handle SIGTERM (of ``timeout``, for example) like Ctrl-C within the block; only the main thread can."""
 
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def _seconds(option: str, text: str) -> float:
 
 
 def _distinct(findings: list[Finding]) -> list[Finding]:
-    """One of each signature is shrunk and shown; the others are counted."""
+    """The first finding of each signature, which is shrunk and shown; the others are only counted."""
     first: dict[str, Finding] = {}
     for finding in findings:
         first.setdefault(finding.signature, finding)
@@ -125,7 +125,7 @@ def _report(seed: int, finding: Finding, backends: list[str], patience: float) -
 
 
 class _Line:
-    """The progress line of a terminal, and a line for each finding when it comes."""
+    """A progress line on a terminal, and a line for each new finding."""
 
     def __init__(self, total: int) -> None:
         self.total, self.printed = total, 0
@@ -142,6 +142,6 @@ class _Line:
 
     @staticmethod
     def wipe() -> None:
-        """Take the line away."""
+        """Clear the line."""
         if sys.stderr.isatty():
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

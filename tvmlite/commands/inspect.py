@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     fields = read_metadata(options.library)
     signature = Signature.from_json(fields["entry"])
     if options.json:
@@ -60,7 +60,7 @@ def _lines(path: Path, fields: Mapping[str, Any], signature: Signature) -> Itera
 
 
 def _needs(row: Mapping[str, Any]) -> Iterator[str]:
-    """What the processor must have that runs a library without levels."""
+    """The processor features that a library without levels needs."""
     yield f"target: {row['target']}"
     lacking = missing_features(row["features"])
     yield f"instruction sets: {', '.join(row['features']) or 'those that every such processor has'}"
@@ -71,8 +71,8 @@ def _needs(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The levels of processors that there is code for, what each needs besides those before it, and which
-    one this machine runs."""
+    """The CPU levels of the library, what each needs in addition to those before it, and which one this
+    machine runs."""
     made, known = [("level", "compiled for", "here", "instruction sets")], frozenset[str]()
     targets = [Target.parse(row["target"]) for row in rows]
     native = Triple.parse(targets[0].triple).is_native

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     files.readable(options.graph, "graph", "tvmlite show model.onnx > graph.relay writes one")
     try:
         text = options.graph.read_text(encoding="utf-8")

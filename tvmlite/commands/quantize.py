@@ -105,7 +105,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     as_text = options.output.suffix == ".relay"
     if as_text and options.mode in DTYPES:
         raise InputError(
@@ -147,7 +147,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _beside_peers(options: argparse.Namespace, module: Module, made: QuantizedModule) -> None:
-    """Print the times and the noise of our model and of what onnxruntime's quantizer makes, in each
+    """Print the times and the noise of our model and of the one that onnxruntime quantizes, in each
     runtime."""
     data = [] if options.data is None else calibration_runs(module, options.data)
     small = quantized_by_onnxruntime(options.model, data, options.mode)
@@ -214,7 +214,7 @@ def _compiled(options: argparse.Namespace, module: Module, more: Mapping[str, An
 
 
 def _seconds(options: argparse.Namespace, module: Module, more: Mapping[str, Any]) -> float:
-    """The median time of a run on inputs made up, the same of both modules."""
+    """The median time of a run on random inputs, the same for both modules."""
     lib = _compiled(options, module, more)
     inputs = common.random_inputs(lib, options)
     return float(lib.time(*(inputs[name] for name in lib.input_names)).median)

@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     common.set_threads(options)
     record = Record.from_json(_line(options.line))
     target = Target.parse(options.target or record.target)
@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _line(given: str) -> str:
-    """The line itself, or the one that ``FILE:NUMBER`` names."""
+    """``given`` itself if it is a line, otherwise the line that ``FILE:NUMBER`` names."""
     if given.lstrip().startswith("{"):
         return given
     name, _, number = given.rpartition(":")

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     common.set_threads(options)
     files.writable(options.outputs, "--outputs")
     if options.inputs is not None and options.dims:
@@ -60,7 +60,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def read_inputs(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of the ``.npz`` ``path`` by name; an InputError if it is none."""
+    """Return the arrays of the ``.npz`` ``path`` by name; an InputError if it is not one."""
     files.readable(path, "--inputs", "numpy.savez(path, NAME=array, ...) writes one")
     if not zipfile.is_zipfile(path):
         raise InputError(f"--inputs {path}: not an .npz file (numpy.savez writes one)")

@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out."""
+    """Run the command."""
     if options.kernel is not None:
         return _kernels(options)
     if options.html is not None:
@@ -75,7 +75,7 @@ def _module(options: argparse.Namespace, last: str) -> Module:
 
 
 def _page(options: argparse.Namespace) -> int:
-    """Write the page of ``--html``."""
+    """Write the page for ``--html``."""
     files.writable(options.html, "--html")
     dims = common.parse_dims(options.dims)
     if options.profile:
@@ -101,7 +101,7 @@ def _page(options: argparse.Namespace) -> int:
 
 
 def _microseconds(lib: CompiledModule, options: argparse.Namespace) -> list[float]:
-    """The median time of each kernel, in the order of calls, on random inputs."""
+    """The median time of each kernel call, in order, on random inputs."""
     made = common.random_inputs(lib, options)
     inputs = [made[name] for name in lib.input_names]
     lib(*inputs)

@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; a Ctrl-C leaves what was measured in the records, and the better in force."""
+    """Run the command; a Ctrl-C keeps the measurements and the selection so far in the records."""
     common.set_threads(options)
     files.writable(options.output, "-o")
     files.writable(options.report, "--report")
@@ -72,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
-    """Print the results and how to use them, and write the page if one is wanted."""
+    """Print the results and how to use them, and write the page if it is requested."""
     print(tuned)
     if tuned.default_and_tuned is None:
         print(f"{options.output}: what was measured; nothing to use yet, a longer search may find more")
@@ -101,7 +101,7 @@ def _facts(options: argparse.Namespace, tuned: TunedModel) -> dict[str, str]:
 
 
 def how_to_take(options: argparse.Namespace) -> str:
-    """The command that compiles the model with what was found, as a shell takes it."""
+    """Return the shell command that compiles the model with the records."""
     threads = [] if options.threads is None else ["--threads", str(options.threads)]
     library = options.model.with_suffix(".so").name
     words = ["compile", str(options.model), "-o", library, "--records", str(options.output), *threads]

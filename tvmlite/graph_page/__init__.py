@@ -1,4 +1,4 @@
-"""Draws a model's graph: one HTML page that needs nothing else."""
+"""Draws a model's graph as one self-contained HTML page."""
 
 from tvmlite.graph_page.drawing import Box, Drawing, draw
 from tvmlite.graph_page.page import page

@@ -1,4 +1,4 @@
-"""What is drawn of a graph: a box for each operator or group, input and output, and the edges between."""
+"""The drawing of a graph: a box for each operator or group, input and output, and edges between them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ KINDS = {
     Fuse.COMM_REDUCE: "reduction",
     Fuse.OUT_ELEMWISE_FUSABLE: "contraction",
 }
-"""What a box is coloured as, by how its anchor fuses; others are "other"."""
+"""The kind of a box, which determines its colour, by its anchor's fusion class; others are "other"."""
 
 REDUCING = ("norm", "pool", "reduce", "softmax")
-"""Kinds of anchors that fuse as contractions do, and are none."""
+"""Kinds of anchors that have the fusion class of contractions, but are drawn as reductions."""
 
 Sizes = Mapping[str, int]
 
 
 @dataclass
 class Box:
-    """One box. Numbers are None where they depend on an open dimension whose size is not given.
+    """One box. Numbers are None if they depend on an open dimension whose size is not given.
 
-    ``bytes`` are those of what it reads and writes, constants among them in ``weights``; ``flops`` the
-    arithmetic its formulas ask for; ``nodes`` the places of the model it comes from. ``label`` is what people
-    call it (``relay.entry.labels``), its parts are ``title`` and ``node``.
+    ``bytes`` are those it reads and writes, including constants, which ``weights`` counts; ``flops`` the
+    arithmetic of its formulas; ``nodes`` the nodes of the model it comes from. ``label`` is its name for
+    people (``relay.entry.labels``), whose parts are ``title`` and ``node``.
     """
 
     title: str
@@ -61,11 +61,11 @@ class Box:
 
 @dataclass
 class Drawing:
-    """Boxes in an order in which what feeds a box stands before it, edges between their numbers, and blocks.
+    """Boxes in topological order, edges between their indices, and blocks.
 
-    An edge is (from, to, what flows). ``far`` are boxes whose value is needed all over the graph, as an
-    attention mask is. ``blocks`` are boxes with one way in and one way out, those values not counted: the
-    repeated parts of deep models. They do not overlap, and have several boxes each.
+    An edge is (from, to, type of the value). ``far`` are boxes whose value is read all over the graph, such
+    as an attention mask. ``blocks`` are sets of boxes with one input and one output, ``far`` values aside:
+    the repeated parts of deep models. They do not overlap, and have several boxes each.
     """
 
     boxes: list[Box] = field(default_factory=list)
@@ -75,10 +75,10 @@ class Drawing:
 
 
 def draw(module: Module, sizes: Sizes | None = None, microseconds: Sequence[float] = ()) -> Drawing:
-    """The drawing of ``module``'s main function.
+    """Return the drawing of ``module``'s main function.
 
-    ``sizes`` gives open dimensions numbers, so that bytes and operations can be counted. ``microseconds`` are
-    the times of the kernels of a fused module, in the order the entry calls them.
+    ``sizes`` has sizes of open dimensions, so that bytes and operations can be counted. ``microseconds`` are
+    the times of the kernels of a fused module, in the order in which the entry calls them.
     """
     sizes = dict(sizes or {})
     known = {size.name for size in dims_of([p.type for p in module.main.params])}
@@ -110,7 +110,7 @@ def draw(module: Module, sizes: Sizes | None = None, microseconds: Sequence[floa
 
 
 def _is_drawn(node: Expr) -> bool:
-    """Whether ``node`` has a box of its own: what is inside groups has not, nor what only passes on."""
+    """Whether ``node`` has its own box: nodes inside groups and those that only pass values on have none."""
     return not isinstance(node, (Constant, Function, Tuple, TupleGetItem)) and not (
         isinstance(node, Var) and node.name == ""
     )
@@ -122,7 +122,7 @@ def _feeding(node: Expr) -> Iterator[tuple[Expr, str]]:
 
 
 def _sources(value: object) -> Iterator[tuple[Expr, str]]:
-    """The drawn nodes that make ``value``, and the types of what comes from them."""
+    """The drawn nodes that compute ``value``, and the types of their values."""
     assert isinstance(value, Expr)
     match value:
         case Tuple(fields):
@@ -163,7 +163,7 @@ def _box(node: Expr, sizes: Sizes) -> Box:
 
 
 def _parameter(type_: Type, params: list[Var]) -> Expr:
-    """A parameter of this type; several, which join ``params``, for a tuple."""
+    """A parameter of this type; for a tuple one for each field. Parameters are added to ``params``."""
     if isinstance(type_, TupleType):
         return Tuple(tuple(_parameter(one, params) for one in type_.fields))
     params.append(Var(f"p{len(params)}", type_))
@@ -181,7 +181,7 @@ def _group(call: Call, group: Function, result: str, sizes: Sizes) -> Box:
 
 
 def _labelled(group: Function, kind: str, result: str, names: tuple[str, ...], nodes: tuple[str, ...]) -> Box:
-    """The box of ``group``, called as everywhere."""
+    """The box of ``group``, labelled as elsewhere."""
     text, node = printer.show(group), labels.node(group)
     title = labels.operators(names)
     return Box(title, kind, result, names, nodes, text, label=labels.label(group), node=node)
@@ -192,7 +192,7 @@ def _kind(row: operators.Operator) -> str:
 
 
 def _counted(box: Box, call: Call, group: Function, sizes: Sizes) -> Box:
-    """``box`` with its bytes and operations, where the sizes they depend on are known."""
+    """Set the bytes and operations of ``box``, if the sizes they depend on are known."""
     constants = [n for n in postorder(group.body) if isinstance(n, Constant)]
     constants += [n for arg in call.args for n in _constants(arg)]
     box.weights = sum(n.nbytes for n in constants)
@@ -233,14 +233,14 @@ def _bytes(type_: Type, sizes: Sizes) -> int | None:
 
 
 def _nodes(calls: Sequence[Expr]) -> tuple[str, ...]:
-    """Where ``calls`` come from: names of a model's nodes, or lines of a program."""
+    """The origins of ``calls``: names of a model's nodes, or lines of a program."""
     spans = [getattr(one, "span", None) for one in calls]
     texts = [re.sub(r'^node "(.*)" \((\w+)\)$', r"\1", s.note) if s.note else str(s) for s in spans if s]
     return tuple(dict.fromkeys(texts))
 
 
 def _show_type(type_: Type) -> str:
-    """``float32 (1, 64, 56, 56)``, several in a tuple."""
+    """Format a type: ``float32 (1, 64, 56, 56)``, or several for a tuple."""
     if isinstance(type_, TensorType):
         return f"{type_.dtype} {show_shape(type_.shape)}"
     if isinstance(type_, TupleType):
@@ -252,7 +252,7 @@ def _show_type(type_: Type) -> str:
 
 
 FAR_READERS = 4
-"""A value with as many readers, over a third of the graph, is needed all over it."""
+"""A value with this many readers, over a third of the graph, is read all over it."""
 
 
 def _far(drawing: Drawing) -> set[int]:
@@ -264,10 +264,11 @@ def _far(drawing: Drawing) -> set[int]:
 
 
 def _blocks(drawing: Drawing) -> list[list[int]]:
-    """The boxes between places where one value alone passes.
+    """The boxes between cuts of the graph that only one value crosses.
 
-    Boxes stand in the order of evaluation, so a place between two of them is passed by the values made
-    before it and needed after it. What serves only values that are needed everywhere belongs to no block.
+    Boxes are in the order of evaluation, so the values that cross a cut between two of them are those
+    computed before it and read after it. Boxes that serve only values read all over the graph are in no
+    block.
     """
     readers: dict[int, set[int]] = {}
     for source, target, _ in drawing.edges:

@@ -1,5 +1,5 @@
 "use strict";
-// Lays the graph out in layers (longest path, barycentres, least squares), draws it as SVG, and answers the reader.
+// Lays the graph out in layers (longest path, barycentres, least squares), draws it as SVG, and handles the user's input.
 const { boxes, edges, blocks } = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
 const graph = by("graph"), map = by("map"), side = by("side"), search = by("search");
@@ -39,7 +39,7 @@ const count = (names) => [...names.reduce((all, n) => all.set(n, (all.get(n) || 
 const total = (members, key) => members.every((b) => b[key] === undefined) ? undefined
   : members.reduce((sum, b) => sum + (b[key] || 0), 0);
 
-// --- what is shown: boxes, or a folded block as one
+// --- the units shown: boxes, and folded blocks
 
 const blockOf = new Map();
 blocks.forEach(([members], number) => members.forEach((i) => blockOf.set(i, number)));
@@ -92,7 +92,7 @@ function rank(made, links) {
   const after = made.map(() => []), before = made.map(() => []);
   for (const { a, b } of links) { after[a].push(b); before[b].push(a); }
   made.forEach((unit, i) => { unit.rank = Math.max(0, ...before[i].map((j) => made[j].rank + 1)); });
-  made.forEach((unit, i) => {  // sources stand just before what they feed
+  made.forEach((unit, i) => {  // place sources just before their first reader
     if (!before[i].length && after[i].length) unit.rank = Math.max(0, Math.min(...after[i].map((j) => made[j].rank)) - 1);
   });
 }
@@ -135,7 +135,7 @@ function place(rows) {
   for (let turn = 0; turn < 24; turn++) {
     const key = turn % 2 ? "down" : "up";
     for (const row of turn % 2 ? [...rows].reverse() : rows) {
-      if (row.length === 1) { row[0].x = 0; continue; }  // a place all goes through: on the axis
+      if (row.length === 1) { row[0].x = 0; continue; }  // all values pass through this box: centre it
       for (const unit of row) {
         const near = turn < 20 ? unit[key] : [...unit.up, ...unit.down];
         unit.wish = near.length ? near.reduce((s, n) => s + n.x, 0) / near.length : unit.x;
@@ -152,7 +152,7 @@ function place(rows) {
   }
 }
 
-// The nearest places to the wishes, by least squares, that keep the order and the gaps: pool adjacent violators.
+// Positions nearest to the wished ones, by least squares, that keep order and gaps: pool adjacent violators.
 function fit(row) {
   const pools = [];
   let offset = 0;
@@ -236,7 +236,7 @@ function drawBox(unit, number) {
   g.addEventListener("click", () => { if (!dragged) unit.folded === undefined ? choose(number) : toggle(unit.folded); });
 }
 
-// A value needed far away is not drawn as a line, but named above the box that reads it.
+// An edge to a distant reader is not drawn as a line; the value is named above the box that reads it.
 function drawTags() {
   const above = new Map();
   for (const { a, b, what } of now.tags) above.set(b, [...(above.get(b) || []), { a, what }]);
@@ -277,7 +277,7 @@ function move() {
   for (const [name, value] of Object.entries({ x: -view.x / view.k, y: -view.y / view.k, width: width / view.k, height: height / view.k })) now.window.setAttribute(name, value);
 }
 
-// --- moving about
+// --- navigation
 
 function zoom(factor, x, y) {
   const { width, height } = graph.getBoundingClientRect();
@@ -288,7 +288,7 @@ function zoom(factor, x, y) {
   move();
 }
 
-// All of it, or where it is long and thin, its beginning at a size one can read.
+// Fit the whole graph, or if it is long and thin, show its beginning at a readable size.
 function home(all) {
   const { width, height } = graph.getBoundingClientRect(), { left, right, top, bottom } = now.area;
   const whole = Math.min(width / (right - left), height / (bottom - top), 1.2);
@@ -358,7 +358,7 @@ by("in").addEventListener("click", () => zoom(1.25));
 by("out").addEventListener("click", () => zoom(0.8));
 by("fit").addEventListener("click", () => home(true));
 
-// --- search, choice and the panel
+// --- search, selection and the side panel
 
 const matches = (box, words) => words.every((w) => [box.title, ...(box.operators || []), ...(box.nodes || []), box.result || ""].some((t) => t.toLowerCase().includes(w)));
 let hits = [], hit = -1;

@@ -1,4 +1,4 @@
-"""The page of a graph: boxes, edges and numbers as data, and the script that lays them out and draws them."""
+"""The page of a graph: boxes, edges and numbers as data, with the script that lays out and draws them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = "tvmlite.graph_page"
 
 
 def page(drawing: Drawing, title: str, subtitle: str = "") -> html.Page:
-    """The HTML of ``drawing``: one file that loads nothing. The same drawing gives the same page."""
+    """Return the HTML of ``drawing``: one self-contained file. The same drawing gives the same page."""
     values = {
         "title": escape(title),
         "subtitle": escape(subtitle),
@@ -29,7 +29,7 @@ def page(drawing: Drawing, title: str, subtitle: str = "") -> html.Page:
 
 
 def _facts(drawing: Drawing) -> str:
-    """The graph in numbers."""
+    """The figures about the graph."""
     inner = [box for box in drawing.boxes if box.kind not in ("input", "output")]
     fused = any(len(box.operators) > 1 for box in inner)
     tiles = [(str(len(inner)), "groups" if fused else "operators")]
@@ -53,12 +53,12 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 
 def _box(box: Box) -> dict[str, Any]:
-    """The fields of ``box`` that say something."""
+    """The fields of ``box`` that are not empty."""
     return {name: value for name, value in dataclasses.asdict(box).items() if value not in (None, "", (), 0)}
 
 
 def _block_title(boxes: list[Box]) -> str:
-    """What the names of a block's nodes begin with; empty if they have nothing in common."""
+    """The common prefix of the names of a block's nodes; empty if there is none."""
     names = [name for box in boxes for name in box.nodes]
     first, last = min(names, default=""), max(names, default="")
     common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)

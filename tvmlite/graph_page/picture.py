@@ -1,4 +1,4 @@
-"""The graph of a model as a page, in Python: to be shown in a notebook, or saved."""
+"""The graph of a model as a page, in Python: to show in a notebook, or to save."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def draw(
     profile: Profile | None = None,
     title: str = "model",
 ) -> Page:
-    """The page of ``tvmlite show --html``: the graph of ``model``, as imported or, of a compiled one, after
-    all passes.
+    """Return the page of ``tvmlite show --html``: the graph of ``model``, for a compiled one after all
+    passes.
 
-    ``sizes`` give open dimensions by name numbers, for the counts of bytes and operations. ``profile`` is
-    what ``lib.profile(x)`` gave; then ``model`` is ``lib``, and boxes show the times of kernels. A notebook
+    ``sizes`` has numbers for open dimensions by name, to count bytes and operations. ``profile`` is the
+    result of ``lib.profile(x)``; then ``model`` is ``lib``, and boxes show the times of kernels. A notebook
     shows the page; ``.save(path)`` writes it.
 
-    Raises InputError for anything else than a module or a compiled one, and for a profile of another model.
+    Raises InputError for anything but a module or a compiled one, and for a profile of another model.
     """
     what = "a module or a compiled one"
     arguments.instance("draw: model", model, (Module, CompiledModule), what, InputError)

@@ -1,1 +1,1 @@
-"""A compiled model: its kernels, what is linked of them, what records say of it, its report, its exports."""
+"""A compiled model: its kernels, its linking, the lookup of its records, its report, its exports."""

@@ -1,4 +1,4 @@
-"""A compiled model as an archive in the manner of TVM's model library format."""
+"""Writes a compiled model as an archive, similar to TVM's model library format."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tvmlite.runtime.library import link, model_library
 HOST = "codegen/host"
 FOLDERS = {".a": f"{HOST}/lib", ".c": f"{HOST}/src", ".h": f"{HOST}/include"}
 CASES = "tests"
-"""Where else what comes with code lies: inputs and results that other tests read."""
+"""The folder of files with other endings: inputs and results for other tests."""
 
 
 def write(
     path: Path, metadata: str, module: Module, report: Report, export: Callable[[Path], list[Path]]
 ) -> None:
-    """Write the archive ``path``. ``export`` writes the model's code into a folder, and gives its files.
+    """Write the archive ``path``. ``export`` writes the model's code into a folder, and returns its files.
 
     ``module`` is the graph after all passes; it is written without weights, which are in the code.
     """

@@ -1,4 +1,4 @@
-"""What compiling gives: functions to call, with their sources at every level, reports, and exports."""
+"""The results of compiling: functions to call, with their sources at every level, reports, and exports."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 
 FORMS = ("loops", "legal", "llvm", "optimized", "asm", "c")
-"""How a kernel can be shown: loops as scheduled and as legalised, LLVM IR before and after LLVM's passes,
-assembly, C."""
+"""The forms in which a kernel can be shown: loops as scheduled and as legalised, LLVM IR before and after
+LLVM's passes, assembly, C."""
 
 
 class CompiledKernelFunction(CompiledFunction):
-    """A scheduled computation, compiled: call it, time it, read it."""
+    """A compiled schedule: callable, with timing and sources."""
 
     lowered: loop.Function
     legal: loop.Function
@@ -46,9 +46,9 @@ class CompiledKernelFunction(CompiledFunction):
     def link(
         lowered: loop.Function, legal: loop.Function, target: Target, objects: Sequence[bytes] = ()
     ) -> CompiledKernelFunction:
-        """``legal``, the legal form of ``lowered``, as a function in this process; ``objects`` have C
-        functions that it calls. Without them it may call what is only linked to it once it is exported: it
-        is not run here then."""
+        """Link ``legal``, the legal form of ``lowered``, into this process; ``objects`` have C functions that
+        it calls. If callees are missing, it can be exported and linked with them elsewhere, but not be
+        called."""
         reason, instead = process.reason_not_to_run(target), "compile for this machine: target='native'"
         if not reason and not objects and (absent := process.absent_callees([legal])):
             reason = f"it calls {', '.join(absent)}, which this process does not have"
@@ -79,25 +79,25 @@ class CompiledKernelFunction(CompiledFunction):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a library was compiled from: ``module``, and ``again``, which compiles another in the same way."""
+    """The source of a library: ``module``, and ``again``, which compiles other modules in the same way."""
 
     module: Module
     again: Callable[[Module], CompiledModule]
 
 
 def _metadata_of(attrs: dict[str, Any]) -> dict[str, Any]:
-    """What a library says of a module's outputs and inputs that are no plain arrays."""
+    """The metadata for a module's inputs and outputs that are not plain arrays."""
     lists = {key: value for key, value in attrs.items() if key in ("inputs", "outputs")}
     made = {"sequences": lists} if lists else {}
     return made | ({"squeezed": attrs["squeezed"]} if "squeezed" in attrs else {})
 
 
 class CompiledModule(Library):
-    """A model, compiled: call it, profile it, read its kernels, export it.
+    """A compiled model: call it, profile it, read its kernels, export it.
 
-    ``module`` is the graph after all passes, ``report`` the table of its kernels. ``levels`` are what an
-    exported library has code for, if it was compiled with ``cpu_levels``; what is called here is the code of
-    the highest level that this processor runs.
+    ``module`` is the graph after all passes, ``report`` the table of its kernels. ``levels`` has the code of
+    each CPU level for an exported library, if it was compiled with ``cpu_levels``; calls run the code of the
+    highest level that this processor supports.
     """
 
     module: Module
@@ -118,7 +118,7 @@ class CompiledModule(Library):
         kernels: Sequence[CompiledKernel],
         report: Report,
     ) -> CompiledModule:
-        """The compiled ``kernels`` and the ``entry`` that calls them, as a library in this process."""
+        """Link the compiled ``kernels`` and the ``entry`` that calls them as a library in this process."""
         blob = constants.blob()
         blobs = {f"{entry.name}_constants": blob} if blob.size else {}
         objects = [kernel.object for kernel in kernels]
@@ -149,7 +149,7 @@ class CompiledModule(Library):
         return super()._repr_html_() + kernels
 
     def copy(self) -> CompiledModule:
-        """The same library again, with weights of its own, which lie elsewhere."""
+        """Link the library again, with its own weights at another address."""
         constants = self.constants.copy()
         made = CompiledModule.link(self.module, self.target, self.entry, constants, self.kernels, self.report)
         made.origin, made.levels = self.origin, self.levels
@@ -161,7 +161,7 @@ class CompiledModule(Library):
         return tuple(one.task.symbol for one in self.kernels)
 
     def source(self, form: str = "loops", kernel: str | None = None) -> str:
-        """A kernel, or all kernels and the entry, as text; ``form`` is one of ``FORMS``."""
+        """Return a kernel, or all kernels and the entry, as text; ``form`` is one of ``FORMS``."""
         arguments.text("source: form", form, InputError)
         if kernel is not None and (not isinstance(kernel, str) or kernel not in self.kernel_names):
             raise InputError(f"no kernel {arguments.shown(kernel)}; there are {', '.join(self.kernel_names)}")
@@ -177,15 +177,15 @@ class CompiledModule(Library):
         return "\n".join(texts)
 
     def run_until(self, name: str, *inputs: Any, **named: Any) -> Any:
-        """The value that the model calls ``name``: a node's output, or a node (a tuple if it has several).
+        """Compute the value that the model calls ``name``: a node's output, or a node (a tuple for several).
 
-        Inputs are as in a call. What leads to the value is compiled, as the library was; kernels that both
-        have come from the cache. An InputError lists names that are near an unknown one.
+        Inputs are as in a call. The part of the model before the value is compiled with the same options;
+        kernels in common come from the cache. An InputError suggests similar names for an unknown one.
         """
         return self.until(name)(*inputs, **named)
 
     def until(self, name: str) -> CompiledModule:
-        """The model as far as the value ``name`` (see ``run_until``), as a library of its own."""
+        """Compile the model up to the value ``name`` (see ``run_until``) as a separate library."""
         module = self.origin.module
         arguments.text("until: name", name, InputError)
         if name not in module.values:
@@ -196,15 +196,15 @@ class CompiledModule(Library):
         return self.origin.again(Module({"main": Function(params, value)}, tuple(names)))
 
     def export(self, path: str | Path, weights: str = "source", code_size: int | str | None = None) -> None:
-        """Write the model to ``path``; another ending than these is an InputError.
+        """Write the model to ``path``; an ending other than these is an InputError.
 
         ``.so`` is a complete library, also for ``runtime.load``; ``.a`` a static library, ``.o`` one object,
-        ``.h`` the header of each, ``.tar`` an archive of all that; ``.wasm`` a WebAssembly module, with
-        ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and what else it needs. For a
-        machine without a system that is nothing, and ``weights`` may be "file": then they are in a ``.bin``
-        whose contents the program passes. ``code_size``, bytes or "32k", is how long its code may be, as the
-        compiler for the target makes it with ``-Os``, or by estimate where there is none; longer code is an
-        UnsupportedError, which says how long each function is.
+        ``.h`` the header for each, ``.tar`` an archive of all these; ``.wasm`` a WebAssembly module, with
+        ``tvmlite.js`` beside it, which runs it; ``.c`` comes with a ``.h`` and its other sources. For a
+        machine without a system there are no others, and ``weights`` may be "file": they are then written to
+        a ``.bin`` whose contents the program passes. ``code_size``, in bytes or as "32k", limits the size of
+        its code, as compiled for the target with ``-Os``, or by estimate if there is no compiler; larger code
+        is an UnsupportedError, which has the size of each function.
         """
         arguments.text("export: weights", weights, InputError)
         place = Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
@@ -212,7 +212,7 @@ class CompiledModule(Library):
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
-    """What to write instead of an unknown ``name``."""
+    """Suggest names in place of an unknown ``name``."""
     near = difflib.get_close_matches(name, known, 5, 0.5)
     near += [one for one in known if (name in one or one in name) and one not in near]
     if near:
@@ -222,7 +222,7 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
 
 
 def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: Target) -> str:
-    """A function as text, in one of ``FORMS``."""
+    """Return a function as text, in one of ``FORMS``."""
     if target.kind == "c" and form in ("llvm", "optimized", "asm"):
         raise InputError(f"form {form!r} needs an LLVM target; target 'c' has loops, legal, c")
     match form:
@@ -243,7 +243,7 @@ def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: T
 
 
 def _for_c(lowered: loop.Function, legal: loop.Function, target: Target) -> loop.Function:
-    """``legal``, unless it may have instructions that only LLVM has: then it is made again for C."""
+    """``legal``, unless it may have instructions that only LLVM has: then it is legalised again for C."""
     if target.kind == "c" or not any(isinstance(node, loop.Choice) for node in postorder(lowered.body)):
         return legal
     return legalize(lowered, f"c -vector-bits={target.vector_bits}")

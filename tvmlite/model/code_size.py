@@ -1,4 +1,4 @@
-"""Bytes of code that C for a machine without a system becomes, function by function, and budgets of them."""
+"""The code size of C for a machine without a system, function by function, and limits on it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
 
 FLAGS = ("-std=c99", "-Os", "-ffunction-sections", "-fno-inline-functions-called-once")
-"""How a compiler is asked: each kernel stays a function, so that it can be told from others."""
+"""Options for the compiler: each kernel stays a separate function, so that its size is known."""
 
 BYTES_AN_OPERATION = 3.3
-"""What an operator, a call or a subscript of C comes to, by estimate. Four networks, in float32 and in 8
-bits, are 0.7 to 1.0 times as long as that as GCC 12 compiles them for a small processor with ``-Os``."""
+"""The estimated bytes of an operator, a call or a subscript of C. For four networks, in float32 and in 8
+bits, the code that GCC 12 compiles for a small processor with ``-Os`` is 0.7 to 1.0 times the estimate."""
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _FUNCTION = re.compile(
@@ -30,24 +30,24 @@ _ELSEWHERE = re.compile(r"^#if .*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOT
 
 @dataclass(frozen=True)
 class CodeSize:
-    """The bytes of each function, and ``by`` what they were found: a compiler, or an estimate."""
+    """The bytes of each function, and ``by``, their source: a compiler, or an estimate."""
 
     functions: dict[str, int]
     by: str
 
     @property
     def total(self) -> int:
-        """The bytes of all."""
+        """The bytes of all functions."""
         return sum(self.functions.values())
 
     def __str__(self) -> str:
-        """The functions, the largest first."""
+        """Return the functions, the largest first."""
         rows = sorted(self.functions.items(), key=lambda row: (-row[1], row[0]))
         return ", ".join(f"{name} {size:,}" for name, size in rows)
 
 
 def budget(text: str | int) -> int:
-    """The bytes that ``text`` says: ``32768``, ``"32k"`` (of 1,024), ``"1M"``; else an InputError."""
+    """Return the bytes that ``text`` means: ``32768``, ``"32k"`` (of 1,024), ``"1M"``; else an InputError."""
     found = re.fullmatch(r"([1-9]\d{0,9})([kKmM]?)", str(text)) if type(text) in (str, int) else None
     if found is None:
         raise InputError(f"code_size is {text!r}, expected a number of bytes, such as 32768 or '32k'")
@@ -55,8 +55,8 @@ def budget(text: str | int) -> int:
 
 
 def code_size(source: Path, target: Target) -> CodeSize:
-    """Of the C file ``source``, beside its header: as the compiler for ``target`` has it, if there is one,
-    or else by estimate. Weights do not count."""
+    """Return the code size of the C file ``source``, which has its header beside it: as the compiler for
+    ``target`` makes it, if there is one, otherwise by estimate. Weights do not count."""
     family = next((name for name in COMPILERS if target.cpu.startswith(name)), None)
     if family is None or shutil.which(COMPILERS[family][0]) is None:
         return estimate(source.read_text())
@@ -75,7 +75,7 @@ def code_size(source: Path, target: Target) -> CodeSize:
 
 
 def estimate(text: str) -> CodeSize:
-    """By the operations in ``text``, of which machines without instruction sets compile the plain ones."""
+    """Estimate the code size from the operations in ``text``, without the variants for instruction sets."""
     plain = _ELSEWHERE.sub(lambda found: found[1], text)
     functions = {
         name: round(BYTES_AN_OPERATION * len(_OPERATIONS.findall(body)))
@@ -85,8 +85,8 @@ def estimate(text: str) -> CodeSize:
 
 
 def require(sizes: list[CodeSize], most: int, name: str) -> int:
-    """The number of the first of ``sizes`` of at most ``most`` bytes; where none is, an UnsupportedError says
-    the least."""
+    """Return the index of the first of ``sizes`` of at most ``most`` bytes; if there is none, an
+    UnsupportedError has the least size."""
     for number, one in enumerate(sizes):
         if one.total <= most:
             return number

@@ -1,4 +1,4 @@
-"""One library with code for several levels of processors: one signature, and weights that levels share."""
+"""One library with code for several CPU levels: one signature, and weights that the levels share."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.signature import signature_of
 
 LACKING = "this processor lacks instructions that the library needs"
-"""The last message of every library: what its code means, it returns without running anything."""
+"""The last message of every library, whose code is returned if no level can run on the processor."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """The code of one level of processors, as it was compiled: ``name`` is the level's, empty if there is but
-    one. ``module`` is the graph after all passes, ``report`` says how the kernels were scheduled."""
+    """The compiled code of one CPU level, of that ``name``, or empty if there is only one. ``module`` is the
+    graph after all passes, ``report`` says how the kernels were scheduled."""
 
     name: str
     target: Target
@@ -41,7 +41,7 @@ class Level:
 
 
 def entries_of(levels: Sequence[Level]) -> list[loop.Function]:
-    """The entries of ``levels``, all with the same parameters: a workspace if one of them has it."""
+    """Return the entries of ``levels``, all with the same parameters: a workspace if one of them has it."""
     if all(one.entry.workspace is None for one in levels):
         return [one.entry for one in levels]
     nothing = e.const(0, e.INDEX)
@@ -54,7 +54,7 @@ def entries_of(levels: Sequence[Level]) -> list[loop.Function]:
 def shared_constants(
     levels: Sequence[Level], entries: Sequence[loop.Function]
 ) -> tuple[Constants, list[loop.Function]]:
-    """The constants of all ``levels``, equal bytes once, and ``entries`` that look for them there."""
+    """Return the constants of all ``levels``, equal bytes once, and ``entries`` with the offsets in them."""
     shared, places = Constants(), {}
     moved = []
     for level, entry in zip(levels, entries, strict=True):
@@ -76,7 +76,7 @@ def _digest(constant: Constant) -> bytes:
 
 
 def _moved(entry: loop.Function, new: Mapping[int, int]) -> loop.Function:
-    """``entry`` with views of constants at ``new`` offsets, by the old."""
+    """``entry`` with its views of constants at ``new`` offsets, which are given by the old."""
     if all(old == offset for old, offset in new.items()):
         return entry
 
@@ -90,13 +90,13 @@ def _moved(entry: loop.Function, new: Mapping[int, int]) -> loop.Function:
 
 
 def named(entry: loop.Function, symbol: str) -> loop.Function:
-    """``entry`` under the name ``symbol``, with the constants that it has by its own name."""
+    """Return ``entry`` renamed to ``symbol``; it still reads the constants of its own name."""
     return dataclasses.replace(entry, name=symbol, attrs=(*entry.attrs, ("constants_of", entry.name)))
 
 
 def common_signature(signatures: Sequence[Signature]) -> Signature:
-    """The signature by which callers see entries that do the same: the largest workspace, a profile with room
-    for all, and every message once; the last is ``LACKING``."""
+    """Return the signature of entries that do the same, for callers: the largest workspace, a profile large
+    enough for all, and every message once; the last is ``LACKING``."""
     first = signatures[0]
     assert all(one.parameters == first.parameters for one in signatures), "levels have the same parameters"
     known = [one.workspace for one in signatures]
@@ -107,12 +107,12 @@ def common_signature(signatures: Sequence[Signature]) -> Signature:
 
 
 def signature_with(entry: loop.Function, constants: int) -> Signature:
-    """The signature of ``entry``, whose constants have so many bytes."""
+    """Return the signature of ``entry`` with ``constants`` bytes of constants."""
     return dataclasses.replace(signature_of(entry), constants=constants)
 
 
 def described(signature: Signature, inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, Any]:
-    """Names, dtypes and shapes of a model's arrays, for metadata; an extent that is computed is null."""
+    """Return names, dtypes and shapes of a model's arrays for metadata; a computed extent is null."""
     given = [p for p in signature.parameters if p.kind in ("input", "scalar")]
 
     def rows(names: Sequence[str], parameters: Sequence[Any]) -> list[dict[str, Any]]:

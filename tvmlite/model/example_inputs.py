@@ -1,4 +1,4 @@
-"""Inputs made up for a library, and how far its answers are from others."""
+"""Generates inputs for a library, and compares its results with others."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvmlite.runtime.call import arguments
 from tvmlite.runtime.library.library import Library
 
 TOLERANCE = 1e-4
-"""The largest ``relative_gap`` of a right answer."""
+"""The largest ``relative_gap`` of a correct result."""
 
 
 def relative_gap(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference over the largest magnitude of ``theirs``; infinite where shapes, dtypes or what
-    is not finite differ."""
+    """Return the largest difference relative to the largest magnitude of ``theirs``; infinity if shapes,
+    dtypes or non-finite elements differ."""
     if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
         return math.inf
     a, b = ours.astype(np.float64).reshape(-1), theirs.astype(np.float64).reshape(-1)
@@ -31,9 +31,9 @@ def relative_gap(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def random_inputs(lib: Library, dims: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
-    """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values.
+    """Return seeded random inputs: normal floats, ints in 0..9; ``dims`` has the sizes of named dimensions.
 
-    Integers may be indices: where the model refuses 0..9 as such, they are 0 or 1, or else 0.
+    Integers may be indices: if the model rejects 0..9, they are 0 or 1, or else 0.
     """
     made = _random_inputs(lib, dims, seed, 9)
     for highest in (1, 0):
@@ -48,7 +48,7 @@ def random_inputs(lib: Library, dims: Mapping[str, int], seed: int = 0) -> dict[
 
 
 class OpenDimensions(InputError):
-    """Inputs cannot be made up: the sizes of open dimensions, ``names``, are not given."""
+    """Random inputs cannot be made, because the sizes of open dimensions, ``names``, are not given."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int | str | None]], known: Mapping[str, int]) -> None:
         missing = {
@@ -66,7 +66,7 @@ class OpenDimensions(InputError):
 
 
 def require_sizes(shapes: Mapping[str, Sequence[int | str | None]], known: Mapping[str, int]) -> None:
-    """OpenDimensions, with all that are missing, if a named extent in ``shapes`` is not in ``known``."""
+    """Raise OpenDimensions, with all that are missing, if ``known`` lacks a named extent of ``shapes``."""
     if any(isinstance(d, str) and d not in known for shape in shapes.values() for d in shape):
         raise OpenDimensions(shapes, known)
 

@@ -1,4 +1,4 @@
-"""Compiled models on disk: libraries, objects, WebAssembly, archives, C source, headers."""
+"""Writes compiled models to disk: libraries, objects, WebAssembly, archives, C source, headers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from tvmlite.te.codegen.library_ir import metadata_ir
 ENDINGS = (".so", ".dll", ".dylib", ".wasm", ".a", ".o", ".tar", ".c", ".h")
 
 FUNCTION_ENDINGS = tuple(ending for ending in ENDINGS if ending != ".tar")
-"""What one function is written as: an archive is of a model."""
+"""The endings for one function: an archive is of a model."""
 
 SHARED = {"coff": ("Windows", ".dll"), "macho": ("macOS", ".dylib")}
-"""By the format of object files, where it is not ELF: the system, and how its shared libraries end."""
+"""For object formats other than ELF, the system and the ending of its shared libraries."""
 
 JAVASCRIPT = Path(__file__).parent / "web" / "tvmlite.js"
 """The module that runs WebAssembly in a browser; it is written beside a ``.wasm``."""
 
 MOST_IN_C = 1 << 31
-"""Bytes of weights that are written as C source: compiled code reaches static data by 32-bit distances."""
+"""The most bytes of weights written as C source: compiled code addresses static data by 32-bit distances."""
 
 
 def export(
     lib: Model, path: Path, weights: str = standalone.IN_SOURCE, code_size: int | str | None = None
 ) -> None:
-    """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all.
+    """Write ``lib`` to ``path`` in the format of its ending. A file appears complete or not at all.
 
     ``weights`` and ``code_size`` are for C for a machine without a system: see ``standalone.write``.
 
@@ -48,7 +48,7 @@ def export(
     """
     try:
         _export(lib, path, weights, code_size)
-    except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
+    except (OSError, ValueError) as error:  # a ValueError for a zero byte in the name
         if isinstance(error, TvmliteError):
             raise
         raise LibraryError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -92,20 +92,20 @@ def _export(lib: Model, path: Path, weights: str, code_size: int | str | None = 
 
 
 def _header(code: library_export.Code) -> str:
-    """The header of a library; for a machine without a system, of its plain functions."""
+    """The header of a library; for a machine without a system, that of its plain functions."""
     if code.has_interface:
         return library_export.header(code)
     return c.header(dataclasses.replace(code.signature, messages=code.signature.messages[:-1]))
 
 
 def _text_of(code: library_export.Code) -> str:
-    """The metadata of an archive; one of C source has plain functions."""
+    """The metadata of an archive; with C source it describes plain functions."""
     plain = code.target.kind == "c" or not code.has_interface
     return _metadata(code, code.target) if plain else library_export.metadata(code)
 
 
 def _code_of(lib: Model, folder: Path) -> list[Path]:
-    """The files of ``lib``'s code and its header, written into ``folder``."""
+    """Write the files of ``lib``'s code and its header into ``folder``, and return them."""
     path = folder / lib.entry.name
     for ending in (".c",) if lib.target.kind == "c" else (".a", ".h"):
         _export(lib, path.with_suffix(ending), standalone.IN_SOURCE)
@@ -113,7 +113,7 @@ def _code_of(lib: Model, folder: Path) -> list[Path]:
 
 
 def check_format(path: Path, weights: int = 0) -> None:
-    """An InputError if a model with so many bytes of ``weights`` is not to be written as ``path`` ends."""
+    """Raise an InputError if the format of ``path`` cannot hold a model with ``weights`` bytes of weights."""
     if path.suffix not in ENDINGS:
         raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
     if path.suffix == ".c" and weights > MOST_IN_C:
@@ -125,7 +125,7 @@ def check_format(path: Path, weights: int = 0) -> None:
 
 
 def check_target(path: Path, target: Target) -> None:
-    """An InputError if code for ``target`` does not go into a file that ends as ``path`` does."""
+    """Raise an InputError if the format of ``path`` cannot hold code for ``target``."""
     is_wasm = target.kind == "llvm" and Triple.parse(target.triple).object_format == "wasm"
     if path.suffix == ".wasm" and not is_wasm:
         raise InputError(
@@ -153,7 +153,7 @@ def check_target(path: Path, target: Target) -> None:
 
 
 def weights_of(module: Module) -> int:
-    """The bytes of the constants of ``module``."""
+    """Return the bytes of the constants of ``module``."""
     nodes = (node for function in module.functions.values() for node in postorder(function.body))
     return sum(node.nbytes for node in nodes if isinstance(node, Constant))
 
@@ -177,14 +177,14 @@ def export_function(function: Function, path: Path) -> None:
 
 
 def c_source(lib: Model) -> str:
-    """The kernels and the entry as one C99 source, without the constants."""
+    """Return the kernels and the entry as one C99 source, without the constants."""
     kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
     return c.generate([*kernels, *process.with_shapes([lib.entry])], lib.target)
 
 
 def _sources(lib: Model, path: Path) -> None:
-    """``NAME.c`` and ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool beside them."""
-    if lib.constants.size:  # first, as the largest: a disk that it fills is left without the rest
+    """Write ``NAME.c``, ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool."""
+    if lib.constants.size:  # first, as it is the largest: if the disk is full, nothing else is written
         _write(path.with_name(f"{path.stem}_constants.c"), _constants_in_c(lib))
     _write(path.with_name("tvmlite_pool.c"), pool.source())
     _write(path.with_suffix(".h"), c.header(lib.signature))
@@ -192,7 +192,7 @@ def _sources(lib: Model, path: Path) -> None:
 
 
 def _write(path: Path, text: str | bytes | Iterable[str]) -> None:
-    """Write ``text``, whole or in pieces, which are made as they are written."""
+    """Write ``text``, whole or in pieces, which are generated while they are written."""
 
     def write(temporary: Path) -> None:
         if isinstance(text, bytes):
@@ -205,7 +205,7 @@ def _write(path: Path, text: str | bytes | Iterable[str]) -> None:
 
 
 def _constants_in_c(lib: Model) -> Iterator[str]:
-    """The blob of constants as an array of 64-bit words, which compilers read fastest; little-endian."""
+    """The constants as an array of little-endian 64-bit words, which compilers read fastest."""
     words = lib.constants.blob().view("<u8")
     yield "#include <stdint.h>\n\n#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\n"
     yield f"const uint64_t {lib.entry.name}_constants[] = {{\n"
@@ -215,7 +215,7 @@ def _constants_in_c(lib: Model) -> Iterator[str]:
 
 
 def _write_library(code: library_export.Code, path: Path) -> None:
-    """Write ``code`` as ``path`` ends: a library that has the C interface, if its machine has a system."""
+    """Write ``code`` in the format of ``path``, with the C interface if its machine has a system."""
     if code.has_interface:
         library_export.write(code, path)
         return

@@ -1,4 +1,4 @@
-"""What is written to disk: a compiled model, or one compiled function."""
+"""The interfaces of what is written to disk: a compiled model, or one compiled function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.te.loop import ir as loop
 
 
 class Model(Protocol):
-    """What is written of a compiled model: its kernels, and the entry that calls them, over its constants."""
+    """A compiled model to write: its kernels, and the entry that calls them, with its constants."""
 
     @property
     def signature(self) -> Signature:
@@ -25,7 +25,7 @@ class Model(Protocol):
 
     @property
     def target(self) -> Target:
-        """What the model was compiled for."""
+        """The target that the model was compiled for."""
         ...
 
     @property
@@ -40,12 +40,12 @@ class Model(Protocol):
 
     @property
     def constants(self) -> Constants:
-        """The weights, each array once, and its offset in one blob."""
+        """The weights, each array once, with its offset in one blob."""
         ...
 
     @property
     def levels(self) -> Sequence[Level]:
-        """Its code for several levels of processors, in rising order; empty if there is but one."""
+        """The code for several CPU levels, in ascending order; empty if there is only one."""
         ...
 
     @property
@@ -55,17 +55,18 @@ class Model(Protocol):
 
     @property
     def report(self) -> Report:
-        """How the kernels were scheduled, and what was decided of the graph."""
+        """How the kernels were scheduled, and which decisions were made about the graph."""
         ...
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What a library stores beside its code, as JSON: names, lists of arrays, labels of kernels."""
+        """The metadata that a library stores beside its code, as JSON: names, lists of arrays, kernel
+        labels."""
         ...
 
 
 class Function(Protocol):
-    """What is written of a compiled schedule: the legal form, and its source in C."""
+    """A compiled schedule to write: its legal form, and its source in C."""
 
     @property
     def signature(self) -> Signature:
@@ -74,12 +75,12 @@ class Function(Protocol):
 
     @property
     def target(self) -> Target:
-        """What the function was compiled for."""
+        """The target that the function was compiled for."""
         ...
 
     @property
     def legal(self) -> loop.Function:
-        """The function in legal loop IR, as the code generators take it."""
+        """The function in legal loop IR, the input of the code generators."""
         ...
 
     @property
@@ -88,5 +89,5 @@ class Function(Protocol):
         ...
 
     def source(self, form: str = "loops") -> str:
-        """The function as text, in C where ``form`` is ``"c"``."""
+        """Return the function as text, in C if ``form`` is ``"c"``."""
         ...

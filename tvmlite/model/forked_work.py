@@ -1,7 +1,7 @@
 """Work divided among processes, on systems that can fork.
 
-Compiling a kernel is Python's work as much as LLVM's, so threads would wait for Python's lock. A process that
-was forked sees all that its parent has: nothing is sent but the number of what to do next.
+Compiling a kernel takes Python's time as much as LLVM's, so that threads would wait for Python's lock. A
+forked process has all of its parent's data: only the number of the next item is communicated.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Never
 from tvmlite.machine.cores import processors
 
 ENOUGH = 6
-"""Pieces of work that are worth a process."""
+"""The items of work for which a process is worthwhile."""
 
 MOST = 16
-"""Processes at once: what each writes is memory of its own."""
+"""The most processes at once: each has its own copy of the memory it writes."""
 
 _NUMBER = struct.Struct("=q")
 
@@ -31,19 +31,20 @@ _NUMBER = struct.Struct("=q")
 def divided_among_processes(
     numbers: Sequence[int], work: Callable[[int], object], alone: AbstractContextManager[object]
 ) -> Iterator[Iterator[int]]:
-    """Gives those of ``numbers`` that the caller is to do itself, while forked processes do ``work`` for the
-    others; they have ended when the context is left. They are forked inside ``alone``, where no other thread
-    holds a lock that ``work`` takes: in a child it would never be released.
+    """Yield those of ``numbers`` that the caller has to process, while forked processes do ``work`` for the
+    others.
 
-    What ``work`` gives or raises is lost with its process, warnings are raised in it, and it may be killed:
-    whoever needs the result sees whether it is there, and else does it again. All numbers are the caller's
-    where there are few, or one processor, or no Linux: elsewhere system libraries do not bear forking.
+    The processes have ended when the context is left. They are forked inside ``alone``, which ensures that no
+    other thread holds a lock that ``work`` takes: in a child it would never be released. Results and
+    exceptions of ``work`` are lost with its process, warnings are errors in it, and it may be killed: the
+    caller checks for its side effects, and otherwise repeats it. The caller gets all numbers if they are few,
+    with one processor, or on a system other than Linux, whose libraries may not support forking.
     """
     processes = min(processors(), len(numbers) // ENOUGH, MOST)
     if processes < 2 or sys.platform != "linux":
         yield iter(numbers)
         return
-    queue = os.memfd_create("tvmlite")  # its position is one for all processes
+    queue = os.memfd_create("tvmlite")  # all processes share its position
     children: list[int] = []
     try:
         os.write(queue, b"".join(map(_NUMBER.pack, numbers)))
@@ -52,7 +53,7 @@ def divided_among_processes(
             while len(children) < processes - 1 and (child := _forked()):
                 children.append(child)
             if len(children) < processes - 1:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears of it, and ends this
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it, and ends this process
         if len(children) < processes - 1:
             _in_child(queue, work)
         yield _taken(queue)
@@ -63,7 +64,7 @@ def divided_among_processes(
     finally:
         os.close(queue)
         for child in children:
-            with contextlib.suppress(ChildProcessError):  # a program may have all its children waited for
+            with contextlib.suppress(ChildProcessError):  # the program may have waited for all its children
                 os.waitpid(child, 0)
 
 
@@ -81,16 +82,16 @@ def _taken(queue: int) -> Iterator[int]:
 
 
 def _forked() -> int:
-    """The number of a new process; 0 in that process."""
+    """Fork, and return the number of the new process; 0 in that process."""
     with warnings.catch_warnings():
-        # Python warns of locks that other threads may hold: the caller has those that matter.
+        # Python warns of locks that other threads may hold: the caller holds those that matter.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C waits: raised in a child that is not ready for it, it would run on in the caller's program."""
+    """Defer Ctrl-C: in a child that is not ready for it, it would continue in the caller's program."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -99,13 +100,13 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _in_child(queue: int, work: Callable[[int], object]) -> Never:
-    """Do ``work`` for numbers of ``queue``, then end."""
+    """Do ``work`` for numbers of ``queue``, then end the process."""
     try:
         warnings.simplefilter("error")
-        for category in (DeprecationWarning, ResourceWarning):  # which no user is shown
+        for category in (DeprecationWarning, ResourceWarning):  # which are not shown to users
             warnings.simplefilter("ignore", category)
         for number in _taken(queue):
-            with contextlib.suppress(Exception):  # the parent will see that it is missing
+            with contextlib.suppress(Exception):  # the parent will notice the missing result
                 work(number)
     finally:
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Compiled kernels: lowered, legalised and compiled to an object once, then found in the cache on disk."""
+"""Compiles kernels: each is lowered, legalised and compiled to an object once, then cached on disk."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tvmlite.te.loop.passes import legalize
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """A kernel ready to link: what to call, and its code.
+    """A kernel ready to link: its interface and its code.
 
-    For LLVM targets that is the relocatable ``object``, perhaps from the cache. For C it is ``legal``, the
-    loop IR: all functions of a library go into one source. ``template`` is what arranged its loops.
+    For LLVM targets the code is the relocatable ``object``, possibly from the cache. For C it is ``legal``,
+    the loop IR: all functions of a library go into one source. ``template`` scheduled its loops.
     """
 
     task: KernelTask
@@ -48,9 +48,9 @@ def compile_kernels(
     cache: ObjectCache | None,
     progress: Callable[[str, int, int], object] | None = None,
 ) -> dict[str, CompiledKernel]:
-    """The kernels of ``tasks`` by their keys; ``progress`` is as in ``driver.compile``.
+    """Return the kernels of ``tasks`` by key; ``progress`` is as in ``driver.compile``.
 
-    What the cache has not is made by as many processes as there are processors, which leave it there.
+    Kernels that are not in the cache are compiled into it by as many processes as there are processors.
     """
     new = {number for number, task in enumerate(tasks) if _is_new(task, target, cache)}
     made: dict[int, CompiledKernel] = {}
@@ -75,7 +75,7 @@ def compile_kernels(
 
 
 def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool:
-    """Whether a kernel is to be compiled and then kept."""
+    """Whether a kernel has to be compiled and then cached."""
     if cache is None or target.kind == "c" or not task.cacheable:
         return False
     stored = cache.get(task.key)
@@ -83,7 +83,7 @@ def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool
 
 
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
-    """The kernel of ``task`` for ``target``, from the cache where it is there."""
+    """Return the kernel of ``task`` for ``target``, from the cache if it is there."""
     if target.kind == "c":
         lowered = _lowered(task, target)
         legal = _for_threads(legalize(lowered.function, target), target)
@@ -107,7 +107,7 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
 
 def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> CompiledKernel | None:
     """The kernel of ``task`` from the cache, which has its interface under the task's key and its code under
-    that of its module; None if one of them is not there."""
+    that of its module; None if one of them is missing."""
     stored = cache.get(task.key)
     if stored is None:
         return None
@@ -120,7 +120,7 @@ def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> Comp
 
 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
-    """The kernel of ``task`` in structured loop IR."""
+    """Return the kernel of ``task`` in structured loop IR."""
     return _lowered(task, target).function
 
 
@@ -133,12 +133,12 @@ def _lowered(task: KernelTask, target: Target) -> LoweredGroup:
 
 
 def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
-    """The kernel of ``task`` in legal loop IR, as the code generators take it."""
+    """Return the kernel of ``task`` in legal loop IR, the input of the code generators."""
     return _for_threads(legalize(lowered_kernel(task, target), target), target)
 
 
 def _for_threads(function: loop.Function, target: Target) -> loop.Function:
-    """``function`` for as many threads as ``target`` has at most, where memory is planned."""
+    """Specialize ``function`` for the most threads of a ``target`` with statically planned memory."""
     if not target.standalone or target.num_cores == 1:
         return function
     known: dict[Any, Any] = {loop.THREADS: e.const(target.num_cores, e.INDEX)}
@@ -147,7 +147,7 @@ def _for_threads(function: loop.Function, target: Target) -> loop.Function:
 
 
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
-    """What a caller of the kernel must know."""
+    """Return the interface of the kernel for its callers."""
     sweeps = any(
         isinstance(node, loop.For) and node.alternates_direction for node in reachable(function.body)
     )
@@ -157,7 +157,7 @@ def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
 def interfaces_of(
     task_of: Mapping[Function, KernelTask], kernels: Mapping[str, CompiledKernel]
 ) -> dict[Function, KernelInterface]:
-    """What each group is called by, given its task; ``kernels`` by their tasks' keys."""
+    """Return the interface of each group, given its task; ``kernels`` are by the tasks' keys."""
     return {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
 
 

@@ -1,4 +1,4 @@
-"""A compiled model or function as a library: its code for each level of processors, and its C interface."""
+"""A compiled model or function as a library: its code for each CPU level, and its C interface."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 
 OURS = "tvmlite"
-"""What the names of the thread pool's symbols begin with: no library's name."""
+"""The prefix of the thread pool's symbols, which no library may be named."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """What a library is made of: ``levels`` with their ``entries``, named, and the ``signature`` that callers
-    see. ``constants`` are the weights of all levels; ``fields`` go into its metadata."""
+    """The contents of a library: ``levels`` with their renamed ``entries``, and the ``signature`` for
+    callers. ``constants`` are the weights of all levels; ``fields`` go into its metadata."""
 
     levels: Sequence[Level]
     entries: Sequence[loop.Function]
@@ -49,12 +49,12 @@ class Code:
 
     @property
     def target(self) -> Target:
-        """The target of the first level, which needs least."""
+        """The target of the lowest level."""
         return self.levels[0].target
 
     @property
     def has_interface(self) -> bool:
-        """Whether it has functions on DLPack's arrays, and chooses a level; a machine without a system has
+        """Whether it has the functions on DLPack arrays, which select a level; a machine without a system has
         none."""
         return self.target.kind == "c" or interface.is_for(self.target.triple)
 
@@ -66,12 +66,12 @@ class Code:
 
     @property
     def has_levels(self) -> bool:
-        """Whether its levels were asked for."""
+        """Whether levels were requested."""
         return bool(self.levels[0].name)
 
 
 def of_model(lib: Model) -> Code:
-    """The code of a compiled model."""
+    """Return the code of a compiled model."""
     levels = lib.levels or [Level("", lib.target, lib.entry, lib.constants, tuple(lib.kernels))]
     entries, constants = cpu_levels.entries_of(levels), lib.constants
     if len(levels) > 1:
@@ -90,7 +90,7 @@ def of_model(lib: Model) -> Code:
 
 
 def of_function(function: Function, legal: loop.Function) -> Code:
-    """The code of a compiled schedule, whose legal form is ``legal``."""
+    """Return the code of a compiled schedule, whose legal form is ``legal``."""
     level = Level("", function.target, legal, Constants(), ())
     signature = cpu_levels.common_signature([function.signature])
     inputs = [p.name for p in signature.parameters if p.kind in ("input", "scalar")]
@@ -104,7 +104,7 @@ def _symbol(name: str, level: Level) -> str:
 
 
 def header(code: Code) -> str:
-    """The header of the library."""
+    """Return the header of the library."""
     return c.header(
         code.signature,
         library_header.declarations(code.signature, code.input_names, code.output_names),
@@ -112,7 +112,7 @@ def header(code: Code) -> str:
 
 
 def metadata(code: Code) -> str:
-    """The text that a library carries."""
+    """Return the metadata that a library contains."""
     fields = code.fields | cpu_levels.described(code.signature, code.input_names, code.output_names)
     rows = []
     for level, entry in zip(code.levels, code.entries, strict=True):
@@ -131,13 +131,13 @@ def metadata(code: Code) -> str:
 
 
 def _signature(code: Code, entry: loop.Function) -> Signature:
-    """A level's own signature, by the library's name."""
+    """A level's own signature, under the library's name."""
     made = cpu_levels.signature_with(entry, code.signature.constants)
     return dataclasses.replace(made, name=code.signature.name)
 
 
 def _instructions(target: Target) -> frozenset[str]:
-    """The instruction sets that code uses; C is compiled for this machine."""
+    """The instruction sets that the code uses; C is compiled for this machine."""
     return target.instructions if target.kind == "llvm" else Target.parse("native").instructions
 
 
@@ -166,7 +166,7 @@ def write(code: Code, path: Path) -> None:
 
 
 def exported(code: Code) -> list[str]:
-    """The symbols that a shared library is to have."""
+    """Return the symbols that a shared library exports."""
     own = [one.name for one in process.with_shapes(code.entries)]
     name = code.signature.name
     shapes = [] if code.signature.is_static else [f"{name}_shapes"]
@@ -174,7 +174,7 @@ def exported(code: Code) -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """An InputError if a library cannot be called ``name``."""
+    """Check that a library can be named ``name``; else an InputError."""
     if name == OURS:
         raise InputError(
             f"a library cannot be called {name!r}, as its thread pool's symbols are",
@@ -195,18 +195,18 @@ def _objects(code: Code, text: str) -> list[bytes]:
 
 
 def objects_of(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
-    """An object for each of ``functions``."""
+    """Compile an object for each of ``functions``."""
     return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
 
 
 def _plain(triple: str) -> Target:
-    """The plainest processor of a kind: for what runs before it is known which one there is."""
+    """The baseline processor of an architecture, for code that runs before the processor is detected."""
     return Target.parse(f"llvm -mtriple={triple}")
 
 
 def _interface_object(plain: Target) -> bytes:
-    """The C interface for ``plain``. Its IR has instructions of x86 as assembly, which llvmlite reads only on
-    such a machine; elsewhere there is a C compiler for the target, as there is a linker."""
+    """Compile the C interface for ``plain``. Its IR has x86 instructions as assembly, which llvmlite reads
+    only on such a machine; elsewhere there is a C compiler for the target, as there is a linker."""
     readable = family(plain.triple) != "x86" or family(processor.host()[0]) == "x86"
     if interface.TEXT.has_llvm_ir(plain.triple) and readable:
         return jit.compile_object(interface.TEXT.llvm_ir(plain.triple), plain)
@@ -227,7 +227,7 @@ def _tables_object(code: Code, text: str, plain: Target) -> bytes:
 
 
 def _c_source(code: Code) -> str:
-    """Kernels and entry as one C source."""
+    """The kernels and the entry as one C source."""
     level = code.levels[0]
     kernels = [legal_kernel(one.task, level.target) for one in level.kernels]
     return c.generate([*kernels, *process.with_shapes(code.entries)], level.target)

@@ -1,8 +1,8 @@
-"""What records say of a model: the graph's decisions, the configuration of each kernel, and what is known of
-those without one.
+"""Looks up a model's records: decisions about the graph, the configuration of each kernel, and estimates for
+kernels without one.
 
-A record replaces a kernel's default only where it was measured better beside it (origin ``FINAL``): the time
-of a trial by itself proves nothing.
+A record replaces a kernel's default only if it was faster in a comparison with it (origin ``FINAL``): the
+time of a single trial proves nothing.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 
 TUNED, BEST_DEFAULT, DEFAULT, FIXED = "tuned", "best default", "default", "fixed"
-"""Where a schedule comes from: a record; the template's own model of the machine, which a record says nothing
-was faster than; that model alone; or there is no choice."""
+"""Origins of a schedule: a record; the default, confirmed as the fastest by a record; the default, without a
+record; or there is no choice."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a kernel is scheduled: ``config`` sets its knobs (None: as its template thinks best).
+    """The schedule of a kernel: ``config`` sets its knobs (None: the template's default).
 
-    ``loss`` is how much slower than with the best schedule known it is expected to be, 0.1 being a tenth;
-    None where nothing is known. ``seconds`` of a call were measured. ``reason`` says why there is no record,
-    and what the loss is estimated by.
+    ``loss`` is the expected slowdown relative to the best known schedule, 0.1 being a tenth; None if unknown.
+    ``seconds`` of a call were measured. ``reason`` explains why there is no record, and how the loss is
+    estimated.
     """
 
     origin: str
@@ -52,8 +52,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A task that was compared: its operators and template, the extents of its tensors, and how much its
-    default lost."""
+    """A task that was compared: its operators and template, the extents of its tensors, and its default's
+    loss."""
 
     operators: tuple[str, ...]
     template: str
@@ -63,9 +63,9 @@ class _Seen:
 
 @dataclass
 class Choices:
-    """The records in force on ``target``; ``notes`` say which of them cannot be used, and why.
+    """The records in force on ``target``; ``notes`` list those that are unusable, with reasons.
 
-    ``decisions`` are those about the graph, by name. ``report`` is given each further note.
+    ``decisions`` are those about the graph, by name. ``report`` is called with each further note.
     """
 
     target: Target
@@ -78,8 +78,8 @@ class Choices:
 
     @staticmethod
     def of(records: str | Path | Sequence[rec.Record | DecisionRecord] | None, target: Target) -> Choices:
-        """The winners among ``records``, a file or the records themselves, with notes on what of them cannot
-        be used; an InputError if the file cannot be read."""
+        """Return the winners among ``records``, a file or the records themselves, with notes on unusable
+        ones; an InputError if the file cannot be read."""
         if records is None:
             return Choices(target)
         loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)
@@ -92,7 +92,7 @@ class Choices:
         return made
 
     def decide(self, group: Function) -> Choice:
-        """The configuration for the kernel of ``group``."""
+        """Return the configuration for the kernel of ``group``."""
         if not self.given:
             return Choice(DEFAULT)
         text = tasks.task_text(group)
@@ -124,9 +124,9 @@ class Choices:
         return Choice(TUNED, config, 0.0, seconds=winner.cost)
 
     def _untuned(self, group: Function, why: str) -> Choice:
-        """The default, which is expected to lose what it lost where the shapes are most like these, or else
-        the median of all kernels of its template. Another shape's configuration is not used: it was not
-        measured beside this default."""
+        """The default, with the loss that it had for the most similar shape, or else the median loss of all
+        kernels of its template. The configuration for another shape is not used: it was not measured beside
+        this default."""
         if alike := self._alike(group):
             return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; estimated from the nearest shape")
         losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
@@ -136,20 +136,20 @@ class Choices:
         return Choice(DEFAULT, reason=why)
 
     def _alike(self, group: Function) -> list[_Seen]:
-        """What was compared of the operators of ``group``, that of the nearest shape first."""
+        """The compared tasks with the operators of ``group``, those of the nearest shape first."""
         names, extents = operator_names(group), _extents(group)
         alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
         return sorted(alike, key=lambda one: (_distance(one.extents, extents), one.extents))
 
     def note(self, note: str) -> None:
-        """Report, once, that something cannot be used."""
+        """Report, once, that a record is unusable."""
         if note not in self.notes:
             self.notes.append(note)
             self.report(note)
 
     @cached_property
     def _seen(self) -> list[_Seen]:
-        """What comparisons say about defaults."""
+        """The defaults' losses in the comparisons."""
         found = []
         for block in self.comparisons.values():
             try:
@@ -166,18 +166,18 @@ class Choices:
 
 
 def _extents(group: Function) -> tuple[int, ...]:
-    """The extents of the tensors that ``group`` takes, without open dimensions."""
+    """The extents of the parameters of ``group``, without open dimensions."""
     types = (param.type for param in group.params)
     return tuple(d for one in types if isinstance(one, TensorType) for d in one.shape if isinstance(d, int))
 
 
 def _distance(a: Sequence[int], b: Sequence[int]) -> float:
-    """How unlike two shapes are: the sum of the logarithms of their extents' ratios."""
+    """The distance between two shapes: the sum of the logarithms of their extents' ratios."""
     return sum(abs(math.log(max(x, 1) / max(y, 1))) for x, y in zip(a, b, strict=True))
 
 
 def require(decisions: Mapping[str, Choice]) -> None:
-    """An InputError if one of the kernels, by symbol, has no record, be it that it can have none."""
+    """Raise an InputError if one of the kernels, by symbol, has no record, even if it cannot have one."""
     missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin == DEFAULT]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
@@ -189,7 +189,7 @@ def require(decisions: Mapping[str, Choice]) -> None:
 
 
 def _unusable(loaded: rec.Records, target: Target) -> list[str]:
-    """What of the records is of no use here, a sentence for each cause."""
+    """A sentence for each reason why records are unusable here."""
     notes, everything = rec.unusable(loaded, target), (*loaded.records, *loaded.decisions)
     here = num_threads()
     elsewhere = sorted({r.threads for r in everything} - {0, here})

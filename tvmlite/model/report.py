@@ -1,4 +1,4 @@
-"""What compiling did, kernel by kernel in one table, and what was decided about the graph in another."""
+"""The report of a compilation: a table of the kernels, and one of the decisions about the graph."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tvmlite.te.visualizer import text
 
 @dataclass(frozen=True)
 class KernelRow:
-    """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes
-    from, and whether its code came from the cache. ``label`` is what people call it (``entry.labels``): of
-    several calls by the node of the first.
+    """One kernel: its symbol and operators, its number of calls, its result, the origin of its schedule, and
+    whether its code came from the cache. ``label`` is its name for people (``entry.labels``): for several
+    calls, from the node of the first.
 
-    ``schedule`` is the origin of the knobs, and what arranged the loops: a template by the kind of its
-    anchor, a generator, which says that it is one, or nothing (``plain loops``). ``loss`` is how much slower
-    than with the best schedule known it is expected to be, None where that is unknown; ``seconds`` of a call
-    were measured; ``reason`` says why its schedule was not.
+    ``schedule`` has the origin of the knobs, and what scheduled the loops: a template, by the kind of its
+    anchor, a generator, marked as such, or nothing (``plain loops``). ``loss`` is the expected slowdown
+    relative to the best known schedule, None if unknown; ``seconds`` of a call were measured; ``reason``
+    explains why its schedule was not.
     """
 
     symbol: str
@@ -47,8 +47,8 @@ class KernelRow:
 class Report:
     """A row for each kernel; the seconds of each graph pass, and of each step (all passes are one).
 
-    ``notes`` say what of the records could not be used; None: no records were given. ``decisions`` are all
-    that the graph passes asked for, ``measured`` what records say of those.
+    ``notes`` list the records that could not be used; None: no records were given. ``decisions`` are all
+    those of the graph passes, ``measured`` the records in force for them.
     """
 
     rows: tuple[KernelRow, ...]
@@ -66,7 +66,7 @@ class Report:
         step_times: Times,
         decisions: tuple[Decision, ...] = (),
     ) -> Report:
-        """The report of a compilation."""
+        """Return the report of a compilation."""
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
         notes = tuple(choices.notes) if choices.given else None
         measured = tuple(_reported(one, choices.decisions.get(one.name)) for one in decisions)
@@ -74,7 +74,7 @@ class Report:
         return Report(rows, pass_times, step_times, notes, decisions, reported)
 
     def table(self) -> list[tuple[str, ...]]:
-        """The kernels as rows of texts, the heading first."""
+        """Return the kernels as rows of texts, the heading first."""
         tuned = self.notes is not None
         rows = [("calls", "schedule", *(["measured", "expected loss"] if tuned else []), "code", "kernel")]
         for row in self.rows:
@@ -110,7 +110,8 @@ def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
 
 
 def _reported(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
-    """What is reported of a decision: its record, or that it was taken by hand; None for a default."""
+    """The record to report: the decision's own, or one without costs if the user set it; None for a
+    default."""
     if record is not None and record.taken == decision.taken:
         return record
     if decision.taken == decision.default:
@@ -119,11 +120,11 @@ def _reported(decision: Decision, record: DecisionRecord | None) -> DecisionReco
 
 
 def _measured(row: KernelRow) -> str:
-    """Microseconds of a call."""
+    """The microseconds of a call."""
     return "" if row.seconds is None else f"{row.seconds * 1e6:8.1f} us"
 
 
 def _loss(row: KernelRow) -> str:
-    """The expected loss, and why."""
+    """The expected loss, and its reason."""
     known = "?" if row.loss is None else f"{row.loss:.0%}"
     return f"{known} ({row.reason})" if row.reason else known

@@ -1,4 +1,4 @@
-"""Tests of a model in C: a ``main`` with inputs and right outputs, and the same as arrays of numpy."""
+"""Tests of a model in C: a ``main`` with inputs and expected outputs, and the same as numpy arrays."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from tvmlite.te.codegen.c import standalone as c
 from tvmlite.te.codegen.c.text import memory_type, unsigned_type
 
 CASES = 2
-"""Inputs with what the interpreter makes of them."""
+"""The number of test cases, computed by the interpreter."""
 
 SEEDS = 8
-"""Seeds of inputs that are tried, of a model that rounds."""
+"""The number of seeds tried for the inputs of a model that rounds."""
 
 NUDGES, ULPS = 4, 2.0**-22
-"""How often, and by how much of their size, weights are moved to learn what an answer depends on: sums of
-float32 in another order differ by about so much."""
+"""How often, and by how much relative to their size, weights are perturbed to find the sensitivity of
+results: sums of float32 in another order differ by about that much."""
 
 JUMPS = ("sign", "floor_mod", "floor_divide", "mod")
-"""Operators whose results jump where their arguments hardly differ, besides those that round to steps."""
+"""Operators whose results are discontinuous in their arguments, besides those that round to steps."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs, the outputs that are right for them, and how far those move with a change in last places."""
+    """Inputs, the expected outputs, and how far these move if the last places of weights change."""
 
     inputs: list[np.ndarray]
     outputs: list[np.ndarray]
@@ -45,10 +45,10 @@ class Case:
 
 
 def cases(main: Function, count: int = CASES) -> list[Case]:
-    """Random inputs, seeded, and what the interpreter computes of them.
+    """Return seeded random inputs with the interpreter's results.
 
-    Where the model rounds, as quantized ones do, a value in the middle between two steps may come out as
-    either. So of the inputs of ``SEEDS`` seeds those are taken whose outputs move least with the last places.
+    If the model rounds, as quantized ones do, a value halfway between two steps may be rounded either way. So
+    the inputs are those of ``SEEDS`` seeds whose outputs are the least sensitive to the last places.
     """
     if not _has_steps(main):
         return [_case(main, [], seed) for seed in range(count)]
@@ -62,17 +62,17 @@ def cases(main: Function, count: int = CASES) -> list[Case]:
 
 
 _STILL = TOLERANCE / 4
-"""An answer that moves by no more is the same for every order of sums."""
+"""The largest movement of a result at which the order of sums does not matter."""
 
 
 def tolerance(found: Sequence[Case]) -> float:
-    """How far floats may be off: ``TOLERANCE``, or more where answers move by more with the last places."""
+    """Return the tolerance of floats: ``TOLERANCE``, or more if results are sensitive to the last places."""
     moves = max(case.moves for case in found)
     return TOLERANCE if moves <= _STILL else min(1.0, 4 * moves)
 
 
 def _case(main: Function, nudged: Sequence[Function], seed: int) -> Case:
-    """The inputs of ``seed``; the answers of ``nudged`` are compared with main's, until one is another."""
+    """The inputs of ``seed``; the results of ``nudged`` are compared with main's, until one differs."""
     given, made = random_inputs(main, seed)
     case, moves = Case(_arrays(tuple(given)), _arrays(made)), 0.0
     for one in nudged:
@@ -84,14 +84,14 @@ def _case(main: Function, nudged: Sequence[Function], seed: int) -> Case:
 
 
 def _arrays(value: Value) -> list[np.ndarray]:
-    """The arrays of a value, whatever tuples they are in."""
+    """The arrays of a value, flattened from nested tuples."""
     if isinstance(value, tuple):
         return [array for one in value for array in _arrays(one)]
     return [np.ascontiguousarray(value)]
 
 
 def _nudged(main: Function, seed: int) -> Function:
-    """``main`` with other last places of its float weights."""
+    """``main`` with random changes in the last places of its float weights."""
     rng = np.random.default_rng(seed)
 
     def rule(node: Node) -> Node:
@@ -104,7 +104,7 @@ def _nudged(main: Function, seed: int) -> Function:
 
 
 def _has_steps(main: Function) -> bool:
-    """Whether floats are rounded, compared or made whole numbers in ``main``."""
+    """Whether floats are rounded, compared or converted to integers in ``main``."""
     return any(isinstance(node, Call) and _is_step(node) for node in walk(main.body))
 
 
@@ -117,9 +117,10 @@ def _is_step(node: Call) -> bool:
 
 
 def program(own: Signature, header: str, found: Sequence[Case], rtol: float) -> Iterator[str]:
-    """A ``main`` that returns 0 if every case gives its outputs, else the number of the first that does not.
+    """Generate a ``main`` that returns 0 if all cases give their outputs, else the number of the first that
+    fails.
 
-    Floats may be off by ``rtol`` of the largest of their array.
+    Floats may differ by ``rtol`` of the largest of their array.
     """
     upper = own.name.upper()
     yield f"/* Made by tvmlite: returns 0 if {own.name} computes what it should. */\n\n"
@@ -157,7 +158,7 @@ static int is_near(double a, double b, double bound) {
 
 
 def _comparison(number: int, k: int, array: np.ndarray, tolerance: str) -> str:
-    """The statement that compares output ``k`` with that of case ``number``: what is no float to the bit."""
+    """The statement that compares output ``k`` with that of case ``number``: integers must be equal."""
     finite = np.abs(array.astype(np.float64))[np.isfinite(array.astype(np.float64))] if array.size else array
     largest = float(np.max(finite, initial=0.0)) if array.dtype.kind == "f" else 0.0
     bound = f"{tolerance} * {max(largest, 1e-6)!r}" if array.dtype.kind == "f" else "0.0"
@@ -169,7 +170,7 @@ def _comparison(number: int, k: int, array: np.ndarray, tolerance: str) -> str:
 
 
 def cases_file(found: Sequence[Case]) -> bytes:
-    """The cases as numpy's ``.npz``: ``i0_1`` is input 1 of case 0, ``o0_1`` its output 1."""
+    """Return the cases as numpy's ``.npz``: ``i0_1`` is input 1 of case 0, ``o0_1`` its output 1."""
     arrays = {
         f"{letter}{number}_{k}": array
         for number, case in enumerate(found)

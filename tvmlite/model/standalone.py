@@ -1,4 +1,4 @@
-"""A model as C for machines without a system: source, header, a self-test, and cases for other tests."""
+"""Writes a model as C for machines without a system: source, header, a self-test, and test cases."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from tvmlite.te.codegen.c.text import memory_type, unsigned_type
 from tvmlite.te.loop import ir as loop
 
 IN_SOURCE, IN_FILE = "source", "file"
-"""Where weights are: in the C source, or in a file of their own that the program maps or links."""
+"""The place of the weights: in the C source, or in a separate file that the program maps or links."""
 
 
 Put: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
-"""Writes a file, whole or not at all."""
+"""Write a file, complete or not at all."""
 
 
 def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = None) -> None:
-    """Write ``NAME.c`` and ``NAME.h``, and what tests them: ``NAME_test.c``, a program that returns 0 if the
-    model computes what the interpreter does, and the same for other tests: ``manifest.json`` and
-    ``NAME_cases.npz``.
+    """Write ``NAME.c`` and ``NAME.h``, and their tests.
 
-    With ``weights`` "file" they are in ``NAME.bin``, little-endian, and there are no tests. For a path that
-    ends in ``.h`` it is the header alone. Of code of at most ``most`` bytes (``code_size``), what is quickest
-    is taken; an UnsupportedError says how much there is at least.
+    ``NAME_test.c`` is a program that returns 0 if the model computes what the interpreter does;
+    ``manifest.json`` and ``NAME_cases.npz`` are the same for other tests. With ``weights`` "file" the weights
+    are in ``NAME.bin``, little-endian, and there are no tests. For a path that ends in ``.h`` only the header
+    is written. The fastest code of at most ``most`` bytes (``code_size``) is chosen; an UnsupportedError has
+    the least size.
     """
     own = signature(lib, weights)
     header = c.header(own, lib.target.alignment, lib.target.num_cores)
@@ -70,7 +70,7 @@ def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = Non
 def _is_plain(
     lib: Model, header: str, declared: str, source: Callable[[bool], Iterable[str]], most: int
 ) -> bool:
-    """Whether code for particular processors is left out, so that there are at most ``most`` bytes of it."""
+    """Whether code for particular processors is omitted to keep the code within ``most`` bytes."""
     name, sizes = lib.entry.name, []
     with link.temporary_folder("tvmlite-size-") as folder:
         (folder / header).write_text(declared)
@@ -82,14 +82,14 @@ def _is_plain(
 
 
 def signature(lib: Model, weights: str) -> Signature:
-    """How the model is called; an UnsupportedError if it needs a system."""
+    """Return the signature of the model; an UnsupportedError if it needs a system."""
     if weights not in (IN_SOURCE, IN_FILE):
         raise InputError(f"export: weights is {weights!r}, expected {IN_SOURCE!r} or {IN_FILE!r}")
     return c.own_signature(lib.entry, lib.constants.size if weights == IN_FILE else 0)
 
 
 def _weights(lib: Model, calls: Sequence[str]) -> list[c.Weight]:
-    """The constants, in the order of their places, each with what first reads it."""
+    """The constants, in the order of their offsets, each with its first reader."""
     places = {n.buffer: n.offset for n in postorder(lib.entry.body) if isinstance(n, loop.View)}
     reader: dict[int, str] = {}
     for call in _in_order(lib.entry):
@@ -108,7 +108,7 @@ def _weights(lib: Model, calls: Sequence[str]) -> list[c.Weight]:
 
 
 def _in_memory(constant: Constant, dtype: str) -> np.dtype:
-    """Numbers that C has as they are; all others as their bits."""
+    """The dtype with which numbers are written: their own if C has it, otherwise that of their bits."""
     kind = constant.dtype
     return kind if memory_type(dtype) != unsigned_type(dtype) else np.dtype(f"u{kind.itemsize}")
 
@@ -120,7 +120,7 @@ def _in_order(entry: loop.Function) -> list[loop.CallKernel]:
 
 
 def _comments(lib: Model, calls: Sequence[str]) -> dict[str, str]:
-    """What stands above each kernel: what it computes, and for which nodes."""
+    """The comment above each kernel: what it computes, and for which nodes."""
     uses: dict[str, list[str]] = {}
     for call in _in_order(lib.entry):
         uses.setdefault(call.symbol, []).append(calls[call.profile_slot])
@@ -128,7 +128,7 @@ def _comments(lib: Model, calls: Sequence[str]) -> dict[str, str]:
 
 
 def manifest(own: Signature, header: str, file: str, rtol: float) -> str:
-    """What a test needs to call the model, as JSON: see ``docs/microcontrollers.md``."""
+    """Return what a test needs to call the model, as JSON: see ``docs/microcontrollers.md``."""
 
     def listed(kind: Any) -> list[dict[str, Any]]:
         return [{"name": p.name, "dtype": p.dtype, "shape": list(p.shape)} for p in own.of_kind(kind)]

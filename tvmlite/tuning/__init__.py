@@ -1,1 +1,1 @@
-"""A whole model tuned: its graph, its kernels, and which of what was found is faster in the model itself."""
+"""Tunes a whole model: its graph and its kernels, keeping only what is faster in the model itself."""

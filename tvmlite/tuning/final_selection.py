@@ -1,10 +1,10 @@
-"""Which schedules stay in force: the best of each search, timed beside the default in the model itself.
+"""The final selection: the best candidates of each search, timed beside the default in the model itself.
 
-What a kernel takes by itself is not what it takes among others, whose data fills the caches; and the best of
-many trials is partly the luckiest. So the few best of every kernel are put into the model: in one library all
-the first, in another all the second. The runs of these libraries and the default are interleaved. A kernel's
-schedule is replaced by what was significantly faster in the model, and all replaced together must be faster
-too.
+A kernel's time alone differs from its time among others, whose data fills the caches; and the best of many
+trials is partly the luckiest. So the few best of every kernel are put into the model: one library has the
+first of every kernel, another the second, and so on. The runs of these libraries and the default are
+interleaved. A kernel's schedule is replaced if another was significantly faster in the model, and all
+replacements together must be faster as well.
 """
 
 from __future__ import annotations
@@ -44,26 +44,27 @@ from tvmlite.tuning.model_timing import (
 )
 
 FINALISTS = 3
-"""Candidates of a kernel that are timed in the model."""
+"""The number of candidates of a kernel that are timed in the model."""
 
 SLACK = 1.05
-"""A candidate whose trial took so many times that of the default may still be the better: trials vary."""
+"""A finalist's trial may take at most this many times the default's time: trials vary, so it may be
+faster."""
 
 COSTS = 25
-"""Times that a record keeps, spread over all rounds."""
+"""The number of times that a record keeps, spread over all rounds."""
 
 AFTER_ALL = -1
-"""The trial's number in records made in the model."""
+"""The trial number in records of measurements in the model."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The result: ``lib``, and its runs beside the default's, None if it is the default.
+    """The result: ``lib``, and its runs interleaved with the default's, None if it is the default.
 
-    ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
-    ``dropped`` says why, by the texts of tasks whose finalists were not faster there; ``late`` are texts of
-    those that there was no time to compile, of which there are no records; ``notes`` say why else something
-    is not used, and whether other processes used the machine meanwhile.
+    ``kernels`` are the searches, with their best and default as timed in the model; ``records`` are these
+    measurements. ``dropped`` explains, by task text, why finalists are not used; ``late`` are the texts of
+    tasks that there was no time to compile, which have no records. ``notes`` explain what else is not used,
+    and whether other processes used the machine meanwhile.
     """
 
     lib: CompiledModule
@@ -77,8 +78,8 @@ class Selection:
 
 @dataclass
 class _Case:
-    """A kernel to decide on: its search, its finalists, and the seconds of its calls in the model,
-    round by round: the default's first, then the finalists'."""
+    """A kernel to decide on: its search, its finalists, and the seconds of its calls in the model, round by
+    round, the default's first, then the finalists'."""
 
     search: Tuned
     finalists: list[ConfigEntity]
@@ -89,19 +90,19 @@ class _Case:
 
     @property
     def text(self) -> str:
-        """The task's text, by which a group is known."""
+        """The task's text, which identifies its group."""
         return self.search.task.args[0]
 
     @property
     def possible_gain(self) -> float:
-        """Seconds of the model that the first finalist saves by the times of its trial."""
+        """The seconds of a run that the first finalist saves, by its trial."""
         progress = self.search.progress
         saved = progress.curve[0] - progress.leaders[0].cost if progress.leaders else 0.0
         return progress.weight * saved
 
     def choose(self, libraries: int) -> None:
-        """The finalist that took least, if it is significantly faster than the default, or why there is none;
-        the runs of so many ``libraries`` were interleaved."""
+        """Choose the fastest finalist that is significantly faster than the default, or explain why there is
+        none; the runs of ``libraries`` libraries were interleaved."""
         default, *others = self.costs
         found = {number: ratios(default, costs, libraries) for number, costs in enumerate(others, 1)}
         ordered = sorted(found, key=lambda number: timing.median(found[number]))
@@ -116,9 +117,9 @@ class _Case:
 
 @dataclass
 class FinalSelection:
-    """Decides on searches of the kernels of ``base``; in ``seconds``, or about that if not ``strict``.
+    """Selects schedules for the kernels of ``base`` in ``seconds``, or about that if not ``strict``.
 
-    ``tolerance`` is how far the model's answers may be from the default's, relative to its largest.
+    ``tolerance`` is the largest allowed difference of the model's results, relative to the default's largest.
     """
 
     base: CompiledModule
@@ -134,7 +135,7 @@ class FinalSelection:
         self._busy: list[float] = []
 
     def decide(self, searches: Sequence[Tuned]) -> Selection:
-        """Time the best of all ``searches`` in the model, and keep what makes it faster."""
+        """Time the best of all ``searches`` in the model, and keep those that make it faster."""
         ranks = self._ranks()
         cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
         hopeful = [case for case in cases if case.finalists]
@@ -153,15 +154,15 @@ class FinalSelection:
         return Selection(lib, runs, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
     def _ranks(self) -> int:
-        """How many finalists of a kernel there is time for."""
+        """The number of finalists of a kernel that there is time for."""
         self.run(self.base, self.inputs)
         seconds = self.run(self.base, self.inputs).nanoseconds * 1e-9
         runs = self.seconds / 4 / max(seconds, 1e-6)
         return max((n for n in range(1, FINALISTS + 1) if fewest_runs(n + 1) <= runs), default=1)
 
     def _compile(self, cases: Sequence[_Case]) -> None:
-        """Compile the finalists, those with the most to gain first, one at least; those that half of
-        the time was too short for are dropped."""
+        """Compile the finalists, those with the most to gain first, at least one; those that do not fit into
+        half of the time are dropped."""
         end = time.monotonic() + self.seconds / 2
         cache, done = object_cache(), 0
         for rank in range(FINALISTS):
@@ -180,8 +181,8 @@ class FinalSelection:
                     self._compiled[task.key] = compile_kernel(task, self.base.target, cache)
 
     def _compare(self, cases: Sequence[_Case]) -> None:
-        """Run the libraries of all first finalists, of all second ones, ... interleaved with the default, and
-        choose."""
+        """Interleave the libraries of all first finalists, of all second ones, and so on with the default,
+        and choose."""
         ranks = max((len(case.finalists) for case in cases), default=0)
         libs = [self.base]
         for rank in range(ranks):
@@ -196,8 +197,8 @@ class FinalSelection:
             case.choose(len(libs))
 
     def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
-        """The library of all ``winners``, if it is right, and significantly faster than the default; else the
-        default, and none has won."""
+        """Return the library of all ``winners``, if its results are right and it is significantly faster than
+        the default; otherwise the default, and there are no winners."""
         if not winners:
             return self.base, None, []
         lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
@@ -219,11 +220,11 @@ class FinalSelection:
         return self.base, None, [note]
 
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:
-        """The model with the schedules ``configs``, by the texts of tasks."""
+        """The model with the schedules ``configs``, by task text."""
         return rescheduled(self.base, _chooser(configs), self._compiled)
 
     def _records(self, case: _Case) -> list[rec.Record]:
-        """The comparison in the model, the winner's record first."""
+        """The records of the comparison in the model, the winner's first."""
         task, now = case.search.task, round(time.time(), 3)
         traces = {str(record.config): record.trace for record in case.search.progress.leaders}
         made = [
@@ -248,7 +249,7 @@ class FinalSelection:
 
 
 def _chooser(configs: Mapping[str, ConfigEntity]) -> Callable[[Function], ConfigEntity | None]:
-    """Gives a group's configuration by the text of its task."""
+    """Return a function from a group to its configuration, which is looked up by task text."""
     return lambda group: configs.get(tasks.task_text(group))
 
 
@@ -258,7 +259,7 @@ def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
 
 
 def _as_timed(search: Tuned, records: Sequence[rec.Record], gains: Mapping[str, float]) -> Tuned:
-    """``search`` with its best and its default as they were timed in the model, and what it gained there."""
+    """``search`` with its best, its default and its gain as they were timed in the model."""
     default = search.task.default.settings
     found = [record for record in records if record.config.settings == default]
     if not records:

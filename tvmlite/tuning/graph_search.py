@@ -1,9 +1,9 @@
 """Decisions of the graph passes, measured in the model itself.
 
-Each decision that passes asked for (``passes.decisions``) is tried the other way: the model is compiled so,
-and its runs are interleaved with those of the model as it was. What is compared are the kernels that only one
-of the two has. Layouts depend on each other: they are chosen together, by what their kernels take one by one,
-and then tried as one.
+For each decision that passes asked for (``passes.decisions``) the alternatives are tried: the model is
+compiled with one, and its runs are interleaved with those of the model before. Only the kernels that differ
+between the two are compared. Layouts depend on each other: they are chosen together, by the times of their
+kernels alone, and then tried at once.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from tvmlite.tuning.kernel_cost import KernelCost
 from tvmlite.tuning.model_timing import InterleavedRuns, Run, interleaved, outputs_apart, ratios
 
 TRIAL_SECONDS = 1.0
-"""How long an alternative is run beside what it may replace."""
+"""Seconds for which an alternative and what it may replace are run."""
 
 SHARE_OF_LAYOUTS = 0.5
-"""Of the time, what may go to the kernels that layouts are chosen by."""
+"""The part of the time for measuring the kernels that layouts are chosen by."""
 
 PROFILES = 5
-"""Runs that show where the time of the model goes."""
+"""The number of runs that measure the times of the model's kernels."""
 
 NOT_TOGETHER = "not faster in the model as a whole"
 
 Make = Callable[..., CompiledModule]
-"""Compiles the model; ``records=`` are decisions to follow."""
+"""Compile the model; ``records=`` are decisions to follow."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The result: ``lib`` is the model with all decisions, ``runs`` are of the default and of ``lib``, None
-    where they are the same. ``untried`` counts decisions for which there was no time."""
+    """The result: ``lib`` is the model with all decisions, ``runs`` are those of the default and of ``lib``,
+    None if they are the same. ``untried`` counts decisions for which there was no time."""
 
     lib: CompiledModule
     runs: InterleavedRuns | None = None
@@ -59,7 +59,7 @@ class Decided:
 
     @property
     def taken(self) -> tuple[DecisionRecord, ...]:
-        """Those that are not as by default."""
+        """The records that differ from the default."""
         return tuple(one for one in self.records if one.taken != one.default)
 
     def __str__(self) -> str:
@@ -73,8 +73,8 @@ class Decided:
 
 @dataclass(frozen=True)
 class _Trial:
-    """The seconds of the kernels concerned ``before``, by how much those after take more, and the ``whole``
-    model, in the middle: sorted."""
+    """A trial: the seconds of the differing kernels ``before``, the ``ratios`` of the times after to those
+    before, both sorted, and the median ratio of the ``whole`` model."""
 
     before: tuple[float, ...]
     ratios: tuple[float, ...]
@@ -86,22 +86,22 @@ class _Trial:
 
     @property
     def after(self) -> tuple[float, ...]:
-        """Seconds as if ``before`` had been its median in each round."""
+        """The seconds after, assuming the median of ``before`` in each round."""
         return tuple(timing.median(self.before) * ratio for ratio in self.ratios)
 
     @property
     def is_faster(self) -> bool:
-        """Whether what is after is significantly faster, and the whole is not slower."""
+        """Whether the kernels after are significantly faster, and the whole model is not slower."""
         return timing.interval(self.ratios)[1] < 1 and self.whole < 1
 
 
 @dataclass
 class Decider:
-    """Tries decisions of the model ``base``, which ``make`` compiles without any.
+    """Tries decisions of the model ``base``; ``make`` compiles it, by default with none.
 
-    What is found is appended to the file ``path``; what stands there already is not tried again.
-    ``tolerance`` is how far outputs may move, relative to the largest; ``runner`` measures kernels by
-    themselves, which layouts are chosen by; a process of its own if there is none given.
+    Results are appended to the file ``path``; decisions already in it are not tried again. ``tolerance`` is
+    the largest allowed difference of outputs, relative to the largest value. ``runner`` measures kernels
+    alone, to choose layouts; if None, one is started.
     """
 
     base: CompiledModule
@@ -114,10 +114,10 @@ class Decider:
     runner: Runner | None = None
 
     def decide(self, seconds: float, stands: bool = False) -> Decided:
-        """Try what there is time for, those with the most to gain first; compare the outcome with the
-        default.
+        """Try the decisions that there is time for, those with the most to gain first, and compare the result
+        with the default.
 
-        ``stands``: the run that is taken up again has done that, and gone on with what came of it.
+        ``stands``: the run that is resumed has already confirmed its decisions, and tuned kernels with them.
         """
         end = time.monotonic() + seconds
         stored = rec.load(self.path).decisions if self.path.exists() else ()
@@ -145,8 +145,8 @@ class Decider:
     def _layouts(
         self, known: Mapping[str, DecisionRecord], end: float
     ) -> tuple[CompiledModule, list[DecisionRecord]]:
-        """The model and the records of its layouts: the cheapest together by their kernels, if the model is
-        faster so. No records if there was no time to measure the kernels."""
+        """The model and the records of its layouts: those with the least sum of kernel times, if the model is
+        faster with them. No records if there was no time to measure the kernels."""
         asked = [one for one in self.base.report.decisions if _is_layout(one)]
         if all(one.name in known for one in asked):
             records = [known[one.name] for one in asked]
@@ -174,7 +174,7 @@ class Decider:
         return lib, records
 
     def _by_possible_gain(self, lib: CompiledModule) -> list[Decision]:
-        """The decisions of ``lib``, first those whose kernels take most of the time."""
+        """The decisions of ``lib``, those whose kernels take most of the time first."""
         times = self._times(lib)
         spans = {
             kernel.task.symbol: {n.span for n in postorder(kernel.task.group.body) if isinstance(n, Call)}
@@ -188,7 +188,7 @@ class Decider:
         return sorted(single, key=lambda one: (-possible_gain(one), one.name))
 
     def _times(self, lib: CompiledModule) -> dict[str, float]:
-        """Nanoseconds that the calls of each kernel take in a run."""
+        """Nanoseconds that all calls of each kernel take in a run."""
         profiles = [self.run(lib, self.inputs) for _ in range(PROFILES)]
         found: dict[str, float] = {}
         for position, symbol in enumerate(lib.signature.kernels):
@@ -199,7 +199,7 @@ class Decider:
     def _tried(
         self, decision: Decision, lib: CompiledModule, decided: Sequence[DecisionRecord]
     ) -> DecisionRecord:
-        """The best alternative beside the default: another only if it is significantly faster."""
+        """Try all alternatives of a decision; one is taken only if significantly faster than the default."""
         found = self._record(decision)
         least = 1.0
         for alternative in decision.alternatives:
@@ -218,8 +218,8 @@ class Decider:
         return found
 
     def _compared(self, lib: CompiledModule, other: CompiledModule) -> tuple[_Trial | None, str]:
-        """Both run interleaved; None where they have the same kernels, or where the answers differ, and then
-        a note about that."""
+        """Run both interleaved. None if they have the same kernels, or if their results differ, with a note
+        about that."""
         concerned = _difference(lib, other)
         if not any(concerned):
             return None, ""
@@ -233,8 +233,8 @@ class Decider:
     def _confirmed(
         self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
     ) -> Decided:
-        """``lib`` if it is significantly faster than the default, or was when its schedules were searched;
-        else all decisions are taken back."""
+        """``lib`` if it is significantly faster than the default, or ``stands``; otherwise all decisions are
+        reverted."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
         runs = interleaved(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
@@ -245,7 +245,7 @@ class Decider:
         return Decided(self.base, None, back, untried)
 
     def _record(self, decision: Decision) -> DecisionRecord:
-        """That the default is taken."""
+        """A record that takes the default."""
         return DecisionRecord(
             decision.name,
             str(self.base.target),
@@ -259,25 +259,25 @@ class Decider:
 
 
 def _taken_back(record: DecisionRecord) -> DecisionRecord:
-    """``record`` with its default; itself if that is what it says."""
+    """``record`` with its default; unchanged if it takes the default."""
     if record.taken == record.default:
         return record
     return replace(record, taken=record.default, note=f"{record.note}; {NOT_TOGETHER}".removeprefix("; "))
 
 
 def _is_layout(decision: Decision) -> bool:
-    """Whether it is decided together with others of its kind."""
+    """Whether ``decision`` is about a layout, which is decided together with all others."""
     return decision.kind == LAYOUT
 
 
 def _times(trial: _Trial) -> str:
-    """What two sets of kernels take."""
+    """The times of two sets of kernels."""
     before, after = timing.median(trial.before), timing.median(sorted(trial.after))
     return f"{text.seconds(before)} before, {text.seconds(after)} after"
 
 
 def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int], list[int]]:
-    """Where in each the kernels are called that the other calls less often, or more."""
+    """The positions in each of the calls of kernels that the other calls a different number of times."""
     counts = Counter(before.signature.kernels), Counter(after.signature.kernels)
     changed = {name for name in counts[0] | counts[1] if counts[0][name] != counts[1][name]}
     first, second = (
@@ -288,7 +288,7 @@ def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int
 
 
 def _costs(runs: InterleavedRuns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
-    """Seconds of the kernels concerned before, and by how much those after take more, sorted."""
+    """The seconds of the differing kernels before, and the ratios of the times after to them, sorted."""
     before, after = (
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
         for profiles, places in zip((runs.before, runs.after), concerned, strict=True)

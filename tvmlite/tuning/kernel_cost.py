@@ -1,4 +1,4 @@
-"""What the kernels of groups take by themselves, measured one by one where candidates are."""
+"""The times of groups' kernels alone, measured one by one in the runner for candidates."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from tvmlite.relay.ir.nodes import Function
 from tvmlite.runtime import timing
 
 MOST_BYTES = 1 << 30
-"""Bytes of arrays that a measuring process is left with; then another is started."""
+"""The most bytes of arrays that a measuring process holds; beyond that another is started."""
 
 
 @dataclass
 class KernelCost:
-    """Gives the seconds of the kernel of a group with its default schedule: infinity where it cannot be
-    measured. Each kernel is measured once, none after ``end`` (``time.monotonic``). ``missed`` are those that
-    were not, each with why.
+    """Returns the seconds of a group's kernel with its default schedule: infinity if it cannot be measured.
+
+    Each kernel is measured once, none after ``end`` (``time.monotonic``). ``missed`` has the reason for each
+    that could not be measured.
     """
 
     target: Target
@@ -32,7 +33,7 @@ class KernelCost:
     held: int = 0
 
     def __call__(self, group: Function) -> float:
-        """Seconds of the kernel of ``group``: measured at the first call, infinity where that fails."""
+        """Return the seconds of the kernel of ``group``, measured at the first call, infinity on failure."""
         text = tasks.task_text(group)
         if text not in self.known:
             found = self._measured(group)
@@ -42,7 +43,7 @@ class KernelCost:
         return self.known[text]
 
     def reasons(self) -> str:
-        """How many kernels were not measured, and why; empty if all were."""
+        """Return the number of kernels that were not measured, with reasons; empty if all were."""
         if not self.missed:
             return ""
         counted = Counter(self.missed.values())
@@ -50,7 +51,7 @@ class KernelCost:
         return f"{len(self.missed)} kernel{'s' * (len(self.missed) > 1)} not measured: {causes}"
 
     def _measured(self, group: Function) -> float | str:
-        """Seconds, or why there are none."""
+        """The seconds, or the reason why there are none."""
         if time.monotonic() > self.end:
             return "for lack of time"
         if tasks.why_no_task(group):

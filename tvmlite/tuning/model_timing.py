@@ -1,7 +1,7 @@
-"""Default and tuned kernels timed interleaved in the model itself: only what is faster there stays.
+"""Times default and tuned kernels interleaved in the model itself: only those that are faster there are kept.
 
-What a kernel takes by itself is not what it takes among others, whose data fills the caches and whose layouts
-it must read; so whether a record is used is decided here.
+A kernel's time alone differs from its time among others, whose data fills the caches and whose layouts it
+must read; so this measurement decides whether a record is used.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 
 FEWEST_RATIOS = 6
-"""Of a comparison; of fewer the interval from the least to the greatest holds the median too rarely."""
+"""The least ratios of a comparison: the range of fewer contains the median too rarely."""
 
 MOST = 3000
-"""Rounds of a comparison."""
+"""The most rounds of a comparison."""
 
 MOST_LOST = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
-"""Of so many copies, in how many of all pairs the one after may be no faster than the one before: at 5% the
-critical values of Mann and Whitney's test (On a test of whether one of two random variables is stochastically
-larger than the other, 1947) for 3 and more; with 2 chance would do it once in six times."""
+"""By the number of copies, the most pairs of a copy before and one after in which the latter may not be
+faster: the critical values at 5% of Mann and Whitney's test (On a test of whether one of two random variables
+is stochastically larger than the other, 1947) for 3 and more; with 2 chance would do it once in six times."""
 
 Run = Callable[[CompiledModule, Sequence[np.ndarray]], Profile]
-"""Runs a library once and says how long it and its kernels took."""
+"""Run a library once and return its time and those of its kernels."""
 
 
 def profiled(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
-    """One run of ``lib`` on this machine, its kernels timed one by one.
+    """Run ``lib`` once on this machine, with each kernel timed.
 
-    On one thread the whole is this thread's own time: what other processes take of a busy machine is not the
-    model's.
+    With one thread, the total is this thread's CPU time, which excludes what other processes take of a busy
+    machine.
     """
     spent = time.thread_time_ns()
     profile = lib.profile(*inputs)
@@ -54,7 +54,7 @@ def profiled(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
 class InterleavedRuns:
     """Interleaved runs of two libraries of one model: ``before`` and ``after`` have a profile of each round.
 
-    ``copies`` are runs of further copies of both, whose weights lie elsewhere, in the same rounds.
+    ``copies`` are the runs of further copies of both, with weights at other addresses, in the same rounds.
     """
 
     before: tuple[Profile, ...]
@@ -63,36 +63,36 @@ class InterleavedRuns:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """The median of each."""
+        """The median seconds of each."""
         return _median(self.before), _median(self.after)
 
     @property
     def ratio(self) -> float:
-        """The time of ``after`` as a part of that of ``before``, the median of all rounds."""
+        """The time of ``after`` relative to that of ``before``, the median of all rounds."""
         return timing.median(self._ratios)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the ratio is, with 95% confidence."""
+        """The 95% confidence interval of the ratio."""
         return timing.interval(self._ratios)
 
     @property
     def is_better(self) -> bool:
-        """Whether ``after`` is significantly faster: where there are copies, all of its than all of
-        ``before``, but for so few pairs that this is not by chance. Copies of one library differ
-        significantly where their time depends on the addresses of their weights."""
+        """Whether ``after`` is significantly faster: if there are copies, each of its copies than each of
+        ``before``, except for as few pairs as are unlikely by chance. Copies of one library differ
+        significantly if their time depends on the addresses of their weights."""
         return self._pairs_lost <= MOST_LOST[1 + len(self.copies)]
 
     @property
     def _pairs_lost(self) -> int:
-        """Of all pairs of a copy before and a copy after, those whose interval does not say faster."""
+        """The number of pairs of a copy before and a copy after whose interval does not show a gain."""
         befores, afters = zip(*self._pairs, strict=True)
         each = itertools.product(befores, afters)
         return sum(timing.interval(ratios(*pair, self._libraries))[1] >= 1 for pair in each)
 
     @property
     def why_not(self) -> str:
-        """Why ``after`` is not taken, where it is not better."""
+        """Why ``after`` is not taken, if it is not better."""
         if self.interval[1] >= 1:
             return why_not(self.interval)
         count = 1 + len(self.copies)
@@ -102,12 +102,12 @@ class InterleavedRuns:
         )
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
-        """Seconds of a call of the kernels at ``positions`` in the order of calls, round by round."""
+        """Return the seconds of a call of the kernels at ``positions``, by order of calls, for each round."""
         return seconds_of_call(self.before, positions), seconds_of_call(self.after, positions)
 
     @property
     def _pairs(self) -> list[tuple[list[int], list[int]]]:
-        """Nanoseconds of all runs, before and after, of each copy."""
+        """The nanoseconds of all runs, before and after, of each copy."""
         pairs = [(self.before, self.after), *self.copies]
         return [(_nanoseconds(before), _nanoseconds(after)) for before, after in pairs]
 
@@ -130,13 +130,13 @@ class InterleavedRuns:
 
 
 def speedup(ratio: float, interval: tuple[float, float]) -> str:
-    """``1.04x [1.01, 1.07]``: the speedup with its 95% interval, of a ratio of times."""
+    """Format a ratio of times as a speedup with its 95% interval: ``1.04x [1.01, 1.07]``."""
     low, high = interval
     return f"{1 / ratio:.3f}x [{1 / high:.3f}, {1 / low:.3f}]"
 
 
 def why_not(interval: tuple[float, float]) -> str:
-    """Why a difference whose ratio of times is in ``interval`` with 95% confidence is not taken as a gain."""
+    """Return why a ratio of times with the 95% interval ``interval`` is not taken as a gain."""
     if interval[0] > 1:
         return "it is slower there"
     return "may be chance: the interval reaches 1 or below"
@@ -150,10 +150,10 @@ def interleaved(
     run: Run = profiled,
     copies: bool = False,
 ) -> InterleavedRuns:
-    """Run both on ``inputs`` alternately, for ``seconds``; each begins a round as often as the other.
+    """Run both on ``inputs`` alternately, for ``seconds``; each begins a round equally often.
 
-    ``copies``: and copies of both, if their weights may lie in a cache, up to as many in all as ``MOST_LOST``
-    has, so that all their runs fit in twice the time.
+    ``copies``: also run copies of both, if their weights fit into a cache; as many in all as ``MOST_LOST``
+    has at most, and all their runs fit into twice the time.
     """
     libs = [before, after]
     if copies and _is_warm(libs):
@@ -166,10 +166,10 @@ def interleaved(
 
 
 def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> list[float]:
-    """By how much those ``after`` take more, ascending: one ratio of each ``libraries`` rounds.
+    """Return the ratios of times ``after`` to those ``before``, ascending, one for each ``libraries`` rounds.
 
-    The runs of so many libraries were interleaved, and each began one of these rounds. The first run of a
-    round may differ from the others by 5% where kernels take microseconds; their geometric mean does not.
+    The runs of ``libraries`` libraries were interleaved, and each began one of these rounds. The first run of
+    a round may differ from the others by 5% if kernels take microseconds; the geometric mean cancels this.
     """
     each = [new / max(old, 1e-12) for old, new in zip(before, after, strict=True)]
     whole = (each[first : first + libraries] for first in range(0, len(each), libraries))
@@ -183,11 +183,11 @@ def rounds(
     run: Run = profiled,
     least: int = FEWEST_RATIOS,
 ) -> list[tuple[Profile, ...]]:
-    """Run all ``libs`` on ``inputs`` alternately, for ``seconds``, and at least for ``least`` ratios; the
-    runs of each.
+    """Run all ``libs`` on ``inputs`` alternately, for ``seconds``, and at least for ``least`` ratios; return
+    the runs of each.
 
-    Each round another one begins, each as often as the others. A run finds in the caches what one of the same
-    library has left there, as it does where a model is used, unless the weights are too large for any cache.
+    Each round begins with another library, each equally often. A run finds in the caches what a run of the
+    same library has left there, as in use, unless the weights are too large for any cache.
     """
     for lib in libs:
         run(lib, inputs)
@@ -206,23 +206,23 @@ def rounds(
 
 
 def _is_warm(libs: Sequence[CompiledModule]) -> bool:
-    """Whether a run may find weights in a cache."""
+    """Whether a run may find its weights in a cache."""
     return all(lib.signature.constants < BEYOND_CACHES for lib in libs)
 
 
 def fewest_runs(libraries: int) -> int:
-    """How often ``rounds`` runs so many libraries at least."""
+    """Return the least number of runs that ``rounds`` makes of ``libraries`` libraries."""
     return 2 * FEWEST_RATIOS * libraries**2
 
 
 def outputs_apart(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
-    """How far the outputs of ``lib`` are from those of ``reference``, relative to the largest of each."""
+    """Return the largest difference between the outputs of both, relative to the largest of each."""
     pairs = zip(_outputs(lib, inputs), _outputs(reference, inputs), strict=True)
     return max(example_inputs.relative_gap(a, b) for a, b in pairs)
 
 
 def positions(lib: CompiledModule) -> dict[str, list[int]]:
-    """Where kernels are called, by their task's text."""
+    """Return the positions of kernel calls, by task text."""
     texts = {kernel.task.symbol: tasks.task_text(kernel.task.group) for kernel in lib.kernels}
     found: dict[str, list[int]] = {}
     for position, symbol in enumerate(lib.signature.kernels):
@@ -231,13 +231,13 @@ def positions(lib: CompiledModule) -> dict[str, list[int]]:
 
 
 def positions_of_tuned(lib: CompiledModule) -> dict[str, list[int]]:
-    """``positions`` of the kernels that are not scheduled by default."""
+    """Return ``positions`` of the kernels that are not scheduled by default."""
     configured = {tasks.task_text(k.task.group) for k in lib.kernels if k.task.config is not None}
     return {text: places for text, places in positions(lib).items() if text in configured}
 
 
 def seconds_of_call(profiles: Sequence[Profile], positions: Sequence[int]) -> list[float]:
-    """Seconds of a call of the kernels at ``positions``, run by run; never 0: a clock may be too coarse."""
+    """Return the seconds of a call of the kernels at ``positions``, run by run, never 0."""
     sums = [sum(one.kernels[position][1] for position in positions) for one in profiles]
     return [max(total, 1) * 1e-9 / len(positions) for total in sums]
 

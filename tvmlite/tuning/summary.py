@@ -1,4 +1,4 @@
-"""The results of tuning a model in lines: each kernel that is faster, the others by their outcome."""
+"""The results of tuning a model as lines of text: each faster kernel, and the others by outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
 
 MOST_REASONS = 5
-"""Kernels of which it is said why what was found is not used."""
+"""The number of kernels for which it is explained why the best found is not used."""
 
 
 def lines(
@@ -19,9 +19,9 @@ def lines(
     dropped: Mapping[str, str],
     late: Sequence[str] = (),
 ) -> list[str]:
-    """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
-    model's time by symbols and by texts of tasks; ``dropped`` says why by texts of those whose best was not
-    faster in the model, ``late`` are those that there was no time to time in it."""
+    """Return the lines. ``skipped`` has the reasons for kernels that are no tasks, by symbol; ``shares`` are
+    parts of the model's time by symbol and task text; ``dropped`` has the reasons, by task text, for those
+    whose best was not faster in the model; ``late`` are those that there was no time to time in it."""
     faster, failed, same, lost, unseen, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
@@ -55,7 +55,7 @@ def lines(
 
 
 def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[str, str]) -> list[str]:
-    """Why what was faster by itself is not used: the kernels that take most time one by one."""
+    """The lines for kernels whose best was faster alone and is not used, those that take most time singly."""
     if not lost:
         return []
     texts = [one.task.args[0] for one in lost]
@@ -72,7 +72,7 @@ def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[s
 
 
 def _failures(searches: Sequence[Tuned]) -> list[str]:
-    """The trials that failed, by cause; no line if there are none."""
+    """The failed trials, by cause; no line if there are none."""
     causes: Counter[str] = Counter()
     for one in searches:
         causes.update(one.progress.failures)
@@ -84,7 +84,7 @@ def _failures(searches: Sequence[Tuned]) -> list[str]:
 
 
 def _saved(search: Tuned) -> float:
-    """Seconds of the model that the winner saves."""
+    """The seconds of a run that the winner saves."""
     assert search.best is not None
     default = search.best if search.default is None else search.default
     return search.progress.weight * (default.cost - search.best.cost)
@@ -95,5 +95,5 @@ def _count(some: Sequence[object]) -> str:
 
 
 def _part(shares: Mapping[str, float], names: Iterable[str]) -> str:
-    """What part of the model's time the kernels take."""
+    """The part of the model's time that the kernels take."""
     return f" ({sum(shares.get(name, 0.0) for name in names):.1%} of the time)" if shares else ""

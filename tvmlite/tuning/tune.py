@@ -1,4 +1,4 @@
-"""Tuning a whole model: decisions of its graph, searches for its kernels, and what is faster in the model."""
+"""Tunes a whole model: decisions about its graph, searches for its kernels, and the final selection."""
 
 from __future__ import annotations
 
@@ -49,36 +49,36 @@ from tvmlite.tuning.model_timing import (
 )
 
 SHARE_OF_WHOLE = 0.1
-"""Of a budget, what is kept for timing the whole model."""
+"""The part of a budget reserved for timing the whole model."""
 
 SHARE_OF_DECISIONS = 0.15
-"""Of a budget, what may be spent on decisions about the graph."""
+"""The part of a budget for decisions about the graph."""
 
 WHOLE_SECONDS = 10.0
-"""Seconds to time the whole model for, and to decide for, where no budget says otherwise."""
+"""Seconds for timing the whole model, and for decisions about the graph, without a budget."""
 
 AFTER_INTERRUPT = 5.0
-"""Seconds to time the whole model for after a Ctrl-C, at most."""
+"""The most seconds for timing the whole model after a Ctrl-C."""
 
 
 PROFILED_RUNS = 9
 PROFILED_SECONDS = 1.0
-"""Runs that show where the time of the model goes: so many, or what fits into the seconds."""
+"""The most runs, and seconds, to measure the times of the model's kernels."""
 
 NOTHING = "the model stays as it was: nothing that was found is significantly faster in it"
-"""The end where no schedule and no decision has changed."""
+"""The result if no schedule and no decision has changed."""
 
 
 @dataclass(frozen=True)
 class TunedModel:
     """The result of tuning a model.
 
-    ``lib`` is the model compiled with what was kept, ``kernels`` are the searches of the tasks, ``turns`` are
-    runs of the same graph with default schedules and of ``lib``, None if they are the same. By texts of tasks
-    ``dropped`` says why their best are not used, as they were not faster in the model; ``late`` are those
-    that there was no time to time in it. ``skipped`` says of each kernel that is no task why. ``decided``
-    says what was decided about the graph, ``whole`` are runs of the default library and of ``lib`` where both
-    graph and schedules have changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
+    ``lib`` is the compiled model with what was kept, ``kernels`` are the searches of the tasks, ``turns`` are
+    runs of the same graph with default schedules and of ``lib``, None if they are the same. ``dropped``
+    explains, by task text, why the best is not used, as it was not faster in the model; ``late`` are those
+    that there was no time to time in it. ``skipped`` has the reason for each kernel that is no task.
+    ``decided`` are the decisions about the graph, ``whole`` the runs of the default library and of ``lib`` if
+    both graph and schedules have changed. ``shares`` are parts of the time by kernel symbol and task text.
     """
 
     lib: CompiledModule
@@ -99,19 +99,19 @@ class TunedModel:
 
     @property
     def gain(self) -> float:
-        """How many times as fast as before the model is."""
+        """The model's speedup by tuning."""
         runs = self.default_and_tuned
         return 1.0 if runs is None else 1 / runs.ratio
 
     def kernel_times(self) -> list[report.KernelTime]:
-        """How long each call of a kernel takes in the model at best, before and after; none where nothing has
+        """Return the least time of each kernel call in the model, before and after; none if nothing has
         changed."""
         if self.turns is None:
             return []
         tuned = {place for places in positions_of_tuned(self.lib).values() for place in places}
         times = []
         for place, label in enumerate(self.lib.kernel_labels):
-            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the fastest
+            before, after = map(min, self.turns.kernel([place]))  # other processes delay all but the fastest
             times.append(report.KernelTime(label, before, after, "tuned" if place in tuned else "default"))
         return times
 
@@ -152,7 +152,7 @@ class TunedModel:
 
 
 class TuningInterrupted(KeyboardInterrupt):
-    """A Ctrl-C during ``tune``: ``tuned`` is the result until then, which is in the records."""
+    """A Ctrl-C during ``tune``: ``tuned`` is the result so far, which is also in the records."""
 
     def __init__(self, tuned: TunedModel) -> None:
         super().__init__("tuning was interrupted")
@@ -183,19 +183,19 @@ def tune(
     """Search the graph of ``model``, an ONNX file or a module, and the schedules of its kernels; ``target``
     is this machine.
 
-    What graph passes could decide in another way is tried first, for a part of the budget (``graph_search``);
-    without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
-    fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with the most to gain; each is appended to
-    the file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed
-    in the model, beside the default (``final_selection``): what is not faster there is not used. ``resume``
-    takes up a run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is
-    timed so in a few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
+    Alternatives of the graph passes' decisions are tried first, for a part of the budget (``graph_search``);
+    without ``decisions`` none is, and those in the records are kept. Then ``trials`` in all, or as many as
+    fit into ``budget`` (seconds, or ``"10m"``), go to the kernels with the most to gain; each is appended to
+    the file ``records``, which ``compile(..., records=)`` takes. Finally the best of each kernel are timed in
+    the model, beside the default (``final_selection``): those that are not faster there are not used.
+    ``resume`` continues an interrupted run with the same ``seed``. A Ctrl-C ends the search: the best so far
+    are timed in a few seconds, unless a second one comes, and ``TuningInterrupted`` is raised.
 
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``model_timing``), ``runner``
-    kernels; without one ``jobs`` of them are measured at once, each by as many threads as are set, pinned to
-    processors of its own (an InputError if this process may not use so many). ``say`` is called with what is
-    done next; ``shape`` and ``options`` are those of ``compile``. What of ``records`` cannot be used is
-    reported by warnings, each once.
+    kernels; without one ``jobs`` of them are measured at once, each with the number of threads that is set,
+    pinned to its own processors (an InputError if this process may not use that many). ``say`` is called with
+    the next step; ``shape`` and ``options`` are those of ``compile``. Unusable ``records`` are reported by
+    warnings, each once.
     """
     started = time.monotonic()
     target = _measurable(target)
@@ -278,7 +278,7 @@ def tune(
 
 
 def _require_sizes(model: object, shape: Sizes) -> None:
-    """An error if ``shape`` leaves dimensions of the inputs open: no arrays can be made up for those."""
+    """Check that ``shape`` leaves no dimension of the inputs open: random arrays need all sizes."""
     if isinstance(model, (Module, Function)):
         main = model if isinstance(model, Function) else model.main
         open_dims = {param.name: [dim.name for dim in dims_of(param.type)] for param in main.params}
@@ -286,9 +286,9 @@ def _require_sizes(model: object, shape: Sizes) -> None:
 
 
 def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[..., CompiledModule]) -> bool:
-    """Whether the run with this ``seed`` whose records are at ``path`` had come to the schedules of the graph
-    that it decided on: some of its kernels were tried after the last decision. The file may hold records of
-    other models too."""
+    """Whether the run with this ``seed`` whose records are at ``path`` had finished its decisions about the
+    graph: some of its kernels were tried after the last decision. The file may hold records of other models
+    as well."""
     loaded = rec.load(path) if path.exists() else rec.Records(())
     trials = [one for one in loaded if one.seed == seed and one.trial >= 0]
     if not trials:
@@ -302,7 +302,7 @@ def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[
 
 
 def _measurable(target: str | Target) -> Target:
-    """``target``; an InputError if nothing can be measured for it on this machine."""
+    """Return ``target``; an InputError if nothing can be measured for it on this machine."""
     target = Target.parse(target)
     reason = process.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
     if reason:
@@ -313,8 +313,8 @@ def _measurable(target: str | Target) -> Target:
 def _searched(
     search: Callable[..., Sequence[Tuned]], runner: Runner | None, jobs: int, lib: CompiledModule
 ) -> tuple[Sequence[Tuned], bool]:
-    """What ``search`` found for the kernels of ``lib``, and whether a Ctrl-C ended it; that goes on to the
-    caller where nothing was found. Without a ``runner`` there is one for the search alone."""
+    """Return the results of ``search`` for the kernels of ``lib``, and whether a Ctrl-C ended it; the Ctrl-C
+    is raised again if nothing was found. Without a ``runner`` one is started for the search."""
     owned: LocalRunner | ParallelRunner | None = None
     if runner is None:
         options: dict[str, Any] = {"threads": runtime.num_threads(), "footprint": _footprint(lib)}
@@ -331,19 +331,19 @@ def _searched(
 
 
 def _other_tuner(wanted: str, kernels: Sequence[Tuned]) -> list[str]:
-    """The note where the search was another than was asked for."""
+    """The note if another tuner than the one requested was used."""
     others = {one.tuner for one in kernels} - {wanted}
     return [f"{wanted} is not installed: the search was {', '.join(sorted(others))}"] if others else []
 
 
 def _footprint(lib: CompiledModule) -> Footprint:
-    """The bytes that a run of ``lib`` touches: its weights, and the memory that its values share."""
+    """The bytes that a run of ``lib`` touches: its weights, and the workspace of its values."""
     workspace = lib.signature.workspace
     return Footprint(lib.signature.constants, workspace if isinstance(workspace, int) else 0)
 
 
 def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> dict[str, float]:
-    """The parts of the time of ``lib`` that its kernels take, by symbols and by texts of tasks."""
+    """The parts of the time of ``lib`` that its kernels take, by symbol and task text."""
     run(lib, arguments)
     end = time.monotonic() + PROFILED_SECONDS
     profiles = [run(lib, arguments)]
@@ -360,7 +360,7 @@ def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> d
 
 
 def _tasks(lib: CompiledModule, target: Target) -> tuple[list[Task], list[float], dict[str, str]]:
-    """The tuning tasks among the kernels of ``lib``, how often each is called, why the others are none."""
+    """The tuning tasks among the kernels of ``lib``, their numbers of calls, and why others are none."""
     found: dict[str, Task] = {}
     calls: dict[str, float] = {}
     skipped: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Measuring candidates: checked against a reference, timed in a process that may die."""
+"""Measurement of candidates: checked against a reference and timed, in a process that may crash."""
 
 from tvmlite.autotune.measure.cold import Footprint
 from tvmlite.autotune.measure.parallel_runner import ParallelRunner, processors_of

@@ -1,4 +1,4 @@
-"""From a configuration to code that a worker can run: instantiated, lowered, written as LLVM IR."""
+"""Build a candidate that a worker can run: instantiate the template, lower the schedule, generate LLVM IR."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tvmlite.te.schedule.schedule import create_schedule
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 LONGEST_BODY = 16
-"""Stores of a candidate once unrolled, for each vector register. A store costs 0.6 ms of compilation; with 32
-registers 340 multiply-adds were measured at the machine's peak, 1344 at half of it."""
+"""The most stores that a candidate may have once unrolled, for each vector register. A store costs 0.6 ms of
+compilation; with 32 registers 340 multiply-adds were measured at the machine's peak, 1344 at half of it."""
 
 KEPT = 256
-"""Lowered candidates that are kept until they are built."""
+"""The number of lowered candidates that are kept until they are built."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A candidate's loops, of so many ``nodes``."""
+    """A candidate's loop IR, with its number of ``nodes``."""
 
     function: loop.Function
     nodes: int
 
 
 class Builder:
-    """Makes candidates of ``task``, those that were looked at lately without lowering them again."""
+    """Builds candidates of ``task``; recently lowered ones are not lowered again."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self._kept: OrderedDict[str, Lowered | Outcome] = OrderedDict()
 
     def lowered(self, config: ConfigEntity) -> Lowered | Outcome:
-        """The loops that ``config`` makes of the task, or why there are none."""
+        """Lower the task under ``config``; an ``Outcome`` with the error if that fails."""
         key = str(ConfigEntity(config.settings))
         if key not in self._kept:
             self._kept[key] = self._lower(config)
@@ -53,12 +53,12 @@ class Builder:
         return self._kept[key]
 
     def built(self, config: ConfigEntity) -> Candidate | Outcome:
-        """The candidate that ``config`` makes of the task, or why there is none."""
+        """Build the candidate of the task under ``config``; an ``Outcome`` with the error if that fails."""
         lowered = self.lowered(config)
         return lowered if isinstance(lowered, Outcome) else candidate_of(lowered.function, self.task.target)
 
     def trace(self, config: ConfigEntity) -> tuple[str, ...]:
-        """The primitives that ``config`` makes the loops with."""
+        """Return the schedule primitives that ``config`` applies."""
         schedule, _ = self.task.instantiate(config)
         return tuple(map(str, schedule.trace))
 
@@ -76,7 +76,7 @@ class Builder:
 
 
 def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:
-    """The candidate that ``lowered`` is, or why it is none."""
+    """Generate code for ``lowered``; an ``Outcome`` with the error if that fails."""
     try:
         return _candidate(lowered, target)
     except TvmliteError as error:
@@ -84,7 +84,7 @@ def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:
 
 
 def reference(task: Task) -> Candidate:
-    """What ``task`` computes, with nothing scheduled: each stage a plain loop nest."""
+    """Build the reference of ``task``: unscheduled, each stage a plain loop nest."""
     scheduled, args = task.instantiate(ConfigSpace())
     plain = create_schedule(scheduled.origins)
     return replace(_candidate(lower(plain, args), task.target), cold=task.cold)

@@ -1,4 +1,4 @@
-"""How cold what a candidate reads and writes is: in a model, other kernels run between two calls."""
+"""The cache state of a candidate's operands and results: in a model, other kernels run between two calls."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.tensor import side_by_side
 
 LEAST_COLD = 64 << 10
-"""Bytes of an array that is worth a copy: smaller ones come in at once."""
+"""The least bytes of an array that is worth a copy: smaller ones are loaded into cache at once."""
 
 LARGE = 4 << 20
-"""Bytes of memory for which, or for more, numpy asks for large pages."""
+"""The bytes of an allocation from which on numpy asks for large pages."""
 
 PAGE = 2 << 20
-"""Bytes of one."""
+"""The bytes of a large page."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The bytes that are touched between two calls: of weights, and of the values that kernels hand on."""
+    """The bytes that a model touches between two calls of a kernel: of weights, and of other values."""
 
     weights: int
     values: int
 
 
 EVERYTHING = Footprint(weights=BEYOND_CACHES, values=0)
-"""What is taken where it is not known: weights come from memory, and results stay near."""
+"""The default if the footprint is unknown: weights come from memory, and results stay in cache."""
 
 
 def as_in_a_model(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Copies of ``arrays`` that lie as the values of a model do: side by side in one block of large pages.
+    """Return copies of ``arrays`` laid out as a model's values are: side by side in one block of large pages.
 
-    By themselves they would lie in small pages of which caches hold parts by chance, and some schedules are
-    slower there by a tenth and others not.
+    Separate arrays would be allocated in small pages, of which caches hold parts by chance. This slows down
+    some schedules by a tenth and others not at all.
     """
     return side_by_side(arrays, PAGE, LARGE)
 
@@ -45,11 +45,11 @@ def as_in_a_model(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def further_arguments(
     arrays: Sequence[np.ndarray], cold: Collection[int], results: Collection[int], footprint: Footprint
 ) -> list[list[np.ndarray]]:
-    """Lists of arguments to take after ``arrays``, alternately: those at the places ``cold`` are as cold as
-    weights, and ``results`` are written where values were some calls ago.
+    """Return the lists of arguments to alternate with ``arrays``, so that calls find operands cold.
 
-    A schedule that writes parts of cache lines in any order is as fast as others in the near cache, and half
-    as fast outside of it; one that waits for distant lines is slow where there are none.
+    Arrays at the positions ``cold`` are as cold as weights; those at ``results`` are written where values
+    were some calls ago. A schedule that writes parts of cache lines in any order is as fast as others in the
+    near cache, and half as fast outside of it; one that prefetches distant lines is slow if there are none.
     """
     weights = _copies(arrays, [place for place in cold if place not in results], footprint.weights)
     values = _copies(arrays, results, footprint.values)
@@ -61,9 +61,9 @@ def further_arguments(
 
 
 def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -> list[dict[int, np.ndarray]]:
-    """Copies of ``arrays`` by their ``places``, first of none, until all are about ``total`` bytes.
+    """Copies of ``arrays`` by position, the first without any, until all together take about ``total`` bytes.
 
-    They lie in one block, as a model's weights do.
+    The copies are stored in one block, as a model's weights are.
     """
     large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
     size = sum(align(arrays[place].nbytes) for place in large)

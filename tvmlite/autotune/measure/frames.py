@@ -1,4 +1,4 @@
-"""Messages between the tuner and its worker: a JSON object and some bytes, over a pipe."""
+"""Messages between the tuner and its worker: a JSON object and a payload of bytes, over a pipe."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 
 _HEAD = struct.Struct("<II")
 LONGEST = 1 << 28
-"""Bytes of a message; more is a sign that the two sides have lost each other."""
+"""The most bytes of a message; a longer one is a sign that the two sides are out of step."""
 
 NEXT_MODULE = "\n; the next module\n"
-"""Between the LLVM modules of a candidate: its function, and the one that computes how much memory that
-needs."""
+"""The separator between the LLVM modules of a candidate: its function, and the one that computes the size of
+its workspace."""
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side has closed the pipe."""
 
 
 class TooLate(Exception):
-    """Nothing came in time."""
+    """The deadline has passed."""
 
 
 def send(
     descriptor: int, fields: dict[str, Any], payload: bytes = b"", deadline: float | None = None
 ) -> None:
-    """Write a message; Closed if the other side has closed the pipe, TooLate if not before ``deadline``
-    (``time.monotonic``)."""
+    """Write a message; Closed if the other side has closed the pipe, TooLate if it is not written before
+    ``deadline`` (``time.monotonic``)."""
     text = json.dumps(fields).encode()
     data = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
     while data:
@@ -43,10 +43,10 @@ def send(
 
 
 def receive(descriptor: int, deadline: float | None = None) -> tuple[dict[str, Any], bytes]:
-    """Read a message; Closed if the other side ends before it is whole, TooLate as for ``send``.
+    """Read a message; Closed if the other side ends before the message is complete, TooLate as for ``send``.
 
-    One side speaks at a time, so that all there is to read is of the message. It is read at once: each time
-    that a thread waits, others may keep it waiting.
+    Only one side sends at a time, so that all data in the pipe belong to this message. They are read at once:
+    each time that a thread waits, others may delay it further.
     """
     data, size, begin = bytearray(), _HEAD.size, 0
     while len(data) < size:

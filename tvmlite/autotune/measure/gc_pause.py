@@ -1,4 +1,4 @@
-"""Building without garbage collection: for the worker process, which is ours."""
+"""Building without garbage collection, for the worker process, which belongs to the tuner."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Within the block there is no garbage collection: it takes a tenth of the time of building, which makes
-    many nodes and hardly a cycle."""
+    """Disable garbage collection within the block: it takes a tenth of the time of building, which makes many
+    nodes and hardly a cycle."""
     was_collecting = gc.isenabled()
     gc.disable()
     try:

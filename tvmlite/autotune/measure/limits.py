@@ -1,4 +1,4 @@
-"""Limits of a worker: of memory, before the system ends other processes; of time, if its tuner is gone."""
+"""A worker's limits: of memory, before the system ends other processes; of time, if its tuner has ended."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FREE = 0.9
-"""The part of the memory that is free which a worker may take."""
+"""The share of the free memory that a worker may take."""
 
 LATE = 2.0
-"""Seconds after its time limit at which a request ends the process; a living tuner has ended it before."""
+"""Seconds after its time limit at which a request ends the process; a running tuner has ended it before."""
 
 
 def bound_memory() -> None:
-    """Make this process fail where it asks for more than most of the memory that is free now.
+    """Make allocations of this process fail beyond most of the memory that is free now.
 
-    Otherwise the system would promise memory that it does not have, and end a process of its choice when that
-    is written to. If memory runs short nevertheless, this process is ended first. On systems other than Linux
-    nothing is bounded.
+    Otherwise the system would promise memory that it does not have, and end a process of its choice when the
+    memory is written to. If memory runs short nevertheless, this process is ended first. On systems other
+    than Linux there is no limit.
     """
     try:
         taken, free = _bytes("/proc/self/status", "VmData"), _bytes("/proc/meminfo", "MemAvailable")
@@ -34,8 +34,8 @@ def bound_memory() -> None:
 
 @contextmanager
 def bounded_time(seconds: float) -> Iterator[None]:
-    """Have this process end if what is done within takes longer than ``seconds`` and some: a tuner that was
-    killed cannot end it, and endless code does not notice a closed pipe."""
+    """End this process if the block takes longer than ``seconds`` plus ``LATE``: a tuner that was killed
+    cannot end it, and an endless loop does not notice a closed pipe."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it may have been ignored where the tuner was started
     signal.setitimer(signal.ITIMER_REAL, seconds + LATE)
     try:
@@ -45,7 +45,7 @@ def bounded_time(seconds: float) -> Iterator[None]:
 
 
 def _bytes(path: str, name: str) -> int:
-    """The value of ``name`` in the system's file at ``path``; an OSError if it is not there."""
+    """The value of ``name`` in the system file at ``path``, in bytes; an OSError if it is not there."""
     with open(path, encoding="ascii", errors="replace") as file:
         for line in file:
             if line.startswith(f"{name}:"):

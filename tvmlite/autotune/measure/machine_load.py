@@ -1,4 +1,4 @@
-"""The note about a machine that other processes used while something was timed."""
+"""The note for times measured while other processes used the machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 BUSY = 0.2
-"""The share of the machine from which on use by others is reported."""
+"""The share of the machine from which on use by other processes is reported."""
 
 
 def note(shares: Sequence[float], where: str = "") -> str:
-    """That other processes disturbed what was timed, if they used such ``shares`` of the machine (NaN: not
-    known) while candidates were timed, as ``where`` says; empty if they did not."""
+    """Return the note that other processes disturbed the timing of candidates; empty if they did not.
+    ``shares`` are the parts of the machine that they used (NaN: unknown), ``where`` is added to the note."""
     known = [share for share in shares if not math.isnan(share)]
     busy = sum(known) / max(len(known), 1)
     if busy < BUSY:

@@ -1,4 +1,4 @@
-"""Several candidates measured at once, each in a process with processors of its own."""
+"""Measures several candidates at once, each in a process pinned to its own processors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvmlite.core.errors import InputError
 
 
 class ParallelRunner:
-    """``jobs`` runners of this machine, which measure as many candidates at once; ``options`` are those of
-    each ``LocalRunner``.
+    """``jobs`` runners of this machine that measure ``jobs`` candidates at once.
 
-    Each is pinned to as many of the processors that this process may use as its candidates have threads, so
-    that none takes another's; an InputError if there are not so many. They share caches and memory
-    nevertheless: what is compared for good is timed by one of them while the others wait.
+    ``options`` are those of each ``LocalRunner``. Each is pinned to as many of the processors that this
+    process may use as its candidates have threads, so that no two share one; an InputError if there are too
+    few. They share caches and memory nevertheless: final comparisons are timed by one of them while the
+    others wait.
     """
 
     def __init__(self, jobs: int, **options: Any) -> None:
@@ -39,7 +39,7 @@ class ParallelRunner:
         return self._measured(lambda runner: runner.measure(task, candidate))
 
     def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
-        """See ``BuildingRunner``; otherwise as ``measure``."""
+        """See ``BuildingRunner``; threads as for ``measure``."""
         return self._measured(lambda runner: runner.build_and_measure(task, request))
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
@@ -63,7 +63,7 @@ class ParallelRunner:
         self.close()
 
     def _measured(self, measure: Callable[[LocalRunner], Outcome]) -> Outcome:
-        """The outcome of a candidate; what the other runners use does not count as other processes."""
+        """Return the outcome of a candidate; the other runners do not count as other processes."""
         with self._one() as runner:
             outcome = measure(runner)
         others = (self.jobs - 1) * self.threads / (os.cpu_count() or 1)
@@ -79,8 +79,8 @@ class ParallelRunner:
 
 
 def processors_of(jobs: int, threads: int) -> list[tuple[int, ...]]:
-    """Processors for each of ``jobs`` processes of so many ``threads``, of those this process may use; an
-    InputError if these are too few."""
+    """Choose processors for each of ``jobs`` processes of ``threads`` threads, among those this process may
+    use; an InputError if these are too few."""
     if jobs < 1:
         raise InputError(f"jobs is {jobs}, expected at least 1")
     if not hasattr(os, "sched_getaffinity"):

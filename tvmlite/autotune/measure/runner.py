@@ -1,4 +1,4 @@
-"""Runs candidates in a worker process that outlives them, and is started again when one of them ends it."""
+"""Runs candidates in a worker process, which is started again when a candidate ends it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tvmlite.te.loop import serialize
 WORKER = "tvmlite.autotune.measure.worker"
 
 ENDING = 5.0
-"""Seconds for a worker to end that nothing more can be heard of."""
+"""Seconds to wait for a worker to end after its pipe is closed."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A function to run: LLVM IR for ``target`` of a signature (``Signature.to_json``).
+    """A function to run: LLVM IR for ``target``, with its signature (``Signature.to_json``).
 
-    When it is timed, the arrays at the places ``cold`` come from memory.
+    When it is timed, the arrays at the positions ``cold`` come from memory.
     """
 
     ir_text: str
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """A function that is yet to become a ``Candidate``: of structured loop IR, for ``target``."""
+    """A function that is not built into a ``Candidate`` yet: structured loop IR, for ``target``."""
 
     function: loop.Function
     target: Target
@@ -46,7 +46,7 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The measurement of a candidate: ``costs`` in seconds of one call, or an ``error`` of
+    """The result of measuring a candidate: ``costs``, seconds of one call, or an ``error``, one of
     ``records.ERRORS``."""
 
     costs: tuple[float, ...] = ()
@@ -57,15 +57,15 @@ class Outcome:
 
 @runtime_checkable
 class Runner(Protocol):
-    """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods.
+    """A machine to measure on: ``LocalRunner``, or any class with these four methods.
 
-    ``threads`` is how many candidates are run with, 0 if that is not known.
+    ``threads`` is the number of threads that candidates run with, 0 if that is unknown.
     """
 
     threads: int
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
-        """Set what ``task`` computes: the results of ``reference`` on arrays made from ``seed``."""
+        """Set the reference of ``task``: the results of ``reference`` on arrays generated from ``seed``."""
         ...
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
@@ -73,18 +73,18 @@ class Runner(Protocol):
         ...
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
-        """Time candidates interleaved, so that they can be compared; what fails is reported, and the others
-        are compared without it."""
+        """Time candidates interleaved, so that they can be compared; those that fail are reported, and the
+        others are compared without them."""
         ...
 
     def close(self) -> None:
-        """Let the machine go."""
+        """Release the machine."""
         ...
 
 
 class ReferenceFailed(TvmliteError):
-    """The reference of a task could not be run, so that none of its candidates can be checked; ``error`` is
-    as that of an ``Outcome``."""
+    """The reference of a task could not be run, so that none of its candidates can be checked. ``error`` is
+    that of its ``Outcome``."""
 
     def __init__(self, task: str, error: str, message: str) -> None:
         super().__init__(f"task {task}: the reference failed: {error}: {message}")
@@ -93,10 +93,10 @@ class ReferenceFailed(TvmliteError):
 
 @runtime_checkable
 class BuildingRunner(Runner, Protocol):
-    """A machine that also makes the code of what it measures, when it has nothing else to do."""
+    """A machine that also generates candidates' code when it has nothing else to do."""
 
     def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
-        """What ``measure`` gives for the candidate that ``request`` becomes, or why it becomes none."""
+        """Build ``request`` and measure it as ``measure`` does; an ``Outcome`` with the error on failure."""
         ...
 
 
@@ -105,20 +105,19 @@ class InterruptibleRunner(Runner, Protocol):
     """A machine whose measurement another thread can end."""
 
     def interrupt(self) -> None:
-        """End what is measured now; its result is not wanted."""
+        """End the current measurement; its result is discarded."""
         ...
 
 
 @dataclass
 class LocalRunner:
-    """Measures in a process of its own on this machine, with this process's affinity.
+    """Measures in a separate process on this machine, with this process's affinity.
 
-    ``number`` calls make a run (None: as many as last 0.2 ms), ``repeat`` runs are made (None: for ``budget``
-    seconds, and fewer of those that are not among the best), and a
-    candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
-    ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
-    and values of a model: cold arrays and results are as cold as those would be. ``processors`` are those
-    the process may run on, of this process's own; all of them if None.
+    A run has ``number`` calls (None: as many as last 0.2 ms). There are ``repeat`` runs (None: for ``budget``
+    seconds, and fewer for candidates that are not among the best). A candidate that has not ended after
+    ``timeout`` seconds is killed. ``threads`` is the number of threads of a candidate. ``footprint`` has the
+    bytes of weights and values that the model touches between two calls: arrays are as cold as it makes them.
+    ``processors`` are those that the worker may run on, of this process's; all of them if None.
     """
 
     number: int | None = None
@@ -145,7 +144,7 @@ class LocalRunner:
         self._references: dict[str, tuple[Candidate, int]] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
-        """See ``Runner``; the worker gets it when it first needs it, and again after a crash."""
+        """See ``Runner``; the reference is sent to the worker when first needed, and again after a crash."""
         if self._references.get(task) != (reference, seed):
             self._known.discard(task)
         self._references[task] = reference, seed
@@ -165,7 +164,7 @@ class LocalRunner:
         reply = self._ask(task, target, wanted, payload, self.timeout)
         if reply.get("error"):
             return Outcome(error=reply["error"], message=reply["message"])
-        # The tuner searches in this process meanwhile: that is no other program's doing.
+        # The tuner searches in this process at the same time; that is not foreign load.
         ours = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
         return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - ours, 0.0))
 
@@ -173,7 +172,7 @@ class LocalRunner:
         """See ``Runner``."""
         mark = "\n; ---- the next candidate\n"
         wanted = {"do": "compare", "mark": mark, "budget": self.budget, "rounds": 7}
-        wanted["signatures"] = [one.signature for one in candidates]  # each with a workspace of its own size
+        wanted["signatures"] = [one.signature for one in candidates]  # each has its own workspace size
         text = mark.join(one.ir_text for one in candidates)
         reply = self._ask(task, candidates[0].target, wanted, text.encode(), self.reference_timeout)
         if reply.get("error"):
@@ -184,8 +183,8 @@ class LocalRunner:
         ]
 
     def _without_failing_one(self, task: str, candidates: list[Candidate], failed: Outcome) -> list[Outcome]:
-        """The outcomes of ``candidates`` that ended the worker together, as ``failed`` says: those that fail
-        by themselves too get that outcome, and the others are compared again, if they are fewer now."""
+        """The outcomes of ``candidates`` after their comparison ended the worker with ``failed``. Those that
+        also fail alone get their own outcome; the others are compared again, if they are fewer now."""
         alone = [self.measure(task, one) for one in candidates]
         rest = [one for one, outcome in zip(candidates, alone, strict=True) if not outcome.error]
         if len(rest) == len(candidates):
@@ -216,8 +215,8 @@ class LocalRunner:
     def _ask(
         self, task: str, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
-        """The worker's reply about ``task``, whose reference is sent first. If its memory is too small beside
-        the arrays of other tasks, a new worker, which has none of these, is asked."""
+        """Return the worker's reply about ``task``, whose reference is sent first. If the arrays of other
+        tasks leave too little memory, ask a new worker, which has none of these."""
         if task not in self._known:
             self._send_reference(task)
         reply = self._request(target, {**fields, "task": task}, payload, timeout)
@@ -227,7 +226,7 @@ class LocalRunner:
         return reply
 
     def _send_reference(self, task: str) -> None:
-        """Send the worker the reference of ``task``; ReferenceFailed if that fails."""
+        """Send the worker the reference of ``task``; ReferenceFailed if it cannot be run."""
         reference, seed = self._references[task]
         wanted = {"do": "reference", "seed": seed, "task": task}
         wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
@@ -244,7 +243,7 @@ class LocalRunner:
     def _request(
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
-        """The worker's reply; the worker is gone if that is a timeout or a crash."""
+        """Return the worker's reply; the worker is closed after a timeout or a crash."""
         fields |= {"target": target.with_cores, "timeout": timeout}
         process = self._started()
         deadline = time.monotonic() + timeout
@@ -258,7 +257,7 @@ class LocalRunner:
             reply = self._last_words(process)
             self.close()
             return reply
-        except BaseException:  # Ctrl-C: what the worker would still answer is to no later request
+        except BaseException:  # Ctrl-C: a late reply must not be taken for that of a later request
             self.close()
             raise
 
@@ -266,11 +265,11 @@ class LocalRunner:
         if self._process is None:
             processors = tuple(map(str, self.processors or ()))
             self._process = WorkerProcess(WORKER, processors, TVMLITE_NUM_THREADS=str(self.threads))
-            os.set_blocking(self._process.input, False)  # or a deadline could not be kept
+            os.set_blocking(self._process.input, False)  # so that the deadline can be kept
         return self._process
 
     def _last_words(self, process: WorkerProcess) -> dict[str, Any]:
-        """What to report of a worker that ended by itself; the system kills one where no memory is left."""
+        """The error to report for a worker that ended by itself; the system kills one when memory is full."""
         status = process.exit_status(ENDING)
         if status is None:
             return {"error": "crash", "message": "the process closed its pipe and went on"}

@@ -1,7 +1,7 @@
 """The process that runs candidates: ``python -m tvmlite.autotune.measure.worker``.
 
-What a candidate does to it, a crash, an endless loop, all of the memory, ends this process and not the
-tuner. It is given LLVM IR, loops as plain data and numbers, nothing that is pickled or evaluated.
+A candidate that crashes, loops endlessly or takes all of the memory ends this process and not the tuner. The
+worker receives LLVM IR, loops as plain data and numbers; nothing is unpickled or evaluated.
 """
 
 from __future__ import annotations
@@ -34,56 +34,56 @@ from tvmlite.te.codegen import jit, process
 from tvmlite.te.loop import serialize
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
-"""How far an answer may be off, of the reference's value and again of its largest; integers not at all.
+"""The tolerance of a result, relative to the reference's value and again to its largest; 0 for integers.
 
 Candidates add in other orders than the reference: 3e-6 of the largest for sums of 4096 float32 products.
 """
 
 
 HOPELESS = 4.0
-"""A candidate so many times slower than the best of its task is not timed more than once."""
+"""The ratio to the best time of the task above which a candidate is not timed more than once."""
 
 GLANCE = 0.25
-"""The part of the budget in which it is seen whether a candidate is among the best."""
+"""The part of the budget after which it is decided whether a candidate is among the best."""
 
 CLOSE = 1.2
-"""Such is one that is not so many times slower than the best: it is timed on, for all of the budget or until
-it is known."""
+"""The ratio to the best time below which a candidate is among the best: it is timed for the whole budget, or
+until its median is known (``KNOWN``)."""
 
 EVERY = 1 << 30
-"""More calls than there are copies."""
+"""A number of calls larger than that of the copies."""
 
 KNOWN = 0.02
-"""The part of its median within which the true one lies of one that is known, with 95% confidence."""
+"""The half-width of the 95% confidence interval of a median, relative to it, at which the median is known."""
 
 AHEAD = 3
-"""So many times as many arrays as calls are expected are made ready: the first call takes longer."""
+"""Argument lists prepared for each expected call: the number of calls is estimated by the slow first."""
 
 MOST_ROUNDS = 140
-"""Of candidates that are compared, each a single run: other processes come and go in milliseconds."""
+"""The most rounds of a comparison, of a run each: other processes come and go in milliseconds."""
 
 COLD = 1e-2
-"""Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
-and so does its code. One that is no slower than that is called again before it is given up."""
+"""Seconds by which the first call of a function may take longer than others, as its data and its code come
+from memory. A candidate that is slower by no more than that is timed again before it is rejected."""
 
 FAILURES = (MemoryError, TvmliteError, RuntimeError)
-"""What a candidate may fail of without harm; the last is what llvmlite says of IR it cannot parse."""
+"""Exceptions that a candidate may harmlessly raise; llvmlite raises the last for IR it cannot parse."""
 
 UNWRITTEN = 0xA5
-"""What the bytes of an output are before a run whose dtype has no NaN of equal bytes: hardly ever right."""
+"""The bytes of an output before a run, if its dtype has no NaN of equal bytes: hardly ever right."""
 
 NAN_BYTES = (0xFF, 0x80)
-"""Such bytes are NaN in all floats but those of six and four bits: right only where NaN is."""
+"""Bytes that are NaN, repeated, in all floats but those of six and four bits: right only where NaN is."""
 
 WEIGHT = 0.125
-"""The largest weight: sums of some hundred products are then about 1, as in trained networks. Of far larger
-ones exponentials may be subnormal numbers, which take some processors many times as long."""
+"""The largest weight: sums of some hundred products are then about 1, as in trained networks. For far larger
+ones exponentials may be subnormal numbers, which are many times as slow on some processors."""
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What an output must be, and how far it may be off; as float32 at least where it is of floats, else no
-    bound: not at all. An element that is not written has the bytes ``unwritten``."""
+    """The expected value of an output and its tolerance ``bound``, as float32 or float64 for floats; without
+    it the result must be equal. Each byte of an output is ``unwritten`` before a run."""
 
     value: np.ndarray
     bound: np.ndarray | None
@@ -91,17 +91,17 @@ class _Answer:
 
     @staticmethod
     def of(found: np.ndarray, dtype: str) -> _Answer:
-        """The reference's ``found``, copied."""
+        """Copy the reference's result ``found``, with its tolerance."""
         if dtype not in TOLERANCE:
             return _Answer(found.copy(), None, _unwritten(dtype))
         value = found.astype(np.float64 if dtype == "float64" else np.float32)
-        size = np.where(np.isfinite(value), np.abs(value), 0)  # near infinity there is nothing
+        size = np.where(np.isfinite(value), np.abs(value), 0)  # no tolerance at infinities
         largest = float(size.max(initial=0.0))
         bound = np.asarray(TOLERANCE[dtype] * (size + largest), value.dtype)
         return _Answer(value, bound, _unwritten(dtype))
 
     def excess(self, found: np.ndarray) -> tuple[int, ...] | None:
-        """Where ``found`` is too far off; None if nowhere."""
+        """The index of an element of ``found`` that exceeds the tolerance; None if there is none."""
         found = found.astype(self.value.dtype, copy=False)
         if self.bound is None:
             near = found == self.value
@@ -110,7 +110,7 @@ class _Answer:
                 near = np.abs(found - self.value) <= self.bound
         if near.all():
             return None
-        if self.unwritten in NAN_BYTES:  # of floats: infinities have no difference, and NaN equals nothing
+        if self.unwritten in NAN_BYTES:  # for floats: infinities have no difference, and NaN equals nothing
             near |= (found == self.value) | (np.isnan(found) & np.isnan(self.value))
         if near.all():
             return None
@@ -119,8 +119,8 @@ class _Answer:
 
 @dataclass
 class _Task:
-    """What all candidates of a task share: the arrays they are called with, of ``parameters`` and made from
-    ``seed``, the right answers; and the least seconds that one of them took."""
+    """What all candidates of a task share: ``arrays`` for ``parameters``, with values generated from
+    ``seed``, the ``expected`` results, and ``least``, the best time in seconds."""
 
     arrays: list[np.ndarray]
     expected: dict[int, _Answer]
@@ -131,7 +131,7 @@ class _Task:
     seed: int = 0
 
     def restore(self) -> bool:
-        """Give the inputs the values that they had at first; whether a candidate had written others."""
+        """Restore the initial values of the inputs; return whether a candidate had overwritten any."""
         spoilt = False
         for place, value in enumerate(_values(self.parameters, self.cold, self.seed)):
             if place not in self.expected and not np.array_equal(self.arrays[place], value):
@@ -140,7 +140,7 @@ class _Task:
         return spoilt
 
     def others(self) -> list[list[np.ndarray]]:
-        """Further lists of arguments, to be taken alternately."""
+        """Return further lists of arguments, to be used alternately."""
         return further_arguments(self.arrays, self.cold, self.expected, self.footprint)
 
 
@@ -151,7 +151,7 @@ class Worker:
         self.tasks: dict[str, _Task] = {}
         self.copied: tuple[str, list[list[np.ndarray]]] = "", []
         self.taken = 0
-        # On one thread, what other processes take of the processor is not the candidate's time.
+        # With one thread, CPU time excludes what other processes take of the processor.
         self.clock = time.thread_time if threads.num_threads() == 1 else time.perf_counter
 
     def answer(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Worker:
                 raise AssertionError(f"request {other!r}")
 
     def _reference(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
-        """Make the arrays of a task and run the candidate that is taken to be right."""
+        """Allocate the arrays of a task and run its reference."""
         function = _function(fields, ir_text)
         parameters, cold, seed = function.signature.arrays, tuple(fields["cold"]), fields["seed"]
         arrays = as_in_a_model(_values(parameters, cold, seed))
@@ -185,7 +185,7 @@ class Worker:
         return {}
 
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
-        """Make the code of a function, as the tuner would, and measure it."""
+        """Build the code of a function, as the tuner would, and measure it."""
         with gc_paused():
             made = candidate_of(serialize.decode(payload), Target.parse(fields["target"]))
         if not isinstance(made, Candidate):
@@ -198,7 +198,7 @@ class Worker:
         wrong, once = _wrong(function, task, self.clock)
         if wrong:
             return {"error": "wrong answer", "message": wrong}
-        if repeat := fields.get("repeat"):  # asked for as many runs, whatever they show
+        if repeat := fields.get("repeat"):  # exactly that many runs are requested
             number = fields["number"]
             calls = repeat * (number or AHEAD)
             timed = self._time(function, fields["task"], calls, number=number, repeat=repeat)
@@ -230,8 +230,8 @@ class Worker:
         return {"costs": list(timed.runs), "busy": timed.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
-        """Time several candidates interleaved, so that what the machine does meanwhile affects all of them;
-        those that fail are reported, and the others are timed without them."""
+        """Time several candidates interleaved, so that changes of the machine affect all of them; those that
+        fail are reported, and the others are timed without them."""
         found = [
             self._ready({**fields, "signature": signature}, text)
             for signature, text in zip(fields["signatures"], texts.split(fields["mark"]), strict=True)
@@ -250,7 +250,7 @@ class Worker:
         return {"outcomes": [one if isinstance(one, dict) else {"costs": next(taken)} for one in found]}
 
     def _ready(self, fields: dict[str, Any], ir_text: str) -> CompiledFunction | dict[str, Any]:
-        """A candidate whose answers are right, or what it failed of."""
+        """Load a candidate whose results are right; otherwise return the reply with its error."""
         try:
             function = _function(fields, ir_text)
             wrong, _ = _wrong(function, self.tasks[fields["task"]], self.clock)
@@ -259,9 +259,9 @@ class Worker:
         return {"error": "wrong answer", "message": wrong} if wrong else function
 
     def _time(self, function: CompiledFunction, name: str, calls: int, **options: Any) -> timing.Timing:
-        """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones.
+        """Time ``function`` on the arrays of task ``name``; only the latest task has copies of cold arrays.
 
-        For about so many ``calls`` as many copies are made ready, the next ones: each takes about 20 us.
+        For ``calls`` expected calls the next ``calls`` copies are prepared, as each takes about 20 us.
         """
         task = self.tasks[name]
         if self.copied[0] != name:
@@ -284,10 +284,10 @@ def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:
 
 
 def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
-    """What is wrong with the answers of ``function``, empty if nothing; and how long it took.
+    """Return the first wrong result of ``function`` as a message, empty if there is none, and its time.
 
-    A candidate that writes where it may not spoils what later ones read: where that has happened the answer
-    is looked at again, from inputs that are as they were at first, and the next candidate has such too.
+    A candidate that writes out of bounds corrupts what later ones read. If an input has changed, the result
+    is checked again from the initial inputs, which are restored for the next candidate as well.
     """
     wrong, once = _wrong_once(function, task, clock)
     if wrong and task.restore():
@@ -298,7 +298,7 @@ def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tupl
 
 
 def _wrong_once(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
-    """As ``_wrong``, from the inputs as they are."""
+    """Do the check of ``_wrong`` once, from the current inputs."""
     for place, answer in task.expected.items():
         task.arrays[place].reshape(-1).view(np.uint8)[...] = answer.unwritten
     start = clock()
@@ -316,12 +316,12 @@ def _wrong_once(function: CompiledFunction, task: _Task, clock: timing.Clock) ->
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """``array``, of truths their bytes: to numpy, every one but 0 is True."""
+    """View booleans as bytes, as numpy takes every byte but 0 for True; other arrays are unchanged."""
     return array.view(np.uint8) if array.dtype == np.bool_ else array
 
 
 def _unwritten(dtype: str) -> int:
-    """What each byte of an element of ``dtype`` is before a run: such that it is NaN, where there is one."""
+    """The value of each byte of an output of ``dtype`` before a run: one that makes NaN, if there is one."""
     for byte in NAN_BYTES if dtypes.is_float(dtype) else ():
         element = np.full(dtypes.bytes_of(dtype), byte, np.uint8).view(dtypes.numpy_of(dtype))
         if np.isnan(element).all():
@@ -330,7 +330,7 @@ def _unwritten(dtype: str) -> int:
 
 
 def _values(parameters: Sequence[Parameter], cold: Collection[int], seed: int) -> list[np.ndarray]:
-    """What arrays of ``parameters`` hold at first; those at the places ``cold`` as weights do."""
+    """The initial values of arrays of ``parameters``, scaled as weights at the positions ``cold``."""
     generator = np.random.default_rng(seed)
     return [
         _array(p.dtype, p.shape, generator, WEIGHT if place in cold else 1.0)
@@ -339,14 +339,14 @@ def _values(parameters: Sequence[Parameter], cold: Collection[int], seed: int) -
 
 
 BYTES = np.array([0x3B, 0x3C, 0x3D], "uint32")
-"""The highest byte of floats of about 2^-6, and others: two make a bfloat16, and three most of a float32."""
+"""Highest bytes of floats of about 2^-6, and lower bytes: two form a bfloat16, three most of a float32."""
 
 
 def _array(
     dtype: str, shape: tuple[Any, ...], generator: np.random.Generator, largest: float = 1.0
 ) -> np.ndarray:
-    """Values that show a mistake: hardly any is 0, and sums stay small; floats are up to ``largest``, and so
-    are those that words of 32 bits may hold: one, two of bfloat16, or parts of one (``pack24.operator``)."""
+    """Generate values that reveal mistakes: hardly any is 0, and sums stay small. Floats, also those packed
+    in 32-bit words (one, two bfloat16, or parts of one: ``pack24.operator``), are up to ``largest``."""
     if dtypes.is_float(dtype):
         values: np.ndarray = generator.uniform(-largest, largest, shape)
     elif dtype == "uint32":
@@ -359,15 +359,15 @@ def _array(
 
 
 def _failure(error: Exception) -> dict[str, Any]:
-    """What to reply where a candidate, or what is made for it, fails of ``error``, one of ``FAILURES``."""
+    """The reply for ``error``, one of ``FAILURES``, raised by a candidate or while building it."""
     if isinstance(error, (MemoryError, BeyondMemory)) or isinstance(error.__cause__, MemoryError):
         return {"error": "memory", "message": str(error)[:500] or "not enough memory"}
     return {"error": "compile", "message": str(error)[:500]}
 
 
 def main() -> None:
-    """Answer on what was standard output; anything candidates print goes to standard error. The arguments of
-    the command are the processors to run on, if not all."""
+    """Reply on the original standard output; candidates' own output goes to standard error. The command's
+    arguments are the processors to run on, all if there are none."""
     if len(sys.argv) > 1:
         os.sched_setaffinity(0, map(int, sys.argv[1:]))
     bound_memory()

@@ -1,4 +1,4 @@
-"""A Python process of our own that may crash or be ended: its pipes, and the last that it wrote to stderr."""
+"""A Python process that may crash or be ended, with its pipes and the end of its standard error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import tempfile
 
 
 class WorkerProcess:
-    """``python -m module arguments``, without a cache of objects, as what it compiles is hardly used twice.
+    """``python -m module arguments``, without the cache of objects, as its code is rarely compiled twice.
 
-    Ctrl-C does not reach it: whoever started it ends it. ``input`` and ``output`` are descriptors of the
-    pipes to its standard input and from its standard output.
+    Ctrl-C does not reach it: its owner ends it. ``input`` and ``output`` are descriptors of the pipes to its
+    standard input and from its standard output.
     """
 
     def __init__(self, module: str, arguments: tuple[str, ...] = (), **environment: str) -> None:
@@ -33,11 +33,11 @@ class WorkerProcess:
         self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
 
     def kill(self) -> None:
-        """End it; ``close`` must follow."""
+        """Kill the process; ``close`` must follow."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it if it still runs, and close its pipes."""
+        """Kill the process if it still runs, and close its pipes."""
         self._process.kill()
         self._process.wait()
         for file in (self._process.stdin, self._process.stdout, self._errors):
@@ -45,15 +45,15 @@ class WorkerProcess:
             file.close()
 
     def exit_status(self, seconds: float) -> int | None:
-        """The status of a process that has closed its output, negative for a signal; None if it goes on for
-        so many ``seconds``."""
+        """The exit status of a process that has closed its output, negative for a signal; None if it still
+        runs after ``seconds``."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def last_words(self) -> str:
-        """The end of what it wrote to its standard error."""
+        """The end of its standard error."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - 2000))
         return self._errors.read().decode(errors="replace").strip()

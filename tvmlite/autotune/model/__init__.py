@@ -1,1 +1,1 @@
-"""What predicts speed: features of candidates, and the cost models learned from measurements."""
+"""Prediction of speed: features of candidates, and the cost models learned from measurements."""

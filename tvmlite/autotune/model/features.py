@@ -1,4 +1,4 @@
-"""What a cost model sees of a configuration: numbers for each knob, for many configurations at once."""
+"""Features of configurations for a cost model: numbers for each knob, for many configurations at once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tvmlite.te.space.choices import ANNOTATIONS
 
 
 class KnobFeatures:
-    """Features of the configurations of one space, read off their knobs.
+    """Features of the configurations of one space, computed from their knobs alone.
 
-    A split gives the base 2 logarithm of each inner length and of their product, a reorder each loop's place,
-    an annotation a 1 for what is said of each loop, an option its number, or a 1 for which it is. Each knob's
-    settings are worked out once (``tables``, a row each); a configuration's row is put together from them.
+    A split gives the base 2 logarithm of each inner length and of their product, a reorder each loop's
+    position, an annotation one-hot vectors, an option its number, or else a one-hot vector. Each knob's
+    settings are encoded once (``tables``, one row for each); a configuration's row concatenates them.
     """
 
     def __init__(self, space: ConfigSpace) -> None:
@@ -21,14 +21,14 @@ class KnobFeatures:
         self.tables = [_table(choices) for choices in space.space_map.values()]
 
     def __call__(self, indices: np.ndarray) -> np.ndarray:
-        """One float32 row for each number in ``indices``."""
+        """Return one float32 row for each number in ``indices``."""
         places = self.space.positions(indices)
         columns = [table[places[:, k]] for k, table in enumerate(self.tables)]
         return np.concatenate(columns, axis=1) if columns else np.zeros((len(places), 1), np.float32)
 
 
 def _table(choices: list[Choice]) -> np.ndarray:
-    """The features of each setting of a knob, a row each."""
+    """The features of each setting of a knob, one row for each."""
     rows = [_row(choice) for choice in choices]
     if isinstance(choices[0], OptionChoice) and any(row is None for row in rows):
         return np.eye(len(choices), dtype=np.float32)

@@ -1,11 +1,11 @@
-"""What a cost model sees of a candidate's loops, whatever template made them: numbers of a fixed width.
+"""Features of a candidate's loops for a cost model, of a fixed width and independent of the template.
 
-They are of the kinds of Chen et al., "Learning to Optimize Tensor Programs" (NeurIPS 2018), appendix A.2:
-for each loop its length, annotation, touched memory and reuse (*itervar*), and how the memory that is touched
+They are of the kinds of Chen et al., "Learning to Optimize Tensor Programs" (NeurIPS 2018), appendix A.2: for
+each loop its length, annotation, touched memory and reuse (*itervar*), and how the memory that is touched
 grows with reuse, sampled at fixed sizes (*relation*, *curve*). As in Ansor (Zheng et al., OSDI 2020) they are
-taken for each statement that stores; of the ``STATEMENTS`` that work most all of them count, of the rest the
-sums. Everything is read off structured loop IR, before any loop is unrolled. Counts are logarithms, and
-mostly by the work done, so that what is learned of one shape holds for another.
+computed for each statement that stores: individually for the ``STATEMENTS`` with the most work, and summed
+over all. Everything is read from structured loop IR, before any loop is unrolled. Counts are logarithms,
+and mostly relative to the work, so that what is learned for one shape holds for another.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
 STATEMENTS = 3
-"""So many statements are looked at one by one."""
+"""The number of statements with features of their own."""
 
 SIZES = tuple(1 << n for n in (9, 11, 13, 15, 17, 19, 21, 24))
-"""Bytes at which the memory curve is sampled, whatever caches a processor has, so that what is learned on one
-holds for others. Which of them are caches says the machine (``transfer.estimate``)."""
+"""Bytes at which the memory curve is sampled, whatever the caches of the processor, so that what is learned
+on one processor holds for others. The machine tells which of them are caches (``transfer.estimate``)."""
 
 OF_LOOP = ("extent", "vectorize", "unroll", "parallel", "touched", "reuse")
 OPERATIONS = 2
-"""Of a statement that adds: it loads as well."""
+"""Operations of a statement that accumulates: it also loads."""
 
 LOOPS = 6
-"""Loops of a statement that are looked at one by one, from the innermost out."""
+"""The number of a statement's loops with features of their own, from the innermost outwards."""
 
 OF_STATEMENT = (
     *("work", "trips", "operations", "calls", "guards", "lanes", "full", "unrolled", "parallel"),
@@ -52,16 +52,16 @@ OF_FUNCTION = (
 )
 NAMES = OF_FUNCTION + tuple(f"{n}: {name}" for n in range(STATEMENTS) for name in OF_STATEMENT)
 WIDTH = len(NAMES)
-"""Of a row of features."""
+"""The width of a row of features."""
 
 _Affine = dict[e.Var, tuple[float, float]]
-"""Of an index by variable: how far an iteration of its loop moves it, and how far all iterations do."""
+"""An index as a linear form, by variable: how far one iteration of its loop moves it, and how far all do."""
 
 
 def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndarray:
-    """A row of ``WIDTH`` float32 for ``function``, structured loop IR, as it will run on ``target``.
+    """Return a row of ``WIDTH`` float32 for ``function``, structured loop IR, as it will run on ``target``.
 
-    ``flop`` is the arithmetic that the computation asks for: tiles that hang over the end do more.
+    ``flop`` is the arithmetic of the computation itself: tiles that extend past the end of an axis do more.
     """
     reader = _Reader(target)
     reader.read(function.body)
@@ -84,7 +84,7 @@ def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndar
 
 @dataclass(frozen=True)
 class _Loop:
-    """``kind`` is as in loop IR."""
+    """A loop; ``kind`` is as in loop IR."""
 
     var: e.Var
     extent: int
@@ -93,7 +93,7 @@ class _Loop:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A statement that stores, the loops around it, outermost first, and how many guards."""
+    """A statement that stores, with the loops around it, outermost first, and the number of guards."""
 
     store: ir.Store
     loops: tuple[_Loop, ...]
@@ -111,7 +111,7 @@ class _Description:
 
 
 class _Reader:
-    """Goes through statements once and collects what stores."""
+    """Traverses the statements once and collects the stores."""
 
     def __init__(self, target: Target) -> None:
         self.target, self.lanes = target, target.lanes("float32")
@@ -146,7 +146,7 @@ class _Reader:
             stack += [(child, loops, guards) for child in node.children() if isinstance(child, ir.Stmt)]
 
     def _count(self, loops: Sequence[_Loop]) -> None:
-        """Of each loop, how many statements are in it, and how often they store in an iteration."""
+        """Count for each loop the statements in it, and how often they store in an iteration."""
         inside = 1
         for loop in reversed(loops):
             self.statements[loop.var] += 1
@@ -154,7 +154,7 @@ class _Reader:
             inside *= -(-loop.extent // self.lanes) if loop.kind == ir.VECTORIZE else loop.extent
 
     def affine(self, index: e.Expr) -> _Affine:
-        """How ``index`` moves with each loop; what is no sum of multiples is estimated."""
+        """How ``index`` moves with each loop; estimated if it is not affine."""
         found = self._affine.get(index)
         if found is None:
             found = self._affine[index] = self._affine_of(index)
@@ -189,7 +189,7 @@ class _Reader:
 def _describe(stored: _Stored, reader: _Reader) -> _Description:
     loops, store = stored.loops, stored.store
     extents = np.array([loop.extent for loop in reversed(loops)], float)
-    iterations = np.concatenate([[1.0], np.cumprod(extents)])  # of the loops inside, from the innermost out
+    iterations = np.concatenate([[1.0], np.cumprod(extents)])  # of inner loops, from the innermost outwards
     trips = float(iterations[-1])
     read = loads(store.value)
     operations, calls = _arithmetic(store.value)
@@ -236,7 +236,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
 def _touched(
     store: ir.Store, read: Sequence[ir.Load], loops: Sequence[_Loop], reader: _Reader
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The bytes that the innermost 0, 1, 2, ... loops touch, and by how many elements an iteration of each
+    """The bytes touched by the innermost 0, 1, 2, ... loops; and the elements by which an iteration of each
     loop, the innermost first, moves the store and each load."""
     of_buffer: dict[ir.Buffer, np.ndarray] = {}
     steps = []
@@ -263,9 +263,9 @@ def _touched(
 
 
 class _Tile:
-    """The innermost loops of a statement that will be straight code: unrolled, and a vector at most.
+    """The innermost loops of a statement that become straight-line code: unrolled, at most one vectorized.
 
-    ``steps`` are by how many elements an iteration of each loop, the innermost first, moves the store and
+    ``steps`` are the elements by which an iteration of each loop, the innermost first, moves the store and
     each load.
     """
 
@@ -309,10 +309,10 @@ class _Tile:
         self.wait = self._wait(steps[0], inner[depth:], depth, reader) if self.held else 0.0
 
     def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
-        """Cycles from an iteration to the next that adds to the same sums.
+        """Cycles from an iteration to the next that adds to the same accumulators.
 
-        They count by what else the processor finds to do meanwhile: iterations of loops further out, if so
-        near.
+        They are divided by the amount of independent work that the processor can overlap: iterations of loops
+        further out, if these are within its window.
         """
         end = 0
         while end < len(around) and reader.statements[around[end].var] == 1 and move[depth + end] == 0:
@@ -325,11 +325,11 @@ class _Tile:
         return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
 
     def cycles(self, operations: int, calls: int) -> float:
-        """The cost of the tile in the core. What hides behind nothing is not of it: the model learns that."""
+        """The cycles of the tile in the core. Costs that overlap with nothing are left to the model."""
         vectors = self.unrolled * self.vectors
         spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
         if self.held and self.machine.few_registers:
-            spilled *= self.iterations_of_sums  # LLVM brings them to memory and back in each
+            spilled *= self.iterations_of_sums  # LLVM spills and reloads them in each
         if self.store_kind == 2:
             spilled *= 8
         step = cost.Step(
@@ -344,8 +344,8 @@ class _Tile:
         return max(estimate.arithmetic, estimate.loads, estimate.wait, 1.0)
 
     def _fits(self) -> bool:
-        """Whether all sums stay in registers, as ``te.templates.tile.held`` counts. Where there are few, of a
-        iteration of an unrolled reduction: the next can have the registers of its operands."""
+        """Whether all accumulators stay in registers, as counted by ``te.templates.tile.held``. If registers
+        are few, the operands of one iteration of an unrolled reduction count: the next can reuse theirs."""
         registers = self.machine.vector_registers
         if not self.machine.few_registers:
             return self.kept + self.contiguous < registers
@@ -354,14 +354,14 @@ class _Tile:
 
     @staticmethod
     def _kind(move: np.ndarray, vector: int | None) -> int:
-        """How an access goes along the vector: 0 not at all, 1 side by side, 2 otherwise."""
+        """How an access moves along the vector: 0 not at all, 1 contiguously, 2 otherwise."""
         step = 0.0 if vector is None else abs(move[vector])
         return 0 if step == 0 else 1 if step == 1 else 2
 
     def _count(
         self, move: np.ndarray, inner: Sequence[_Loop], depth: int, vector: int | None, kind: int
     ) -> int:
-        """How many different vectors or scalars the tile touches of an access; windows that overlap share."""
+        """The number of vectors or scalars that an access touches in the tile; overlapping windows share."""
         places = np.zeros(1)
         for n in range(depth):
             if n != vector and move[n] != 0:
@@ -371,7 +371,7 @@ class _Tile:
 
 
 def _arithmetic(value: e.Expr) -> tuple[int, int]:
-    """The operations of ``value``, those of indices aside, and how many of them are calls of functions."""
+    """The number of operations of ``value``, without those of indices, and how many of them are calls."""
     operations = calls = 0
     for node in reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()):
         operations += isinstance(node, (e.Binary, e.Select))
@@ -384,7 +384,7 @@ def _bytes(buffer: ir.Buffer) -> int:
 
 
 def _number(extent: e.Expr) -> int:
-    """The value of an extent; where it is not known, the largest constant in it."""
+    """The value of an extent; if it is unknown, the largest constant in it."""
     if isinstance(extent, e.Const):
         return max(int(extent.value), 1)
     constants = [int(node.value) for node in _nodes(extent) if isinstance(node, e.Const)]

@@ -1,6 +1,6 @@
-"""The cost model: gradient-boosted trees that learn from measurements which candidates are quick.
+"""The cost model: gradient-boosted trees that learn from measurements which candidates are fast.
 
-As in AutoTVM (Chen et al., "Learning to Optimize Tensor Programs", NeurIPS 2018); XGBoost does the learning.
+As in AutoTVM (Chen et al., "Learning to Optimize Tensor Programs", NeurIPS 2018), trained with XGBoost.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tvmlite.core.extras import how_to_install
 from tvmlite.core.span import Span
 
 Prior: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""What is expected of rows of features a priori: higher for faster candidates."""
+"""Predict scores of rows of features a priori: higher for faster candidates."""
 
 LOSSES = {"rank": "rank:pairwise", "reg": "reg:squarederror"}
 ROUNDS = 60
 MOST_ROWS = 512
-"""Of what was measured, so many of the latest are learned from, and as many of the quickest."""
+"""The model learns from at most this many of the latest measurements, and as many of the fastest."""
 
 
 def available() -> bool:
@@ -43,11 +43,10 @@ def require() -> None:
 
 
 class CostModel:
-    """Predicts a score that is higher for quicker candidates.
+    """Predicts a score that is higher for faster candidates.
 
-    ``loss`` is ``rank`` (only the order of candidates is learned, as what is searched for is the first) or
-    ``reg`` (their speed is). What is learned is added to what was thought before, if that is given.
-    Deterministic for a ``seed``.
+    ``loss`` is ``rank`` (learn only the order of candidates, as the search needs the first) or ``reg`` (learn
+    their speed). The learned score is added to the prior, if there is one. Deterministic for a ``seed``.
     """
 
     def __init__(self, loss: str = "rank", seed: int = 0) -> None:
@@ -60,7 +59,7 @@ class CostModel:
         self._shift = 0.0
 
     def fit(self, features: np.ndarray, speeds: np.ndarray, priors: np.ndarray | None = None) -> None:
-        """Learn from rows of ``features`` and their ``speeds`` (any unit; 0 for what failed)."""
+        """Learn from rows of ``features`` and their ``speeds`` (in any unit; 0 for failures)."""
         speeds = np.asarray(speeds, np.float64)
         if len(speeds) > 2 * MOST_ROWS:
             latest = np.arange(len(speeds) - MOST_ROWS, len(speeds))
@@ -71,7 +70,7 @@ class CostModel:
         self.fit_scores(features, share if self.loss == "rank" else np.log2(share + 1 / 64), priors)
 
     def fit_scores(self, features: np.ndarray, scores: np.ndarray, priors: np.ndarray | None = None) -> None:
-        """Learn from rows of ``features`` and what ``predict`` should say of them."""
+        """Learn from rows of ``features`` and the ``scores`` that ``predict`` should return for them."""
         import xgboost
 
         data = xgboost.DMatrix(features, label=np.asarray(scores, np.float32))
@@ -98,7 +97,7 @@ class CostModel:
         self._booster = xgboost.train(parameters, data, ROUNDS)
 
     def predict(self, features: np.ndarray, priors: np.ndarray | None = None) -> np.ndarray:
-        """A score for each row; before the first ``fit`` what was thought before."""
+        """Return a score for each row; before the first ``fit``, the prior."""
         if self._booster is None:
             return np.zeros(len(features), np.float32) if priors is None else np.asarray(priors, np.float32)
         margin = None if priors is None else np.asarray(priors, np.float32) + np.float32(self._shift)

@@ -1,4 +1,4 @@
-"""What earlier measurements teach of kernels never measured, whatever their shapes and operators."""
+"""A prior for new kernels, learned from measurements of other shapes and operators."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tvmlite.te import cost
 from tvmlite.te.space import ConfigEntity, Task, create, decode_args
 
 MOST = 512
-"""Records that are learned from before a search: each is lowered again, in some 6 ms."""
+"""The most records to learn from before a search: each is lowered again, in some 6 ms."""
 
 LEAST = 12
-"""A task with fewer records says nothing of what is quick."""
+"""The least records of a task to learn from: fewer do not show which candidates are fast."""
 
 SLOWEST = -6.0
-"""Of 1/64 of the best's speed or less it is not learned how much less; so is what failed."""
+"""The lowest score: speeds of at most 1/64 of the best's are not distinguished; failures get it too."""
 
 PARAMETERS = {
     "objective": "reg:squarederror",
@@ -40,23 +40,23 @@ PARAMETERS = {
     "verbosity": 0,
 }
 TREES = 250
-"""Of the model that comes with the package, and of what records teach beyond it."""
+"""The number of trees, both of the model that comes with the package and of that learned from records."""
 
 LEAST_WEIGHT = 0.1
-"""Of what is hopeless: how much so matters little, that it is does."""
+"""The least weight, that of the slowest candidates: that they are slow matters, by how much hardly."""
 
 TrainingData: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""Of candidates of one task: rows of features, ``(n, WIDTH)``, and how quick each was, ``(n,)``: the
-logarithm of its speed by the best's."""
+"""Candidates of one task: rows of features, ``(n, WIDTH)``, and their scores, ``(n,)``: the logarithm of the
+speed relative to the best's."""
 
 _CYCLES = NAMES.index("cycles")
 
 
 def estimate(target: Target) -> Prior:
-    """What the loops alone say before anything was ever measured: operations a cycle, as a logarithm.
+    """Return a prior from the loops alone, without any measurement: operations per cycle, as a logarithm.
 
-    It is that of ``te.cost`` for the machine of ``target``: of the core, and of what comes from beyond each
-    cache, at the sampled size next below.
+    It is the estimate of ``te.cost`` for the machine of ``target``: the cycles of the core, and the traffic
+    from beyond each cache, at the next smaller sampled size.
     """
     machine = target.machine
     beyond = [
@@ -72,24 +72,24 @@ def estimate(target: Target) -> Prior:
 
 
 def shipped_prior(target: Target) -> Prior:
-    """``estimate``, corrected by the model that comes with the package for processors like ``target``'s,
-    if it has not been left out."""
+    """Return ``estimate``, corrected by the model that comes with the package for processors like
+    ``target``'s, if it is installed."""
     model = trees.shipped(target)
     return estimate(target) if model is None else corrected(model, target)
 
 
 def corrected(model: trees.Trees, target: Target) -> Prior:
-    """``estimate`` with what ``model`` has learned that it is off by.
+    """Return ``estimate``, corrected by ``model``, which has learned its errors.
 
-    A search looks for what a model errs on to its liking. Trees by themselves know nothing of loops unlike
-    any they have seen; the estimate does.
+    A search finds the candidates that a model overestimates. Trees alone cannot extrapolate to loops unlike
+    those they were trained on; the estimate can.
     """
     prior = estimate(target)
     return lambda rows: prior(rows) + model(rows)
 
 
 def learned(records: Iterable[Record], target: Target, prior: Prior, seed: int = 0) -> Prior:
-    """``prior`` corrected by what ``records`` of ``target`` say; itself if they say nothing."""
+    """Return ``prior`` corrected by ``records`` of ``target``; ``prior`` itself if these are too few."""
     known = training_data(records, target)
     if not known:
         return prior
@@ -98,12 +98,11 @@ def learned(records: Iterable[Record], target: Target, prior: Prior, seed: int =
 
 
 def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> trees.Trees:
-    """The model of what ``prior`` is off by, of what is ``known`` of each task.
+    """Train a model of the errors of ``prior`` on the data ``known`` of each task.
 
-    How quick a task is as a whole is not learned, only what is quicker in it than what: a search is of one
-    task, and trees that distinguish tasks say less of their candidates. The less is learned of candidates the
-    slower they are, for it is the best that have to be distinguished. An UnsupportedError if XGBoost
-    is missing.
+    Only differences within a task are learned, not its overall speed: a search is within one task, and trees
+    that distinguish tasks distinguish its candidates less. Slower candidates have less weight, because it is
+    the best that have to be distinguished. An UnsupportedError if XGBoost is missing.
     """
     require()
     import xgboost
@@ -120,11 +119,11 @@ def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> tr
 
 
 def training_data(records: Iterable[Record], target: Target, most: int = MOST) -> list[TrainingData]:
-    """What is known of each task: rows of features and how quick they were, the logarithm of the speed by the
-    best of the task.
+    """Return the training data of each task: rows of features and scores, the logarithm of the speed relative
+    to the task's best.
 
-    Of ``records``, those of trials on ``target`` whose template is known; if they are more than ``most``, as
-    many of each task, evenly over the time they were made.
+    They are computed from those ``records`` that are trials on ``target`` whose template is known; if these
+    are more than ``most``, from equally many of each task, evenly spread over the time they were made.
     """
     of_task: dict[str, list[Record]] = {}
     for record in records:
@@ -136,7 +135,7 @@ def training_data(records: Iterable[Record], target: Target, most: int = MOST) -
 
 
 def _training_data_of(found: list[Record], target: Target, most: int) -> TrainingData:
-    """Of records of one task; nothing if it is not known here."""
+    """The training data from records of one task; empty if the task is unknown here."""
     rows: list[np.ndarray] = []
     scores: list[float] = []
     known = _known(found[0], target)
@@ -156,7 +155,8 @@ def _training_data_of(found: list[Record], target: Target, most: int) -> Trainin
 
 
 def _config(record: Record, task: Task, default: ConfigEntity) -> ConfigEntity | None:
-    """The configuration of ``record`` as ``task`` has it; None if it has none such, as of another version."""
+    """The configuration of ``record`` in the space of ``task``; None if it is not there, as in older
+    versions."""
     return default if record.config.settings == default.settings else task.config_space.own(record.config)
 
 
@@ -167,10 +167,10 @@ def _evenly(found: list[Record], count: int) -> list[Record]:
 
 
 def _known(record: Record, target: Target) -> tuple[Task, ConfigEntity] | None:
-    """The task of ``record`` and its default; None if its template is not known here, or takes other
-    arguments now."""
+    """The task of ``record`` and its default; None if its template is unknown here, or takes other arguments
+    now."""
     try:
         task = create(record.task[0], decode_args(record.task[1]), target)
         return task, task.default
-    except Exception:  # a user's template given what it was not written for may end in any
+    except Exception:  # a user's template may raise anything for arguments it was not written for
         return None

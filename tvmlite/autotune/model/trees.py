@@ -1,7 +1,7 @@
-"""Boosted trees as arrays: what was learned elsewhere, evaluated with numpy alone.
+"""Boosted trees as arrays: a trained model, evaluated with numpy alone.
 
-A model is a file of JSON with numbers only: it is read, checked and never run. All trees have the same depth;
-a shorter branch is filled up with comparisons whose sides are alike.
+A model is a JSON file of numbers only: it is read and checked, never executed. All trees have the same depth;
+a shorter branch is filled up with comparisons whose two sides are equal.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tvmlite.core.errors import ParseError
 from tvmlite.machine.target import Target
 
 SHIPPED = Path(__file__).parent
-"""Where the models are that come with the package (``Machine.cost_model``), each trained by
-``benchmarks/train_cost_model.py`` on one processor: what is quick on the one is not on the other."""
+"""The folder of the models that come with the package (``Machine.cost_model``). Each is trained by
+``benchmarks/train_cost_model.py`` on one processor: what is fast on one is not on another."""
 
 
 @dataclass(frozen=True)
 class Trees:
     """A sum of trees of one depth.
 
-    ``feature`` and ``threshold``, ``(trees, 2**depth - 1)``, are what the nodes compare, the root first,
-    the children of ``n`` at ``2 * n + 1`` (less) and ``2 * n + 2``; ``leaf``, ``(trees, 2**depth)``, is what
-    they say.
+    ``feature`` and ``threshold``, ``(trees, 2**depth - 1)``, are the comparisons at the nodes: the root
+    first, the children of ``n`` at ``2 * n + 1`` (less) and ``2 * n + 2``. ``leaf``, ``(trees, 2**depth)``,
+    are the values at the leaves.
     """
 
     feature: np.ndarray
@@ -38,7 +38,7 @@ class Trees:
     leaf: np.ndarray
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """What the trees say of each of ``rows``, ``(n, features)``: float32."""
+        """Return the prediction for each of ``rows``, ``(n, features)``: float32."""
         count, inner = self.feature.shape
         trees, each = np.arange(count)[None], np.arange(len(rows))[:, None]
         node = np.zeros((len(rows), count), np.int64)
@@ -48,7 +48,7 @@ class Trees:
         return self.leaf[trees, node - inner].sum(axis=1, dtype=np.float32)
 
     def to_json(self, names: Sequence[str] = NAMES) -> str:
-        """The text that ``from_json`` reads; ``names`` are those of the features."""
+        """Return the text that ``from_json`` reads; ``names`` are those of the features."""
         digits = {"feature": "d", "threshold": ".9g", "leaf": ".4g"}
         parts = [
             f'"{name}": [{", ".join(self._row(row, kind) for row in getattr(self, name).tolist())}]'
@@ -62,7 +62,7 @@ class Trees:
 
     @staticmethod
     def from_json(text: str, names: Sequence[str] = NAMES) -> Trees:
-        """A ParseError if ``text`` is no model, or one of other features than ``names``."""
+        """Read a model; a ParseError if ``text`` is none, or one of other features than ``names``."""
         try:
             fields = json.loads(text)
             arrays = [np.array(fields[name], np.float64) for name in ("feature", "threshold", "leaf")]
@@ -112,7 +112,7 @@ def _fill(
     threshold: np.ndarray,
     leaf: np.ndarray,
 ) -> None:
-    """Write the branch of ``tree`` at ``node`` to ``place``, a leaf to all places below it."""
+    """Write the branch of ``tree`` at ``node`` to ``place``; a leaf is repeated at all positions below it."""
     left, right = tree["left_children"][node], tree["right_children"][node]
     if place >= len(feature):
         leaf[place - len(feature)] = tree["split_conditions"][node]
@@ -124,12 +124,12 @@ def _fill(
 
 
 def path_of(target: Target) -> Path:
-    """The file of the model for processors like ``target``'s."""
+    """The path of the model for processors like ``target``'s."""
     return SHIPPED / f"{target.machine.cost_model}.json"
 
 
 def shipped(target: Target) -> Trees | None:
-    """The model that comes with the package for processors like ``target``'s; None if it was left out."""
+    """The model that comes with the package for processors like ``target``'s; None if it is not installed."""
     path = path_of(target)
     return _read(path) if path.exists() else None
 

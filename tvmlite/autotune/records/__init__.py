@@ -1,1 +1,1 @@
-"""Records of measurements: written, read, and the best of them found."""
+"""Records of measurements: writing, reading, and finding the best."""

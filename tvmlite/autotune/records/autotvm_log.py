@@ -1,4 +1,4 @@
-"""Lines of AutoTVM's own logs (version 0.2): what users of TVM measured before.
+"""Lines of AutoTVM's own logs (version 0.2), to use what was measured with TVM.
 
 A line is ``{"input": [target, template, args, {}], "config": {"index": 3, "code_hash": null, "entity":
 [["tile_y", "sp", [-1, 8]], ...]}, "result": [[seconds, ...], error number, seconds in all, time], "version":
@@ -19,19 +19,19 @@ VERSION = 0.2
 ORIGIN = "autotvm"
 
 _ERRORS = ("", "schedule", "compile", "compile", "crash", "wrong answer", "timeout", "timeout", "crash")
-"""What ``records.ERRORS`` calls the errors that AutoTVM numbers (``MeasureErrorNo``)."""
+"""The entry of ``records.ERRORS`` for each of AutoTVM's error numbers (``MeasureErrorNo``)."""
 
 _KEPT = ("-mcpu=", "-mtriple=")
-"""Options of TVM's target strings that say what machine it is, and mean the same here."""
+"""Options of TVM's target strings that identify the machine, and mean the same here."""
 
 
 def is_line(fields: Any) -> bool:
-    """Whether ``fields`` is meant as a line of AutoTVM's, damaged or not."""
+    """Whether ``fields`` is a line of AutoTVM's, damaged or not."""
     return isinstance(fields, dict) and {"input", "config", "result"} <= fields.keys()
 
 
 def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``records.Record`` that the line ``fields`` holds; a ParseError if it is damaged."""
+    """Return the fields of ``records.Record`` in the line ``fields``; a ParseError if it is damaged."""
     if fields.get("version") != VERSION:
         raise ParseError(f"a line of AutoTVM's version {fields.get('version')!r}, expected {VERSION}")
     match fields["input"]:
@@ -76,7 +76,7 @@ def _is_knob(given: object) -> bool:
 
 
 def _target(text: str) -> str:
-    """Our string for TVM's: the machine it was measured on, this one if it does not say."""
+    """Our target string for TVM's: the machine it was measured on, this one if it names none."""
     kind, *options = text.split() or [""]
     if kind != "llvm":
         raise ParseError(f"AutoTVM: target {text!r} is not a CPU")

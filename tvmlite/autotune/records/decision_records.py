@@ -1,7 +1,7 @@
-"""Records of decisions about a graph: which alternative was taken, and what each was measured to take.
+"""Records of decisions about a graph: the alternative taken, and the measured times of each.
 
 They are lines of JSON in the file of the kernels' records (``records``), distinguished by the field
-``decision``. What is decided is a name here, which the compiler's passes know.
+``decision``. A decision is identified by a name, which the compiler's passes know.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tvmlite.runtime import timing
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """That ``taken`` is the alternative to take for the decision ``name`` on ``target``.
+    """``taken`` is the alternative to use for the decision ``name`` on ``target``.
 
-    ``costs`` are seconds of the kernels concerned in each run of the model, by alternative, all interleaved
-    with those of ``default``; empty where nothing was measured. ``note`` says why what was faster is
-    not taken, ``threads`` how many it was measured with.
+    ``costs`` are, for each alternative, the seconds of the kernels concerned in each run of the model, all
+    interleaved with those of ``default``; empty if nothing was measured. ``note`` explains why a faster
+    alternative is not taken, ``threads`` is the number of threads of the measurement.
     """
 
     name: str
@@ -43,7 +43,7 @@ class DecisionRecord:
         return timing.median(sorted(costs)) if costs else math.inf
 
     def to_json(self) -> str:
-        """One line, without its end; ``decoded`` gives the record back."""
+        """Return one line, without its end; ``decoded`` reads it."""
         rest = dict(vars(self))
         return line({"decision": rest.pop("name"), **rest})
 
@@ -63,12 +63,12 @@ _FIELDS: dict[str, Any] = {
 
 
 def is_line(fields: object) -> bool:
-    """Whether a line's ``fields`` are meant as a decision."""
+    """Whether a line's ``fields`` are a decision, damaged or not."""
     return isinstance(fields, dict) and "decision" in fields
 
 
 def decoded(fields: Mapping[str, Any]) -> DecisionRecord:
-    """The record that a line's ``fields`` are; a ParseError says what is amiss."""
+    """Return the record in a line's ``fields``; a ParseError if it is damaged."""
     values = checked(fields, "decision", _FIELDS, {})
     values["costs"] = {name: _seconds(name, given) for name, given in values["costs"].items()}
     values["time"] = time(values["time"])
@@ -78,14 +78,14 @@ def decoded(fields: Mapping[str, Any]) -> DecisionRecord:
 def latest(
     records: Iterable[DecisionRecord], target: Target, code: str, threads: int
 ) -> dict[str, DecisionRecord]:
-    """The last record of each decision, by name, that was made on this machine, version and number of
-    threads."""
+    """Return the last record of each decision, by name, for the machine ``target``, the version ``code`` and
+    the number of ``threads``."""
     here = str(target), code, threads
     return {one.name: one for one in records if (one.target, one.code, one.threads) == here}
 
 
 def _seconds(name: str, given: object) -> tuple[float, ...]:
-    """The costs of an alternative; a ParseError if they are none."""
+    """The costs of an alternative; a ParseError if they are not a list of times."""
     if not isinstance(given, list):
         raise ParseError(f"the costs of {name!r} are {given!r}")
     return tuple(map(seconds, given))

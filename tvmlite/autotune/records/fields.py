@@ -1,7 +1,7 @@
-"""What the fields of a record's line may hold: numbers that are some, and nothing without end.
+"""The fields of a record's line and their checks: finite numbers, and bounded nesting.
 
-A line may come from anybody, and from a disk that was full: whatever it holds, it is read, or said to be none
-in a few words.
+A line may come from anybody, or from a disk that was full. Whatever it holds, it is either read or rejected
+with a short message.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 from tvmlite.core.errors import ParseError
 
 DEEPEST = 32
-"""So many lists and dictionaries may lie in each other; in a task's arguments there are two or three."""
+"""The most levels of nested lists and dictionaries; a task's arguments have two or three."""
 
 LONGEST_REASON = 200
-"""Letters of a message that quotes a line."""
+"""The most characters of a message that quotes a line."""
 
 
 VERSION = 1
-"""Of the lines that are written here, those of kernels and those of decisions."""
+"""The version of the lines written here, of kernels and of decisions."""
 
 
 def line(fields: Mapping[str, Any]) -> str:
-    """A line of JSON that holds ``fields``, without its end."""
+    """Return a line of JSON with ``fields``, without its end."""
     return json.dumps({"v": VERSION, **fields}, allow_nan=False, default=lambda one: one.to_json_dict())
 
 
 def checked(found: Any, what: str, kinds: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a line ``found``, each of its kind in ``kinds``; those of ``later`` versions, with what
-    older lines mean, may be missing. A ParseError if it is no ``what``: ``"record"``."""
+    """Return the fields of a line ``found``, each of its type in ``kinds``; those in ``later`` may be missing
+    and have the values there. A ParseError if it is not a ``what``, such as ``"record"``."""
     if not isinstance(found, dict) or found.get("v") != VERSION:
         raise ParseError(f"not a {what} of version {VERSION}")
     unknown = sorted(found.keys() - kinds.keys() - {"v"})
@@ -46,7 +46,7 @@ def checked(found: Any, what: str, kinds: Mapping[str, Any], later: Mapping[str,
 
 
 def parsed(text: str) -> Any:
-    """What the line ``text`` holds, its numbers finite; a ParseError if it is not JSON, or nested deeply."""
+    """Parse the line ``text``; a ParseError if it is not JSON, nested too deeply, or has infinite numbers."""
     try:
         fields = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -57,7 +57,7 @@ def parsed(text: str) -> Any:
 
 
 def number(value: object) -> float | None:
-    """``value`` as a float; None if it is no number, or too large for one."""
+    """Return ``value`` as a float; None if it is not a number, or not finite as a float."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -68,7 +68,7 @@ def number(value: object) -> float | None:
 
 
 def seconds(value: object) -> float:
-    """What a run took; a ParseError if ``value`` is no positive number."""
+    """Return the time of a run in seconds; a ParseError if ``value`` is not a positive number."""
     made = number(value)
     if made is None or made <= 0:
         raise ParseError(f"cost {value!r} is not a positive number of seconds")
@@ -76,7 +76,7 @@ def seconds(value: object) -> float:
 
 
 def time(value: object) -> float:
-    """When something was done, seconds since 1970; a ParseError if ``value`` is no number."""
+    """Return a time in seconds since 1970; a ParseError if ``value`` is not a number."""
     made = number(value)
     if made is None:
         raise ParseError(f"time is {value!r}, expected a number of seconds")
@@ -84,7 +84,7 @@ def time(value: object) -> float:
 
 
 def shortened(text: str) -> str:
-    """``text``, cut where it quotes more than anybody would read."""
+    """Return ``text``, cut to ``LONGEST_REASON`` characters."""
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
@@ -100,6 +100,6 @@ def _no_constant(name: str) -> float:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether more than so many ``levels`` of lists and dictionaries lie in each other."""
+    """Whether lists and dictionaries are nested more than ``levels`` deep."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return bool(inside) and (levels == 0 or any(_is_deeper(one, levels - 1) for one in inside))

@@ -1,4 +1,4 @@
-"""The records in force: within ``apply_history_best`` a template takes the best that was measured."""
+"""The records in force: within ``apply_history_best`` templates use the fastest measured configuration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tvmlite.te.space import ConfigEntity, create, decode_args
 
 @dataclass
 class History:
-    """The best record of each task on ``target``; ``missing`` are the tasks asked for that had none that
-    counts. In ``comparisons`` are those that the best come from, where they were compared."""
+    """The best record of each task on ``target``. ``missing`` has the tasks that were asked for without a
+    valid record, ``comparisons`` the comparisons that best records come from."""
 
     best: dict[str, rec.Record]
     target: Target
@@ -28,7 +28,7 @@ class History:
     _sound: set[str] = field(default_factory=set)
 
     def best_config(self, name: str, args: list[Any]) -> ConfigEntity | None:
-        """The best configuration of a task; None, with a warning, if there is none."""
+        """Return the best configuration of a task; None, with a warning, if there is none."""
         key = json.dumps([name, args])
         found = self.best.get(key)
         if found is None:
@@ -40,7 +40,7 @@ class History:
         return found.config
 
     def _is_sound(self, key: str, name: str, args: list[Any]) -> bool:
-        """Whether the best of a task was not compared at all, or beside its default."""
+        """Whether a task's best record comes from no comparison, or from one that has its default."""
         if key in self.comparisons and key not in self._sound:
             default = create(name, decode_args(args), self.target).default
             if rec.winner(self.comparisons[key], default) is None:
@@ -49,7 +49,7 @@ class History:
         return True
 
     def _miss(self, key: str, why: str) -> None:
-        """Warn, once, that a task has no record that counts."""
+        """Warn, once, that a task has no valid record."""
         if key not in self.missing:
             self.missing.append(key)
             warn(why)
@@ -59,12 +59,12 @@ class History:
 def apply_history_best(
     records: str | Path | Iterable[rec.Record], target: str | Target = "native"
 ) -> Iterator[History]:
-    """Within the block, templates are configured by the fastest record of their task on ``target``, whatever
+    """Within the block, configure templates by the fastest record of their task on ``target``, whatever
     number of threads it was measured with.
 
-    ``records`` are a file or the records themselves. Lines that are none, records of another machine or
-    version, and tasks without a record, which take their defaults, are reported by a warning; so are
-    comparisons that lack the default's record, of which nothing is taken.
+    ``records`` are a file or the records themselves. Damaged lines, records of another machine or version,
+    and tasks without a record, which use their defaults, are reported by a warning; so are comparisons
+    without the default's record, which are not used.
     """
     target = Target.parse(target)
     loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)

@@ -1,4 +1,4 @@
-"""Records: a line of JSON for each measurement, in a file that survives crashes and two writers."""
+"""Records: a line of JSON for each measurement, in a file that survives crashes and concurrent writers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line that are read; a record is a few hundred."""
+"""The most bytes of a line that are read; a record has a few hundred."""
 
 ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer", "refused")
-"""What can become of a candidate; empty if it ran and was right."""
+"""The ways a candidate can fail; empty if it ran and was right."""
 
 
 FINAL = "final"
@@ -33,14 +33,14 @@ FINAL = "final"
 hardly."""
 
 LOST_DEFAULT = "a comparison lacks the default's record, which may have won: skipped"
-"""The message where ``winner`` finds none."""
+"""The message if ``winner`` finds none."""
 
 TOGETHER = 0.5
-"""Seconds between two records of a comparison at most; a comparison takes longer."""
+"""The most seconds between two records of a comparison; measuring one takes longer."""
 
 
 def schedules_digest() -> str:
-    """A short hash of the code that decides which schedules there are, and what their knobs mean."""
+    """Return a short hash of the code that determines the schedules and the meaning of their knobs."""
     return source_digest(*SCHEDULES)[:16]
 
 
@@ -48,12 +48,13 @@ def schedules_digest() -> str:
 class Record:
     """One candidate and its measurement.
 
-    ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string,
-    ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, explained
-    in ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in
-    the run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970,
-    ``threads`` how many it was timed with, 0 if that is not known, ``schedules`` the digest of the code of
-    schedules that it was made with (``schedules_digest``), empty if that is not known.
+    ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string.
+    ``costs`` are the seconds of one call in each run (none if there is an ``error``, one of ``ERRORS``,
+    explained in ``message``). ``verified`` is whether its results were checked against the reference,
+    ``trial`` its number in the run with ``seed``, ``origin`` the tuner that proposed it, ``time`` when it was
+    made, seconds since 1970. ``threads`` is the number of threads it was timed with, 0 if unknown,
+    ``schedules`` the digest of the code of schedules that it was made with (``schedules_digest``), empty if
+    unknown.
     """
 
     task: tuple[str, tuple[Any, ...]]
@@ -95,12 +96,12 @@ class Record:
 
     @property
     def is_current(self) -> bool:
-        """Whether this version made it, or AutoTVM, whose templates have the same knobs in every version."""
+        """Whether the record is of this version, or AutoTVM's, whose templates have the same knobs always."""
         return self.code == core.VERSION or self.origin == autotvm_log.ORIGIN
 
     @property
     def is_stale(self) -> bool:
-        """Whether the code of schedules has changed since it was made."""
+        """Whether the code of schedules has changed since the record was made."""
         return bool(self.schedules) and self.schedules != schedules_digest()
 
     @property
@@ -109,14 +110,14 @@ class Record:
         return json.dumps([self.task[0], list(self.task[1])])
 
     def to_json(self) -> str:
-        """One line, without its end; ``from_json`` gives the record back."""
+        """Return one line, without its end; ``from_json`` reads it."""
         return fields.line(vars(self))
 
     @staticmethod
     def from_json(text: str) -> Record:
-        """Read ``to_json``'s line, or one of AutoTVM's; of anything else a ParseError says what is wrong.
+        """Read a line of ``to_json``, or one of AutoTVM's; a ParseError explains what is wrong otherwise.
 
-        Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
+        Nothing in a line is executed: knobs are numbers and words, and a template is found by its name.
         """
         found = _read(arguments.text("from_json: text", text, InputError))
         if isinstance(found, DecisionRecord):
@@ -143,7 +144,7 @@ _FIELDS: dict[str, Any] = {
 }
 
 _LATER: dict[str, Any] = {"threads": 0, "schedules": ""}
-"""Fields that the first records did not have, and what these say."""
+"""Fields that the first version of records did not have, with their values for such records."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a file, in order, the lines that are none, and the decisions about graphs."""
+    """The records of a file, in order, its damaged lines, and the decisions about graphs."""
 
     records: tuple[Record, ...]
     damages: tuple[Damage, ...] = ()
@@ -164,7 +165,7 @@ class Records:
 
     @staticmethod
     def of(given: Iterable[Record | DecisionRecord]) -> Records:
-        """Records that were in no file."""
+        """Collect records that come from no file."""
         if not isinstance(given, Iterable):
             raise arguments.refused("records", given, "records or a file of them", InputError)
         given = arguments.all_instances("records", given, (Record, DecisionRecord), "a record", InputError)
@@ -181,17 +182,17 @@ class Records:
 
 
 def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None:
-    """Add ``records`` to the file at ``path``, made if it is not there.
+    """Add ``records`` to the file at ``path``, which is created if it does not exist.
 
-    All lines go in one write to the end of the file, so that what two processes write does not mix, and a
-    line that a crash cut short is closed first. They are on the disk when this returns.
+    All lines are appended in one write, so that those of two processes do not mix. A line that a crash cut
+    short is closed first. The records are on disk when this returns.
     """
     text = "".join(record.to_json() + "\n" for record in records)
     if not text:
         return
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
+    except (OSError, ValueError) as error:  # a ValueError for a path with a zero byte
         raise InputError(
             f"records {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
         ) from None
@@ -207,7 +208,7 @@ def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None
 
 
 def load(path: str | Path) -> Records:
-    """The records in the file at ``path``; an InputError if it cannot be read.
+    """Read the records in the file at ``path``; an InputError if it cannot be read.
 
     A damaged line is skipped and reported in ``damages``.
     """
@@ -238,15 +239,15 @@ def load(path: str | Path) -> Records:
 
 
 def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
-    """The records that this version made on the machine ``target`` describes, with so many ``threads``, any
-    number if None, or AutoTVM, which does not record it; those that failed are among them."""
+    """Select the records of the machine ``target`` that this version made with ``threads`` threads, any
+    number if None, or that AutoTVM made, which does not record it. Failed ones are included."""
     here = [record for record in records if record.target == str(target) and record.is_current]
     return [record for record in here if threads is None or record.threads in (0, threads)]
 
 
 def unusable(loaded: Records, target: Target) -> list[str]:
-    """What of ``loaded`` is of no use, or of doubtful use, to this version on ``target``, a sentence for each
-    cause."""
+    """Return a sentence for each reason why records of ``loaded`` are unusable or doubtful for this version
+    on ``target``."""
     notes = []
     if loaded.damages:
         first = loaded.damages[0]
@@ -274,9 +275,9 @@ def unusable(loaded: Records, target: Target) -> list[str]:
 def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     """The record to use for each task, by ``task_key``.
 
-    The winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a lucky time
-    of a single trial does not beat times that were interleaved. Else the fastest; of equals the first.
-    Records of another version do not count: its spaces and its code may be others.
+    This is the winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a
+    lucky time of a single trial does not beat times that were interleaved. Otherwise it is the fastest, the
+    first of equals. Records of another version do not count: its spaces and its code may differ.
     """
     found: dict[str, Record] = {}
     records = current(records, target)
@@ -288,11 +289,11 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
 
 
 def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The last comparison of each task, by ``task_key``: its records, the winner's first, those that failed
-    last. One of which nothing could be timed is none.
+    """The last comparison of each task, by ``task_key``: the winner's record first, failed ones last.
 
-    A comparison is what stands together and was made at one time, in the same run after as many trials; where
-    a configuration comes a second time, another one begins.
+    A comparison in which nothing could be timed does not count. Its records are adjacent in the file and made
+    at one time, in the same run after the same number of trials; a configuration that occurs a second time
+    begins another comparison.
     """
     found: dict[str, list[Record]] = {}
     block: list[Record] = []
@@ -309,8 +310,8 @@ def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def winner(block: Sequence[Record], default: ConfigEntity) -> Record | None:
-    """The record of a comparison that won beside ``default``, be it that this failed; None if it is not among
-    them: where a line of a file is damaged, what stands first may have lost."""
+    """The winner's record of a comparison that includes ``default``, even if the default failed; None if it
+    does not: if a line of the file is damaged, the first record may have lost."""
     return block[0] if is_among(default, block) else None
 
 
@@ -320,14 +321,14 @@ def is_among(config: ConfigEntity, records: Iterable[Record]) -> bool:
 
 
 def _are_together(one: Record, next_one: Record) -> bool:
-    """Whether two records, one after the other, are of one comparison: those made before all of one had one
-    time differ by a little."""
+    """Whether two consecutive records belong to one comparison: in older files their times differ a
+    little."""
     is_same_run = (one.task, one.seed, one.trial) == (next_one.task, next_one.seed, next_one.trial)
     return is_same_run and abs(one.time - next_one.time) < TOGETHER
 
 
 def _lines(file: Any) -> Iterator[bytes]:
-    """The lines of ``file``; of one that is far too long only the beginning, which is no record."""
+    """The lines of ``file``; of one that is too long only the beginning, which is not a valid record."""
     while line := file.readline(LONGEST_LINE):
         whole = line
         while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
@@ -336,7 +337,7 @@ def _lines(file: Any) -> Iterator[bytes]:
 
 
 def _read(text: str) -> Record | DecisionRecord:
-    """What the line ``text`` holds; a ParseError says in a few words what is wrong with it."""
+    """Parse the line ``text``; a ParseError explains in a few words why it is damaged."""
     try:
         found = fields.parsed(text)
         if decision_records.is_line(found):
@@ -350,7 +351,7 @@ def _read(text: str) -> Record | DecisionRecord:
 
 
 def _decoded(found: Any) -> Record:
-    """The record that the fields ``found`` are."""
+    """Return the record in the fields ``found``."""
     values = fields.checked(found, "record", _FIELDS, _LATER)
     match values["task"]:
         case [str() as name, [*args]]:

@@ -1,4 +1,4 @@
-"""Warnings of records that cannot be used: each once in a run that reads them often."""
+"""Warnings about unusable records, each once in a run that reads the records often."""
 
 from __future__ import annotations
 

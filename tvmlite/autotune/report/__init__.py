@@ -1,4 +1,4 @@
-"""The page of a tuning run: one HTML file that needs nothing else."""
+"""The HTML page of a tuning run: one self-contained file."""
 
 from tvmlite.autotune.report.page import KernelTime, ModelTime, page, write
 

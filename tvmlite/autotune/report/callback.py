@@ -1,4 +1,4 @@
-"""What to do as tuning goes on: keep the records, show how far it is."""
+"""Callbacks for tuning: keep the records, show the progress."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def log_to_file(path: str | Path) -> Callback:
 
 
 def progress_bar(total: int | None = None, prefix: str = "") -> Callback:
-    """Show trials done, the best so far and failures, on one line of a terminal or a notebook; else nothing.
+    """Show trials done, the best so far and failures, on one line of a terminal or a notebook, if any.
 
-    ``total`` is accepted for AutoTVM's sake: the run knows it.
+    ``total`` is accepted for compatibility with AutoTVM and has no effect: the run knows it.
     """
 
     def show(progress: Progress, _new: Sequence[rec.Record]) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of a tuning run, inline SVG: curves, clouds of points, bars."""
+"""The charts of a tuning run as inline SVG: curves, scatter plots, bars."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tvmlite.te.visualizer import text
 _WIDTH, _HEIGHT = 560, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 24, 34
 _NAMES = 96
-"""The margin on the right where lines are named, so that no name stands on a curve."""
+"""The margin on the right for the names of lines, so that no name overlaps a curve."""
 
 _APART = 14
-"""Between the names of two lines."""
+"""The distance between the names of two lines."""
 
 
 def curve(rates: Sequence[float], default: float | None, peak: float | None) -> str:
-    """The best of ``rates`` (GFLOP/s) so far against trials, with lines for the default and the peak."""
+    """Plot the best of ``rates`` (GFLOP/s) so far over trials, with lines for the default and the peak."""
     if not rates:
         return ""
     most = max([*rates, default or 0.0, 1e-9]) * 1.08
@@ -32,7 +32,7 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
 
 
 def scatter(points: Sequence[tuple[float, float]]) -> str:
-    """What was predicted, across, against what was measured in GFLOP/s, up."""
+    """Plot the measured GFLOP/s over the predicted scores."""
     across, up = [p for p, _ in points], [s for _, s in points]
     frame = _Frame(min(across), max(across), 0, max(up) * 1.08)
     dots = [f'<circle cx="{frame.x(p):.1f}" cy="{frame.y(s):.1f}" r="3"/>' for p, s in points]
@@ -40,7 +40,7 @@ def scatter(points: Sequence[tuple[float, float]]) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
-    """A table of names, in order, with bars for the seconds that each takes before and after."""
+    """Return a table of names, in order, with bars for the seconds that each takes before and after."""
     most = max([max(before, after) for _, before, after, _ in rows] + [1e-12])
     cells = []
     for name, before, after, origin in rows:
@@ -57,7 +57,7 @@ def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
 
 
 class _Frame:
-    """Where numbers are in a picture."""
+    """Maps values to coordinates of a chart."""
 
     def __init__(self, left: float, right: float, low: float, high: float, margin: int = _RIGHT) -> None:
         self.left, self.low = left, low
@@ -71,7 +71,7 @@ class _Frame:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
 
     def svg(self, name: str, across: str, inside: Sequence[str]) -> str:
-        """The picture with its axes."""
+        """Return the chart with its axes."""
         grid = []
         for value in _ticks(self.low, self.low + self.height):
             y = self.y(value)
@@ -89,8 +89,8 @@ class _Frame:
 
 
 def _lines(frame: _Frame, ends: Sequence[tuple[str, str, float]]) -> list[str]:
-    """Lines across at the values of ``ends`` (kind, name, value), with their names in the margin, none on
-    another; of the kind ``best`` only the name: its line is the curve."""
+    """Horizontal lines at the values of ``ends`` (kind, name, value), with their names in the margin, without
+    overlap. For the kind ``best`` there is only the name: its line is the curve."""
     made, last = [], -math.inf
     lowest = _HEIGHT - _BOTTOM - _APART * (len(ends) - 1)
     for kind, name, value in sorted(ends, key=lambda end: -end[2]):

@@ -1,4 +1,4 @@
-"""What was decided about a graph, as a table in text and on the page of a run."""
+"""The decisions about a graph, as a table in text and on the page of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADS = ("decision", "taken", "alternatives", "won")
 
 
 def table(records: Sequence[DecisionRecord]) -> list[str]:
-    """The lines of a table, what gains most first; none if there is nothing to show."""
+    """The lines of a table, the largest gain first; none if there is nothing to show."""
     ordered = _ordered(records)
     return text.table([HEADS, *map(_cells, ordered)]) if ordered else []
 
@@ -29,14 +29,14 @@ def section(records: Sequence[DecisionRecord]) -> str:
 
 
 def won(record: DecisionRecord) -> float:
-    """Seconds of a run that what was taken wins over the default; 0 where nothing was measured."""
+    """Seconds of a run that the alternative taken saves over the default; 0 if nothing was measured."""
     gain = record.cost(record.default) - record.cost(record.taken)
     return gain if math.isfinite(gain) else 0.0
 
 
 def _ordered(records: Sequence[DecisionRecord]) -> list[DecisionRecord]:
-    """Those that something was measured of, or that are not as by default; what was tried together and is not
-    taken as one."""
+    """The records that were measured or are not the default. Those that were tried together without success
+    are combined into one."""
     shown: list[DecisionRecord] = []
     together: dict[str, list[DecisionRecord]] = {}
     for one in records:

@@ -1,4 +1,4 @@
-"""The kernels of a tuning run in one table; those of which nothing was measured in a line for each reason."""
+"""The table of a tuning run's kernels; those without a measurement are listed by reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def section(
     outcomes: Mapping[str, str],
     skipped: Mapping[str, str],
 ) -> str:
-    """The table of ``tuned``, in order, and below it what was not measured, by reason; see ``page``."""
+    """The table of ``tuned``, in order, then the kernels that were not measured, by reason; see ``page``."""
     rows = [_row(one, peak, labels, outcomes) for one in tuned if one.best is not None]
     table = html.table(HEADS, rows) if rows else ""
     key = (
@@ -45,7 +45,7 @@ def section(
 
 
 def seconds_before(one: Tuned) -> float:
-    """Seconds of all calls with the default schedule, or the best where that was not measured."""
+    """Seconds of all calls with the default schedule, or with the best if the default was not measured."""
     record = one.default or one.best
     return one.progress.weight * record.cost if record is not None else 0.0
 
@@ -83,7 +83,7 @@ def _why_unmeasured(one: Tuned) -> str:
 
 
 def _folded(reason: str, names: Sequence[str]) -> str:
-    """One line for ``names``, which unfolds."""
+    """One line for ``names`` that can be unfolded."""
     count = "1 kernel" if len(names) == 1 else f"{len(names)} kernels"
     items = "".join(f"<li>{escape(name)}</li>" for name in names)
     return f'<details class="folded"><summary>{count}: {escape(reason)}</summary><ul>{items}</ul></details>'

@@ -1,4 +1,4 @@
-"""A table that stays in its place while its cells change: on a terminal, or in a notebook."""
+"""A table that is updated in place, on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Rows = Sequence[Sequence[str]]
 
 
 class Display(Protocol):
-    """What shows a table from ``start`` to ``stop``, and messages beside it."""
+    """Shows a table from ``start`` to ``stop``, and messages above it."""
 
     def start(self) -> None:
-        """Take the place where the table will be."""
+        """Reserve the space for the table."""
 
     def show(self, title: str, rows: Rows) -> None:
         """Show ``rows`` in place of what was shown before."""
@@ -25,7 +25,7 @@ class Display(Protocol):
         """Show a message above the table."""
 
     def stop(self) -> None:
-        """Leave what was shown last."""
+        """Keep what was shown last."""
 
 
 class Terminal:
@@ -38,7 +38,7 @@ class Terminal:
         self.live = Live(console=Console(file=stream), refresh_per_second=4)
 
     def start(self) -> None:
-        """From here on the terminal's last lines are the table's."""
+        """Use the terminal's last lines for the table."""
         self.live.start()
 
     def show(self, title: str, rows: Rows) -> None:
@@ -53,16 +53,16 @@ class Terminal:
         self.live.update(table)
 
     def say(self, message: str) -> None:
-        """Print above the table."""
+        """Print ``message`` above the table."""
         self.live.console.print(message)
 
     def stop(self) -> None:
-        """Leave the table as it is."""
+        """Keep the table as it is."""
         self.live.stop()
 
 
 class Notebook:
-    """A part of a cell's output, which is written anew."""
+    """A part of a cell's output, which is rewritten."""
 
     def __init__(self) -> None:
         self.handle: Any = None
@@ -70,7 +70,7 @@ class Notebook:
         self.shown = ""
 
     def start(self) -> None:
-        """Nothing is shown before there is something to show."""
+        """Do nothing: the output begins with the first table."""
 
     def show(self, title: str, rows: Rows) -> None:
         """Show ``rows`` in place of what was shown before."""
@@ -83,7 +83,7 @@ class Notebook:
         self._write()
 
     def stop(self) -> None:
-        """The output stays in the notebook."""
+        """Do nothing: the output stays in the notebook."""
 
     def _write(self) -> None:
         from IPython.display import display
@@ -96,14 +96,14 @@ class Notebook:
 
 
 def in_notebook() -> bool:
-    """Whether this is a program of Jupyter's, which shows HTML."""
+    """Whether this process is a Jupyter kernel, which shows HTML."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def display_for(stream: TextIO) -> Display | None:
-    """What shows a table in place on ``stream``; None where that cannot be done."""
+    """Return a display that updates a table in place on ``stream``; None if there is none."""
     if stream is sys.stderr and in_notebook():
         return Notebook()
     if not stream.isatty():

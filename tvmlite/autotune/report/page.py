@@ -21,15 +21,15 @@ from tvmlite.te.visualizer import text
 PACKAGE = "tvmlite.autotune.report"
 
 OPEN = 2
-"""Searches whose pictures are unfolded: those of the kernels that take most time."""
+"""The number of searches whose charts are unfolded: those of the kernels that take most time."""
 
 MOST_BARS = 16
-"""Kernels whose time is drawn; of more the rest is one bar."""
+"""The most kernels drawn as bars; the rest is one bar."""
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """Seconds that a part of a model takes before and after; ``origin`` says how it is scheduled now."""
+    """Seconds of a part of a model before and after tuning; ``origin`` describes its schedule now."""
 
     name: str
     before: float
@@ -39,7 +39,7 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class ModelTime:
-    """Seconds of a run of a whole model before and after; how many times faster, with its 95% interval."""
+    """Seconds of a run of a whole model before and after tuning, and the gain with its 95% interval."""
 
     before: float
     after: float
@@ -48,7 +48,7 @@ class ModelTime:
 
 
 def write(path: str | Path, tuned: Sequence[Tuned], **options: Any) -> Path:
-    """Write the page of ``tuned`` to ``path``, and give the path; ``options`` are the arguments of
+    """Write the page of ``tuned`` to ``path``, and return the path; ``options`` are the arguments of
     ``page``."""
     written = Path(path)
     written.write_text(page(tuned, **options), encoding="utf-8")
@@ -69,13 +69,13 @@ def page(
     notes: Sequence[str] = (),
     decisions: Sequence[DecisionRecord] = (),
 ) -> html.Page:
-    """The HTML of a run: the same arguments give the same page.
+    """Return the HTML of a run: the same arguments give the same page.
 
-    ``facts`` are shown under the title: date, machine, command. ``model`` are the times of a whole model,
-    None where it stays as it was or there is none, ``times`` those of its parts as its library measured them.
-    ``outcomes`` say by tasks' keys why what was found is not used, ``skipped`` by kernels' names why they
-    were not searched. ``peak`` is how many operations a second the machine can do, ``labels`` name tasks by
-    their keys, ``notes`` are shown as they are, ``decisions`` are those about the model's graph.
+    ``facts`` are shown under the title: date, machine, command. ``model`` has the times of the whole model,
+    None if it is unchanged or there is none, ``times`` those of its kernels, measured in its library.
+    ``outcomes`` explains by task key why a schedule found is not used, ``skipped`` by kernel name why a
+    kernel was not searched. ``peak`` is the machine's peak in operations a second, ``labels`` are names by
+    task key, ``notes`` are shown as they are, ``decisions`` are those about the model's graph.
     """
     ordered = sorted(tuned, key=kernels.seconds_before, reverse=True)
     measured = [one for one in ordered if one.best is not None]

@@ -1,4 +1,4 @@
-"""To watch a tuning run: a table that stays in its place, or lines where there is no terminal."""
+"""Live view of a tuning run: a table that is updated in place, or printed lines without a terminal."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from tvmlite.te.space import Task
 from tvmlite.te.visualizer import text
 
 SECONDS = 10.0
-"""Between two lines where no table can be shown."""
+"""Seconds between two printed lines, if no table can be shown."""
 
 ROWS = 24
-"""Tasks in the table: those whose kernels take most of the time."""
+"""The most tasks in the table: those whose kernels take most of the time."""
 
 COLUMNS = ("kernel", "of time", "trials", "failed", "GFLOP/s", "of peak", "best", "alone", "in model")
-"""``alone`` is how many times as fast as the default the best is by itself; ``in model`` how many times as
-fast that makes the whole, if the kernel gains as much in it."""
+"""``alone`` is the gain of the best over the default by itself; ``in model`` the resulting gain of the whole
+model, if the kernel gains as much in it."""
 
 
 def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
-    """What to call ``task``: its entry in ``labels``, by its key, its label, or its name and arguments."""
+    """The name to show for ``task``: its entry in ``labels``, by key, its label, or name and arguments."""
     given = (labels or {}).get(task.key) or task.label
     return given or f"{task.name}({', '.join(str(arg).partition(chr(10))[0] for arg in task.args)})"
 
 
 def expected_gain(tasks: Sequence[Progress]) -> float:
-    """How many times faster the whole is, if each kernel gains in it what it gains by itself."""
+    """The gain of the whole model, if each kernel gains as much in it as by itself."""
     return 1 / (1 - sum(one.share * (1 - 1 / one.gain) for one in tasks))
 
 
 class Watch:
-    """A callback of ``tune``, and a context: shows what each task has come to, and how much time is left.
+    """A callback of ``tune``, and a context manager: shows the state of each task, and the time left.
 
     ::
 
         with Watch(budget=600) as watch:
             autotune.tune(tasks, "tune.jsonl", budget=600, callbacks=[watch])
 
-    In a notebook, and on a terminal with the package rich, it is a table, else a line every ``SECONDS``.
-    ``peak`` is how many operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those
-    of the run, to show how much is left; ``labels`` name tasks by their keys.
+    In a notebook, and on a terminal with the package rich, it shows a table, otherwise it prints a line every
+    ``SECONDS``. ``peak`` is the machine's peak in operations a second; ``trials`` or ``budget`` (seconds) are
+    those of the run, to show how much is left; ``labels`` are names of tasks by key.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Watch:
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
         """Show the ``progress`` of one task: a table is redrawn at once, a line printed every ``SECONDS``."""
         self.tasks[progress.task.key] = progress
-        if self.peak is not None:  # what was seen can be done: the peak was measured at a bad moment
+        if self.peak is not None:  # the peak was measured too low, while the machine was disturbed
             self.peak = max(self.peak, progress.best_flops)
         if self._display is not None:
             self._show(self._display)
@@ -145,7 +145,7 @@ class Watch:
         return f"{self.left()}; {name}: " + ", ".join(part for part in parts if part) + self._model()
 
     def _model(self) -> str:
-        """The expected gain of the whole model; empty where it is not known what part each kernel takes."""
+        """The expected gain of the whole model; empty if the kernels' shares of the time are unknown."""
         if not any(one.share for one in self.tasks.values()):
             return ""
         return f"; the model {expected_gain(list(self.tasks.values())):.3f}x if each gains as much in it"

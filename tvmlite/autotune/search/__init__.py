@@ -1,1 +1,1 @@
-"""Which candidates to measure next: tuners, the task scheduler, the tuning of one task."""
+"""The choice of the next candidates to measure: tuners, the task scheduler, the tuning of one task."""

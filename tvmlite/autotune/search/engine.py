@@ -1,4 +1,4 @@
-"""Tuning one task: propose, build, measure, record, learn; at the end the winner beside the default."""
+"""Tune one task: propose, build, measure, record, learn; finally compare the winner with the default."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
 
 FINALISTS = 4
-"""Candidates that are compared with the default at the end."""
+"""The number of candidates that are compared with the default at the end."""
 
 
 class Proposer(Protocol):
-    """What the engine needs of a tuner."""
+    """The interface of a tuner that the engine uses."""
 
     task: Task
     seed: int
@@ -43,11 +43,11 @@ class Proposer(Protocol):
     name: str
 
     def propose(self, count: int) -> list[int]:
-        """At most ``count`` configurations to measure next, by number; none when the space is used up."""
+        """Return at most ``count`` configurations to measure next, by number; none if all were proposed."""
         ...
 
     def take(self, index: int) -> None:
-        """Count configuration ``index`` as proposed: the engine measures it of its own accord."""
+        """Count configuration ``index`` as proposed: the engine measures it without a proposal."""
         ...
 
     def propose_next(self) -> None:
@@ -59,21 +59,20 @@ class Proposer(Protocol):
         ...
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
-        """Take the measured ``speeds`` of configurations: operations a second, 0 for those that failed."""
+        """Learn from the measured ``speeds`` of configurations: operations a second, 0 for failures."""
         ...
 
 
 Callback = Callable[[Progress, Sequence[Record]], object]
-"""Called after each batch with how far we are and what is new."""
+"""Called after each batch with the progress and the new records."""
 
 
 class Search:
     """The tuning of one task, batch after batch; its default is tried first.
 
-    ``known`` are records of an earlier run with the same seed: where they hold the measurement of a proposal
-    it is not made again, so that a run that was cut short goes on where it was. ``in_force`` are what
-    comparisons of earlier runs found best, each another, the last first; what is of another space counts for
-    nothing.
+    ``known`` are records of an earlier run with the same seed: a proposal that they contain is not measured
+    again, so that an interrupted run continues where it was. ``in_force`` are the winners of earlier runs'
+    comparisons, the last first; duplicates and those of another space are ignored.
     """
 
     def __init__(
@@ -97,23 +96,23 @@ class Search:
         self.machine_waited = False
         self.jobs = jobs_of(runner)
         self.fills_machine = runner.threads * self.jobs >= processors()
-        """Whether candidates take all processors: searching meanwhile would take one from them, and
+        """Whether candidates take all processors: searching at the same time would take one from them, and
         falsify their times."""
         self._exhausted = False
         self._prepared = False
 
     def is_over(self, early_stopping: int | None = None) -> bool:
-        """Whether nothing is left to try, or ``early_stopping`` trials have not bettered the best."""
+        """Whether nothing is left to try, or ``early_stopping`` trials have not improved the best."""
         progress = self.progress
         stuck = early_stopping is not None and progress.since_best >= early_stopping
         return stuck or self._exhausted or progress.trials >= progress.total
 
     def step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback] = ()) -> None:
-        """One batch of at most ``most`` trials: proposed, built, measured, learned from.
+        """Do one batch of at most ``most`` trials: propose, build, measure, learn.
 
-        Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted. A task
-        of which nothing can be checked is over, and others go on. After a Ctrl-C no measurement is waited
-        for.
+        Every new record has been passed to ``callbacks`` when this returns, or is interrupted. If the
+        reference of a task fails, the task is over, and others go on. A Ctrl-C does not wait for
+        measurements.
         """
         try:
             self._step(most, measuring, callbacks)
@@ -131,7 +130,7 @@ class Search:
         except ReferenceFailed as error:
             progress.fail("reference", str(error))
             self._exhausted = True
-        finally:  # what was measured before a Ctrl-C is kept
+        finally:  # measurements from before a Ctrl-C are kept
             new = batch.finish()
             for callback in callbacks if batch.pending else ():
                 callback(progress, new)
@@ -146,12 +145,12 @@ class Search:
         self.tuner.learn(proposed, speeds)
 
     def final(self) -> tuple[list[Record], bool]:
-        """The best so far and the default, timed interleaved: the winner's record first, and whether they are
-        new, or an earlier run had come so far.
+        """Time the best so far and the default interleaved; return the records, the winner's first, and
+        whether they are new, and not from an earlier run.
 
-        The default wins unless another is significantly faster: its interval lies below the default's. What
-        cannot be built has its record as well, so that the default's is not taken for lost. There are no
-        records where nothing can be checked any more.
+        The default wins unless another is significantly faster: its interval is below the default's. A
+        candidate that cannot be built has a record as well, so that the default's does not seem to be
+        missing. There are no records if the reference fails.
         """
         trial = self.progress.trials
         configs = _different([self.default, *self.progress.finalists(FINALISTS)])
@@ -167,8 +166,8 @@ class Search:
         return _winner_first(records, self.default), is_new
 
     def _compared(self, configs: Sequence[ConfigEntity]) -> list[Record]:
-        """Records of ``configs``, timed interleaved; they all have one time, which shows that they belong
-        together."""
+        """Time ``configs`` interleaved and return their records; all have the same time, which marks them as
+        one comparison."""
         builder, trial = self.tuner.builder, self.progress.trials
         built = [builder.built(config) for config in configs]
         candidates = [one for one in built if isinstance(one, Candidate)]
@@ -191,14 +190,14 @@ class Search:
         )
 
     def prepare(self) -> None:
-        """Send the machine the task's reference, if it does not have it yet."""
+        """Send the task's reference to the machine, if it does not have it yet."""
         if not self._prepared:
             task = self.progress.task
             self.runner.prepare(task.key, reference(task), self.tuner.seed)
             self._prepared = True
 
     def _proposed(self, count: int, batch: _Batch) -> list[int]:
-        """What is to be tried besides the default, which is measured while a tuner begins its search."""
+        """The configurations to try besides the default, which is measured while the tuner begins."""
         if self.progress.trials == 0:
             index = self.progress.task.config_space.index_of(self.default.settings)
             if index is not None:
@@ -209,7 +208,8 @@ class Search:
 
 
 def check_options(runner: object, name: str, early_stopping: object, callbacks: Sequence[Callback]) -> None:
-    """An InputError of ``tune`` if these options of a search, of which ``name`` is the runner, are wrong."""
+    """Check these options of a search; an InputError of ``tune`` if one is wrong. ``name`` names
+    ``runner``."""
     if runner is not None:
         arguments.instance(f"tune: {name}", runner, Runner, "a runner", InputError)  # type: ignore[type-abstract]
     if early_stopping is not None:
@@ -219,7 +219,7 @@ def check_options(runner: object, name: str, early_stopping: object, callbacks: 
 
 
 def jobs_of(runner: Runner) -> int:
-    """How many candidates ``runner`` measures at once."""
+    """The number of candidates that ``runner`` measures at once."""
     return runner.jobs if isinstance(runner, ParallelRunner) else 1
 
 
@@ -232,7 +232,7 @@ def run(
     callbacks: Sequence[Callback] = (),
 ) -> Progress:
     """Tune ``tuner.task`` alone for ``trials`` trials, or until ``early_stopping`` trials in a row have not
-    bettered the best."""
+    improved the best."""
     search = Search(tuner, runner, trials)
     with ThreadPoolExecutor(jobs_of(runner)) as measuring:
         while not search.is_over(early_stopping):
@@ -242,8 +242,8 @@ def run(
 
 @dataclass
 class _Candidate:
-    """Loops that are to be measured. Their code is made here, or by the machine if it comes to them first:
-    the code is the same. Whoever has the ``lock`` decides."""
+    """Loops that are to be measured. Their code, which is the same either way, is generated here, or by the
+    machine if it starts on them first. Whoever has the ``lock`` decides."""
 
     config: ConfigEntity
     lowered: Lowered
@@ -253,7 +253,7 @@ class _Candidate:
 
 
 class _Batch:
-    """Candidates that are measured one after another while those after them are built."""
+    """Candidates that are measured one after another while the next ones are built."""
 
     def __init__(self, search: Search, measuring: ThreadPoolExecutor) -> None:
         self.search, self.measuring = search, measuring
@@ -263,7 +263,7 @@ class _Batch:
         self.made: list[_Candidate] = []
 
     def add(self, number: int) -> None:
-        """Hand one to be measured, with its code where the machine cannot make that."""
+        """Submit a configuration for measurement, with its code if the machine cannot build."""
         tuner, task = self.search.tuner, self.search.progress.task
         trial, config = self.search.progress.trials + len(self.numbers), task.config_space.get(number)
         self.numbers.append(number)
@@ -286,7 +286,7 @@ class _Batch:
         self.pending.append((trial, config, tuner.builder.trace(config), outcome))
 
     def _measured(self, made: _Candidate) -> Outcome:
-        """The measurement of a candidate: by its code, or by its loops if there is no code of it yet."""
+        """Measure a candidate: from its code, or from its loops if it is not built yet."""
         task, runner = self.search.progress.task, self.search.runner
         with made.lock:
             made.is_taken = True
@@ -298,11 +298,11 @@ class _Batch:
         return runner.measure(task.key, made.built)
 
     def start(self, proposed: Sequence[int]) -> None:
-        """Hand all to be measured; waits until they are, and has the tuner search meanwhile, unless these are
-        the last.
+        """Submit all for measurement and wait for the results, while the tuner searches, unless these are the
+        last.
 
-        Code that the machine has not begun to make is made here, so that it need not; but only after the
-        tuner has proposed, if it was the machine that waited the last time.
+        Candidates that the machine has not started to build are built here; but only after the tuner has
+        proposed, if the machine had to wait the last time.
         """
         search = self.search
         for number in proposed:
@@ -318,23 +318,23 @@ class _Batch:
         self._wait()
 
     def _wait(self) -> None:
-        """Until all that were handed over are measured."""
+        """Wait until all submitted candidates are measured."""
         for *_, outcome in self.pending:
             if isinstance(outcome, Future):
                 outcome.result()
 
     def _build(self) -> None:
-        """Make the code of what the machine has not begun with."""
+        """Build the candidates that the machine has not started to build."""
         for made in self.made:
             with made.lock:
                 if made.built is None and not made.is_taken:
                     made.built = self.search.tuner.builder.built(made.config)
 
     def finish(self) -> list[Record]:
-        """Count the results of the batch; gives the records that are new."""
+        """Count the results of the batch; return the new records."""
         for *_, one in self.pending:
             if isinstance(one, Future):
-                one.cancel()  # its result is not wanted any more
+                one.cancel()  # its result is not needed any more
         new = []
         tuner = self.search.tuner
         for trial, config, trace, outcome in self.pending:
@@ -355,8 +355,8 @@ class _Batch:
 
 
 def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
-    """Of records of a comparison, the winner's first, those that failed last: the fastest where the default
-    could not be timed, the default's where nothing could."""
+    """Sort the records of a comparison: the winner's first, failed ones last. If the default could not be
+    timed, the fastest wins; if none could, the default's is first."""
     if not records or records[0].config.settings != default.settings or not records[0].ok:
         return sorted(records, key=lambda r: r.cost)
     least = timing.interval(sorted(records[0].costs))[0]
@@ -389,7 +389,7 @@ def _record(
 
 
 def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
-    """``configs``, each setting of knobs once, where it first is."""
+    """``configs`` without those whose settings occurred before."""
     found: dict[str, ConfigEntity] = {}
     for config in configs:
         found.setdefault(_unnumbered(config), config)

@@ -1,4 +1,4 @@
-"""How far the tuning of a task is, and what it has found."""
+"""The progress of tuning a task, and its best records."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from tvmlite.autotune.records.records import Record
 from tvmlite.te.space import ConfigEntity, Task
 
 LEADERS = 4
-"""So many of the best are remembered: as many as are compared with the default at the end."""
+"""The number of best records that are kept: as many as are compared with the default at the end."""
 
 
 @dataclass
 class Progress:
-    """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error.
+    """The progress of tuning a task: ``trials`` done of ``total``, ``failures`` by kind of error.
 
-    ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
-    what the tuner predicted for a candidate, beside its operations a second; ``weight``
-    is how often the task's kernel runs in what is tuned, ``share`` what part of its time that takes by
-    default (0: not known), ``busy`` the share of the machine that other processes used while each
-    candidate was timed, where that is known; ``in_force`` are what comparisons of earlier runs found
-    best, the last first, ``default`` the trial of the default, if that went well.
+    ``curve`` has the best seconds so far after each trial (infinity if there are none), ``predicted`` the
+    tuner's prediction for each candidate and its operations a second. ``weight`` is how often the task's
+    kernel runs in the model, ``share`` its part of the model's time by default (0: unknown). ``busy`` has the
+    share of the machine that other processes used while each candidate was timed, if known; ``in_force`` the
+    winners of earlier runs' comparisons, the last first; ``default`` the default's trial, if it succeeded.
     """
 
     task: Task
@@ -52,15 +51,14 @@ class Progress:
 
     @property
     def gain(self) -> float:
-        """How many times as fast as the default, which is tried first, the best so far is by itself; 1 as
-        long as that is not known."""
+        """The gain of the best so far over the default, which is tried first; 1 while that is unknown."""
         known = self.best is not None and self.curve and math.isfinite(self.curve[0])
         return self.curve[0] / self.curve[-1] if known else 1.0
 
     def finalists(self, most: int, slowest: float = math.inf) -> list[ConfigEntity]:
-        """What is to be compared with the default: the best, at most so many, that took less than ``slowest``
-        seconds; and among them, whatever its trial said, what is in force, so that a later run never puts
-        something slower in its place without having compared them."""
+        """The configurations to compare with the default: the best, at most ``most``, that took less than
+        ``slowest`` seconds. Those in force are always among them, so that a later run never replaces them by
+        something slower without a comparison."""
         default = self.task.default.settings
         found = [r.config for r in self.leaders if r.cost < slowest and r.config.settings != default][:most]
         kept = [one.settings for one in self.in_force[:most]]

@@ -1,9 +1,9 @@
-"""The task scheduler: which of several tasks gets the next batch of trials.
+"""The task scheduler: chooses the task for the next batch of trials.
 
-Time goes to the task with most to win, as in Ansor (Zheng et al., "Ansor: Generating High-Performance Tensor
-Programs for Deep Learning", OSDI 2020, section 6): its objective is the time of all kernels together, each
-taken as often as it runs, and its gradient is estimated from how a task has bettered itself lately and from
-how far it still is from what the machine was seen to do.
+Time goes to the task with the most to gain, as in Ansor (Zheng et al., "Ansor: Generating High-Performance
+Tensor Programs for Deep Learning", OSDI 2020, section 6). The objective is the time of all kernels together,
+each weighted by how often it runs. Its gradient is estimated from a task's recent improvement and from its
+distance to the best rate observed on the machine.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from tvmlite.autotune.search.engine import Search
 from tvmlite.autotune.search.progress import Progress
 
 WINDOW = 24
-"""Trials over which recent progress is taken."""
+"""The number of trials over which recent improvement is measured."""
 
 RECENT = 0.2
-"""How much recent progress counts; the rest is what is left to win at most."""
+"""The weight of recent improvement; the rest is that of the most that can still be gained."""
 
 HEADROOM = 0.9
-"""The best rate that was seen is taken to be so much of what the machine can do."""
+"""The best rate observed, as a share of what the machine is assumed to reach."""
 
 EXPLORE = 0.05
-"""How often a task is chosen at random: an estimate may be wrong."""
+"""The probability of choosing a task at random: an estimate may be wrong."""
 
 FLOPS, BANDWIDTH = 1e11, 1e11
-"""Operations and bytes a second of a processor, as long as nothing was measured: their ratio counts, and
-most weights come from a cache."""
+"""Operations and bytes a second assumed until something is measured: only their ratio counts, and most
+weights come from a cache."""
 
 HOPELESS = 32
-"""Trials without one that ran, after which a task has to wait for all others."""
+"""Trials without success after which a task has to wait for all others."""
 
 
 class Scheduler:
     """Chooses among ``searches``.
 
-    A task that was not tried yet is taken to be as quick as the best of the others, all of which might still
-    be won. What is decided follows from records and ``seed`` alone and never from the clock, so that a run
-    that is taken up again decides as it would have.
+    A task that was not tried yet is assumed to run at the best rate of the others, so that all of its time
+    can still be gained. Decisions depend on records and ``seed`` alone and never on the clock, so that a
+    resumed run decides as it would have.
     """
 
     def __init__(self, searches: Sequence[Search], seed: int = 0) -> None:
@@ -48,7 +48,7 @@ class Scheduler:
         self._generator = np.random.default_rng(seed)
 
     def choose(self, early_stopping: int | None = None) -> Search | None:
-        """The task for the next batch; None if all are over."""
+        """Return the task for the next batch; None if all are over."""
         ready = [n for n, search in enumerate(self.searches) if not search.is_over(early_stopping)]
         if not ready:
             return None
@@ -58,7 +58,7 @@ class Scheduler:
         return self.searches[max(ready, key=lambda number: (gains[number], -number))]
 
     def gains(self) -> list[float]:
-        """How many seconds of the whole one more trial of each task is expected to save."""
+        """The seconds of the whole model that one more trial of each task is expected to save."""
         done = [search.progress for search in self.searches]
         flops = max((p.best_flops for p in done), default=0.0) or FLOPS
         bandwidth = max((p.task.moved / p.best.cost for p in done if p.best), default=0.0) or BANDWIDTH
@@ -66,7 +66,7 @@ class Scheduler:
 
 
 def _gain(progress: Progress, bound: float) -> float:
-    """Seconds a trial is expected to save, ``bound`` being the least a call can take."""
+    """The seconds that a trial is expected to save; ``bound`` is the least time of a call."""
     best = progress.best
     if best is None:
         return 0.0 if progress.trials >= HOPELESS else progress.weight * bound / max(progress.trials, 1)

@@ -1,4 +1,4 @@
-"""Where a cost model's best predictions are: a small space is searched in full, a large one by annealing."""
+"""Finds a cost model's best predictions: a small space is enumerated, a large one searched by annealing."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tvmlite.autotune.model.features import KnobFeatures
 from tvmlite.te.space import ConfigSpace
 
 SMALL_SPACE = 1 << 15
-"""So many configurations are all predicted, in some 15 ms."""
+"""The largest space of which all configurations are predicted, in some 15 ms."""
 
 NEAR = 8
-"""Of a knob so many settings count as near to another."""
+"""The number of a knob's settings that count as near to another."""
 
 FAR = 0.25
-"""How often a knob is set to anything at all instead."""
+"""The probability that a knob is set to any of its settings instead."""
 
 CHAINS, STEPS = 128, 60
-"""Chains that annealing runs at once, and the steps of each."""
+"""The number of chains that annealing runs at once, and of the steps of each."""
 
 Score = Callable[[np.ndarray], np.ndarray]
-"""Configuration numbers to scores."""
+"""Maps configuration numbers to scores."""
 
 
 def most_promising(
@@ -35,7 +35,7 @@ def most_promising(
 ) -> list[int]:
     """The ``count`` configurations of highest score that are not ``known``, best first; fewer if that is all.
 
-    In a large space they are looked for among the descendants of ``parents`` and of random configurations.
+    A large space is searched from ``parents`` and random configurations.
     """
     if len(space) <= SMALL_SPACE:
         numbers = np.array(space.indices(), np.int64)
@@ -52,7 +52,7 @@ def _anneal(
     parents: np.ndarray,
     generator: np.random.Generator,
 ) -> list[int]:
-    """Simulated annealing in parallel chains: one knob changes in a step, worse is taken ever less."""
+    """Simulated annealing in parallel chains: a step changes one knob; worse ones are accepted ever less."""
     dims = np.array(space.dims)
     start = np.concatenate([parents[: CHAINS // 2], space.sample(CHAINS, generator)])[:CHAINS]
     points = space.positions(start)
@@ -75,8 +75,8 @@ def _anneal(
 
 
 class Mutations:
-    """Changes of configurations of a space, small ones mostly: a knob goes to one of the ``NEAR`` settings
-    most like the one it has, by what a cost model sees of it (``KnobFeatures``)."""
+    """Mutates configurations of a space, mostly a little: a knob takes one of the ``NEAR`` settings most
+    similar to its own by the cost model's features (``KnobFeatures``)."""
 
     def __init__(self, knobs: KnobFeatures) -> None:
         self.space = knobs.space
@@ -86,7 +86,7 @@ class Mutations:
         self._near: dict[tuple[int, int], np.ndarray] = {}
 
     def children(self, parent: int, count: int, generator: np.random.Generator) -> np.ndarray:
-        """At most ``count`` numbers, each once: of ``parent`` with a knob changed or two."""
+        """Return at most ``count`` different configurations, ``parent`` with one knob or two changed."""
         if not len(self._movable):
             return np.zeros(0, np.int64)
         places = self.space.positions(np.full(count, parent))

@@ -1,4 +1,4 @@
-"""What was fast in tasks of other shapes, as configurations of this one."""
+"""Configurations that were fast in tasks of other shapes, mapped to the space of this one."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tvmlite.autotune.records.records import FINAL, Record
 from tvmlite.te.space import Choice, ConfigEntity, ConfigSpace, SplitChoice, Task, rule_of
 
 TASKS = 3
-"""So many other tasks are looked at, those of nearest shape."""
+"""The number of other tasks considered, those of the most similar shapes."""
 
 BEST = 4
-"""So many of the fastest of each."""
+"""The number of the fastest configurations considered of each."""
 
 _NUMBER = re.compile(r"\d{1,18}")
-"""No extent has more digits; a line of a file may."""
+"""At most 18 digits: no extent has more, but a line of a file may."""
 
 
 def configurations(records: Iterable[Record], task: Task) -> list[int]:
-    """Numbers of configurations of ``task`` as near as can be to those that were fastest in the tasks of
-    ``records`` that differ from it in numbers alone: first the best of each such task, that of the nearest
-    shape first, then the second best of each, and so on; each once.
+    """Numbers of configurations of ``task`` that are most similar to the fastest of tasks that differ from it
+    only in numbers, by ``records``.
 
-    Of ``records``, those of trials on the task's target.
+    The best of each such task come first, in the order of similar shapes, then the second best of each, and
+    so on, without duplicates. Only records of trials on the task's target count.
     """
     form, shape = _form(task.key)
     of_task: dict[str, list[Record]] = {}
@@ -49,15 +49,15 @@ def configurations(records: Iterable[Record], task: Task) -> list[int]:
 
 
 class Counterparts:
-    """Finds the number of the configuration of ``space`` whose loops are split most like another space's, all
-    else being the same; None if there is none."""
+    """Maps a configuration of another space to the number of that in ``space`` whose loops are split most
+    similarly and whose other knobs are equal; None if there is none."""
 
     def __init__(self, space: ConfigSpace) -> None:
         self.space = space
         self._inner: dict[tuple[str | None, str], np.ndarray] = {}
 
     def __call__(self, config: ConfigEntity) -> int | None:
-        """The number of the configuration in ``space`` most like ``config``; None if there is none."""
+        """Return the number of the configuration most similar to ``config``; None if there is none."""
         knobs = self.space.knobs_of(config)
         if config.settings.keys() != knobs.keys():
             return None
@@ -88,12 +88,12 @@ class Counterparts:
 
 
 def _inner(split: SplitChoice) -> np.ndarray:
-    """The logarithms of the inner loops' lengths, and of the lengths of the tiles they make, the innermost
+    """The logarithms of the inner loops' lengths, and of the lengths of the tiles they form, the innermost
     first."""
     lengths = np.log2(np.array(split.size[1:], float))
     return np.concatenate([lengths, np.cumsum(lengths[::-1])])
 
 
 def _form(key: str) -> tuple[str, list[int]]:
-    """The key of a task without its numbers, and those."""
+    """The key of a task with its numbers replaced by 0, and the numbers."""
     return _NUMBER.sub("0", key), [int(number) for number in _NUMBER.findall(key)]

@@ -1,4 +1,4 @@
-"""Tasks whose schedules are generated: from a computation alone, or from what a schedule leaves open."""
+"""Tasks whose schedules are generated: from a computation alone, or from the open stages of a schedule."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
             ...                            # cfg["tile_y"].apply(s, C, y)
             return s, [A, B, C]
 
-        @autotune.template("matmul")       # or: the schedule is generated, knobs and all
+            @autotune.template("matmul")       # or: the schedule and its knobs are generated
         def matmul(n, m, k):
             ...                            # te.compute
             return [A, B, C]
 
-    Called within ``apply_history_best`` it takes the best configuration measured for its arguments, and
-    elsewhere the one in force, or else its defaults (``FallbackConfig``). It gives the schedule and the
-    tensors, in either case. A name can be registered again, as happens when a notebook's cell is run twice:
-    the last one counts. ``rules`` are as for ``te.space.template``.
+    Called within ``apply_history_best`` it uses the best configuration measured for its arguments, otherwise
+    the one in force, or else its defaults (``FallbackConfig``). In all cases it returns the schedule and the
+    tensors. A name can be registered again, as happens when a notebook's cell is run twice: the last one
+    counts. ``rules`` are as for ``te.space.template``.
     """
     if function is None:
         return functools.partial(template, name, rules=rules)
@@ -69,7 +69,7 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
 
 
 def _with_settings(signature: inspect.Signature) -> inspect.Signature:
-    """``signature`` of a schedule function that takes ``config`` and ``target``, whether it does or not."""
+    """``signature`` with keyword parameters ``config`` and ``target``, whether or not it had them."""
     own = [one for one in signature.parameters.values() if one.name not in ("config", "target")]
     last = [one for one in own if one.kind is one.VAR_KEYWORD]
     settings = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY) for word in ("config", "target")]
@@ -77,7 +77,7 @@ def _with_settings(signature: inspect.Signature) -> inspect.Signature:
 
 
 def complete(schedule: Schedule) -> Schedule:
-    """Arrange the stages of ``schedule`` that are not arranged yet; the others stay as they are.
+    """Schedule the stages of ``schedule`` that have no primitives yet; the others stay as they are.
 
     ::
 
@@ -86,7 +86,7 @@ def complete(schedule: Schedule) -> Schedule:
         autotune.complete(s)               # C: tiles, vectors, copies, with a knob for each choice
 
     Within a template the choices are the task's knobs, set by the configuration in force; elsewhere they are
-    what is predicted best. Gives ``schedule``.
+    those predicted best. Returns ``schedule``.
     """
     if not isinstance(schedule, Schedule):
         raise ScheduleError(

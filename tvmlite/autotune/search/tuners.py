@@ -1,4 +1,4 @@
-"""Tuners: each proposes configurations and learns from their measurements; here random, grid and genetic."""
+"""Tuners, which propose configurations and learn from their measurements: random, grid and genetic."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tvmlite.te.space import ConfigSpace, Task
 
 
 class Tuner:
-    """Proposes configurations of a task, none twice. ``seed`` decides all that is left to chance."""
+    """Proposes configurations of a task, none twice. ``seed`` determines all random choices."""
 
     name = ""
-    """What users call it."""
+    """The name that users give it."""
 
     batch = 8
-    """How many to propose at a time: fewer learn more often, more keep the machine busier."""
+    """Configurations to propose at a time: fewer learn more often, more keep the machine busier."""
 
     def __init__(self, task: Task, seed: int = 0) -> None:
         arguments.instance(f"{type(self).__name__}: task", task, Task, "a task", InputError)
@@ -36,25 +36,25 @@ class Tuner:
         self.speeds: dict[int, float] = {}
 
     def propose(self, count: int) -> list[int]:
-        """At most ``count`` configurations to measure next; none when the space is used up."""
+        """Return at most ``count`` configurations to measure next; none when the space is exhausted."""
         count = arguments.whole("propose: count", count, InputError, least=0)
         chosen = list(dict.fromkeys(self._choose(count)))[:count]
         self.proposed.update(dict.fromkeys(chosen))
         return chosen
 
     def take(self, index: int) -> None:
-        """Count configuration ``index`` among those proposed: it is measured without having been."""
+        """Count configuration ``index`` as proposed: it is measured without a proposal."""
         self.proposed[index] = None
 
     def propose_next(self) -> None:
-        """Called while a batch is being measured: time to prepare for the next."""
+        """Prepare the next batch; called while a batch is being measured."""
 
     def prediction(self, index: int) -> float | None:
-        """What is predicted for a configuration, higher for faster ones; None if nothing is."""
+        """The predicted score of a configuration, higher for faster ones; None if there is none."""
         return None
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
-        """Take the measurements of configurations: operations a second, 0 for those that failed."""
+        """Learn from the measured ``speeds`` of configurations: operations a second, 0 for failures."""
         self.speeds.update(zip(indices, speeds, strict=True))
 
     def tune(
@@ -67,7 +67,7 @@ class Tuner:
         """Try ``n_trial`` configurations; ``measure_option`` is the machine to measure on, else this one.
 
         ``callbacks`` are called after each batch (``autotune.callback`` has some). Stops early when
-        ``early_stopping`` trials in a row have not bettered the best.
+        ``early_stopping`` trials in a row have not improved the best.
         """
         n_trial = arguments.whole("tune: n_trial", n_trial, InputError, least=1)
         engine.check_options(measure_option, "measure_option", early_stopping, callbacks)
@@ -95,7 +95,7 @@ class Tuner:
 
 
 class RandomTuner(Tuner):
-    """Any configuration, as likely as any other."""
+    """Proposes all configurations with equal probability."""
 
     name = "random"
 
@@ -104,7 +104,7 @@ class RandomTuner(Tuner):
 
 
 class GridSearchTuner(Tuner):
-    """All configurations in order."""
+    """Proposes all configurations in order."""
 
     name = "grid"
 
@@ -114,7 +114,7 @@ class GridSearchTuner(Tuner):
 
 
 class GATuner(Tuner):
-    """A genetic algorithm: knobs of two fast parents mixed, now and then one changed."""
+    """A genetic algorithm: combines the knobs of two fast parents, with occasional mutations."""
 
     name = "genetic"
 

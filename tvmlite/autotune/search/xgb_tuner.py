@@ -1,16 +1,16 @@
-"""The tuner that learns: a cost model of loops says what to measure next.
+"""A tuner with a learned cost model of loops, which selects what to measure next.
 
-Three things are known of a configuration at three prices. Its knobs cost nothing, so that a model of knobs
+There are three levels of information about a configuration. Its knobs cost nothing, so that a model of knobs
 can search the whole space; its loops cost a few milliseconds of lowering, and say much more
-(``loop_features``); its time costs a measurement. So the model of loops learns from measurements, beginning
-with what it knew before (``prior``), the model of knobs learns from what the model of loops says of all that
-was lowered, and what the model of knobs predicts to be the fastest is lowered next, with neighbours of the
-best measured: a model that knows much in advance sees little difference between those it prefers. What cannot
-be built is found out by lowering, and costs no trial.
+(``loop_features``); its time costs a measurement. So the model of loops learns from measurements, starting
+from its ``prior``, and the model of knobs learns the predictions of the model of loops for all that was
+lowered. The best predictions of the model of knobs are lowered next, and so are neighbours of the best
+measured: a model with a strong prior sees little difference between its favourites. Candidates that cannot be
+built are detected by lowering, and cost no trial.
 
-The best predictions are much alike, and so are their errors. So the uncertainty of the model counts as
-well (Srinivas et al., "Gaussian Process Optimization in the Bandit Setting", ICML 2010): less for each
-measurement of a tile of the same kind.
+The best predictions are much alike, and so are their errors. So the uncertainty of the model counts as well
+(Srinivas et al., "Gaussian Process Optimization in the Bandit Setting", ICML 2010): less for each measurement
+of a tile of the same kind.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
 
 POOL = 48
-"""Random configurations that are lowered before anything is measured."""
+"""The number of random configurations that are lowered before anything is measured."""
 
 ROUNDS = 8
-"""How often ``LOWERED`` more are then lowered, each time those predicted to be the best: of those drawn at
-random far fewer are as good."""
+"""The number of rounds that then lower ``LOWERED`` more, each time those predicted to be the best: random
+configurations are far less often as good."""
 
 LOWERED = 24
-"""How many more are lowered while a batch is measured, half of them like the best."""
+"""The number of configurations lowered while a batch is measured, half of them neighbours of the best."""
 
 NODES_AT_FIRST = 20_000
-"""Nodes of loops and formulas that are looked at before anything is measured, half as many at random: kernels
-of long bodies, such as those for short vectors or Winograd's, take as much longer to lower."""
+"""Nodes of loops and expressions lowered before anything is measured, at most half for random configurations:
+kernels with long bodies, as for short vectors or Winograd, take proportionally longer."""
 
 NODES_AT_ONCE = 2_400
-"""And while a batch is measured."""
+"""The number of nodes lowered while a batch is measured."""
 
 FEW_NODES = 1_000
-"""Of one candidate; where they have more, each takes as much longer: 60 ms to lower 600, 550 ms to lower
+"""The nodes of one candidate above which lowering takes more than linear time: 60 ms for 600, 550 ms for
 2600."""
 
 CHILDREN = 24
-"""Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
+"""The number of mutations of one configuration, of which the best by the model of knobs is lowered."""
 
 HANDED = 6
-"""Of a batch, so many at most are those that were fast in other shapes: the rest shows what is fast in this
+"""The most configurations of a batch that were fast in other shapes: the rest shows what is fast in this
 one."""
 
 UNCERTAINTY = 0.2
-"""By what power of two the model may be off on a kind of tile of which nothing was measured."""
+"""The model's error for a kind of tile without measurements, as a power of two."""
 
 PRIOR_TRIALS = 24
-"""After so many measurements what was known in advance counts half."""
+"""The number of measurements after which the prior counts half."""
 
 _TILE = [
     NAMES.index(f"{n}: {name}")
@@ -74,17 +74,17 @@ _TILE = [
 
 
 MOST_REFUSED = 64
-"""After so many configurations in a batch that cannot be built those that follow are trials, which fail: what
-is wrong with them is reported and counted, and the search comes to its end."""
+"""The number of configurations in a batch that cannot be built after which further ones are trials, which
+fail: their errors are reported and counted, and the search ends."""
 
 
 class XGBTuner(Tuner):
     """Measures what a cost model predicts to be the fastest, and learns from it.
 
-    One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
-    is known in advance of the loops of whatever task; the model that comes with the package for the task's
-    target, unless another is given. ``handed`` are numbers of configurations like those that were fast in
-    other shapes (``similar_tasks``): they are measured first.
+    One in ``1 / explore`` is a random one of those that can be built: the model knows only what it has seen.
+    ``prior`` predicts the speed of any task's loops in advance; by default it is the model that comes with
+    the package for the task's target. ``handed`` are numbers of configurations similar to those that were
+    fast in other shapes (``similar_tasks``): they are measured first.
     """
 
     name = "xgboost"
@@ -117,7 +117,7 @@ class XGBTuner(Tuner):
         self._nodes = 0.0
 
     def propose_next(self) -> None:
-        """Lower what the model of knobs predicts to be the fastest."""
+        """Lower the configurations that the model of knobs predicts to be the fastest."""
         if not self._rows:
             return
         numbers, scores = self._scored()
@@ -138,7 +138,7 @@ class XGBTuner(Tuner):
         self._lower([*near, *best])
 
     def prediction(self, index: int) -> float | None:
-        """What the prior predicted for what was lowered: the logarithm of its speed relative to the best."""
+        """The prior's prediction for a lowered configuration: the logarithm of its speed by the best's."""
         return self._priors.get(index)
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
@@ -176,7 +176,7 @@ class XGBTuner(Tuner):
         return chosen
 
     def _begin(self) -> None:
-        """Lower what may be worth to be measured first."""
+        """Lower the candidates for the first measurements."""
         self._lower(self.handed)
         pool = self._fresh(POOL)
         while pool and self._nodes < NODES_AT_FIRST // 2:
@@ -189,8 +189,8 @@ class XGBTuner(Tuner):
                 break
 
     def _next_handed(self, count: int) -> list[int]:
-        """The next ``count`` of those that were handed over, without such as cannot be built or cannot be
-        distinguished from others."""
+        """The next ``count`` of ``handed``, without those that cannot be built or have the same features as
+        others."""
         chosen: list[int] = []
         while self.handed and len(chosen) < count:
             number = self.handed.pop(0)
@@ -199,11 +199,11 @@ class XGBTuner(Tuner):
         return chosen
 
     def _best(self, count: int, chosen: list[int]) -> list[int]:
-        """``chosen``, and up to ``count`` in all the best of what was lowered and not proposed, by the model
-        and what it may be off by.
+        """Extend ``chosen`` up to ``count`` by the best of what was lowered and not proposed, by predicted
+        score plus uncertainty.
 
-        Of a kind of tile it may be off the less the more were measured or are to be: else a batch were
-        variations of one, and so the next.
+        The uncertainty of a kind of tile decreases with the number that are measured or chosen: otherwise a
+        batch would be variations of one, and so would the next.
         """
         numbers, scores = self._scored()
         said = dict(zip(numbers, scores.tolist(), strict=True))
@@ -215,35 +215,35 @@ class XGBTuner(Tuner):
         return chosen
 
     def _unlike(self, chosen: Sequence[int]) -> list[int]:
-        """What was lowered and can be distinguished from all that was proposed or ``chosen``: knobs may
-        change nothing, such as the order of loops of one iteration."""
+        """The lowered configurations whose features differ from all that are proposed or ``chosen``: some
+        knobs have no effect, such as the order of loops of one iteration."""
         taken = [n for n in (*self.proposed, *chosen) if n in self._rows]
         looks = {self._rows[n].tobytes() for n in taken}
         return [n for n, row in self._rows.items() if row.tobytes() not in looks]
 
     def _met(self) -> Counter[bytes]:
-        """How many of each kind of tile were proposed."""
+        """The number of proposed configurations of each kind of tile."""
         return Counter(self._kinds[n] for n in self.proposed if n in self._kinds)
 
     def _uncertainty(self, met: Counter[bytes], number: int) -> float:
-        """What the model may be off by on a configuration, so many of each kind being known."""
+        """The uncertainty of the model for a configuration, if ``met`` of each kind of tile are known."""
         return UNCERTAINTY / (1 + met[self._kinds[number]]) ** 0.5
 
     def _scored(self) -> tuple[list[int], np.ndarray]:
-        """All that was lowered, and what the model says of each."""
+        """All lowered configurations, and the model's score for each."""
         numbers = list(self._rows)
         if not numbers:
             return numbers, np.zeros(0)
         return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), self._trusted(numbers))
 
     def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
-        """The prior's predictions, which count the less the more was measured."""
+        """The prior's predictions, with less weight the more was measured."""
         known = np.array([self._priors[n] for n in numbers], np.float32)
         return known * np.float32(PRIOR_TRIALS / (PRIOR_TRIALS + len(self.speeds)))
 
     def _varied(self, count: int, score: Score) -> list[int]:
-        """Configurations that were not looked at, each a variation of the best of another kind of tile: of
-        the ``count`` kinds that may be best."""
+        """Mutations that were not lowered yet: one of the best configuration of each kind of tile, for the
+        ``count`` most promising kinds."""
         numbers, scores = self._scored()
         met = self._met()
         hopes = [float(s) + self._uncertainty(met, n) for n, s in zip(numbers, scores, strict=True)]

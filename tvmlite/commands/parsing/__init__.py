@@ -1,1 +1,1 @@
-"""How command lines are read."""
+"""Parsing of command lines."""

@@ -1,4 +1,4 @@
-"""The files a command line names: checked before the work begins, which may take an hour."""
+"""Checks of files named on a command line, before work that may take an hour."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from tvmlite.core.errors import InputError
 
 HOW_RECORDS = "tvmlite tune model.onnx -o tune.jsonl writes one"
-"""The hint for records that are not there."""
+"""The hint if records do not exist."""
 
 
 def readable(path: Path, what: str, hint: str | None = None) -> Path:
-    """``path``, which must be a file that can be read; ``what`` names it in the InputError: ``--inputs``.
-    ``hint`` says how to make it where it is not there."""
+    """Return ``path``; an InputError if it is not a readable file. ``what`` names it in the error, such as
+    ``--inputs``; ``hint`` says how to make it if it does not exist."""
     if os.path.isdir(path):
         raise InputError(f"{what} {path}: a folder, expected a file")
     if not os.path.exists(path):
@@ -24,7 +24,7 @@ def readable(path: Path, what: str, hint: str | None = None) -> Path:
 
 
 def writable(path: Path | None, what: str) -> None:
-    """An InputError if a file ``path`` could not be written; ``what`` names it there: ``--outputs``."""
+    """Raise an InputError if a file ``path`` cannot be written; ``what`` names it, such as ``--outputs``."""
     if path is None:
         return
     folder = path.parent

@@ -1,4 +1,4 @@
-"""The parser of command lines: argparse, which also says what a mistyped word was likely meant to be."""
+"""The command-line parser: argparse with suggestions for mistyped words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import NoReturn
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name the nearest command, option or choice."""
+    """A parser whose errors suggest the most similar command, option or choice."""
 
     def parse_whole(self, words: Sequence[str] | None) -> argparse.Namespace:
-        """The options, and ``words`` among them; what no option takes is an error of the command meant.
+        """Parse ``words`` and add them to the options; words that no option takes are the command's error.
 
-        Each command sets ``parser``, itself, as a default.
+        Each command sets ``parser``, its own parser, as a default.
         """
         words = sys.argv[1:] if words is None else list(words)
         options, unknown = self.parse_known_args(words)
@@ -36,6 +36,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """A question after the one of ``known`` that ``word`` is most like; empty if none is."""
+    """A question that suggests the one of ``known`` most similar to ``word``; empty if there is none."""
     near = difflib.get_close_matches(word, known, 1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,5 +1,4 @@
-"""Which of TVM's names a script uses, and which of them ``tvmlite.tvm`` has. The script is parsed, never
-run."""
+"""Finds TVM's names in a script, and those missing in ``tvmlite.tvm``. The script is parsed, never run."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ TVM = "tvm"
 
 @dataclass(frozen=True)
 class Use:
-    """A name of TVM's, the lines where a script has it, and why it is not here; empty if it is."""
+    """A name of TVM's, the lines of a script that use it, and why it is missing here; empty if it is not."""
 
     name: str
     lines: tuple[int, ...]
@@ -28,7 +27,7 @@ class Use:
 
 
 def uses(path: Path) -> list[Use]:
-    """The names that the script ``path`` uses, in order; an InputError if it is no Python."""
+    """Return TVM's names in the script ``path``, sorted; an InputError if it is not Python."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -41,8 +40,8 @@ def uses(path: Path) -> list[Use]:
 
 
 def why_missing(name: str) -> str:
-    """Why ``tvm.x.y`` cannot be used, and what can be; empty if it can. The tables are those of the errors
-    that using it gives."""
+    """Return why ``tvm.x.y`` is missing, and what to use instead; empty if it is not missing. The texts are
+    those of the errors that its use raises."""
     found: Any = importlib.import_module(PACKAGE)
     parts = name.split(".")[1:]
     for place, part in enumerate(parts):
@@ -60,7 +59,7 @@ def why_missing(name: str) -> str:
 
 
 def _below(found: Any, part: str) -> Any:
-    """The attribute or the module ``part`` of ``found``."""
+    """The attribute or submodule ``part`` of ``found``."""
     try:
         return getattr(found, part)
     except AttributeError:
@@ -70,7 +69,7 @@ def _below(found: Any, part: str) -> Any:
 
 
 def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """The dotted names of TVM's in ``tree`` with their lines: of imports, and of what hangs on them."""
+    """TVM's dotted names in ``tree`` with their lines: of imports, and of attributes of imported names."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         imported: list[tuple[str, int]] = []
@@ -96,14 +95,14 @@ def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def _of_tvm(module: str) -> str:
-    """``module`` as a name of TVM's; empty if it is none."""
+    """``module`` as a name of TVM's; empty if it is not one."""
     if module == PACKAGE or module.startswith(f"{PACKAGE}."):
         return TVM + module.removeprefix(PACKAGE)
     return module if module == TVM or module.startswith(f"{TVM}.") else ""
 
 
 def _dotted(node: ast.expr, known: dict[str, str]) -> str:
-    """``a.b.c`` with the imported name in front resolved; empty if there is none in front."""
+    """``a.b.c`` with the imported first name resolved; empty if it does not begin with one."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,1 +1,1 @@
-"""Other runtimes, and the quantizer of one, that models are compared with; each is an optional extra."""
+"""Other runtimes, and onnxruntime's quantizer, for comparisons; each is an optional extra."""

@@ -1,4 +1,4 @@
-"""onnxruntime's quantizer: what it makes of the same model and data, to compare with."""
+"""onnxruntime's quantizer, applied to the same model and data for comparison."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from tvmlite.core.errors import UnsupportedError
 
 MODES = ("static", "dynamic")
-"""The modes of ``quantize`` that it has, too."""
+"""The modes of ``quantize`` that it also has."""
 
 
 def quantized_by_onnxruntime(
     model: Path, data: Iterable[Mapping[str, np.ndarray]], mode: str = "static"
 ) -> bytes:
-    """The file ``model`` as onnxruntime quantizes it: QDQ, weights by channel, activations in uint8, ranges
-    of ``data``, inputs by name; or, dynamically, with ranges of each run and no data.
+    """Return the file ``model`` as onnxruntime quantizes it: QDQ, weights per channel, activations in uint8.
 
-    An UnsupportedError if onnxruntime is not there, or cannot quantize the model.
+    The ranges are those of ``data``, inputs by name; in the dynamic mode they are those of each run, without
+    data. An UnsupportedError if onnxruntime is not installed, or cannot quantize the model.
     """
     try:
         from onnxruntime import quantization  # an optional extra: only comparisons need it
@@ -35,7 +35,7 @@ def quantized_by_onnxruntime(
             self._left: Iterator[Mapping[str, np.ndarray]] = iter(data)
 
         def get_next(self) -> dict[str, np.ndarray] | None:
-            """The inputs of the next run; None behind the last."""
+            """Return the inputs of the next run; None after the last."""
             found = next(self._left, None)
             return None if found is None else dict(found)
 

@@ -10,11 +10,11 @@ import numpy as np
 from tvmlite.core.errors import InputError, UnsupportedError
 
 Run: TypeAlias = Callable[[], list[np.ndarray]]
-"""A run: the outputs in order."""
+"""Run once and return the outputs in order."""
 
 
 def onnxruntime_session(model: str | bytes, threads: int) -> Any:
-    """An onnxruntime session on the processor with ``threads`` threads."""
+    """Return an onnxruntime session on the CPU with ``threads`` threads."""
     try:
         import onnxruntime  # an optional extra: only comparisons need it
     except ImportError:
@@ -35,7 +35,7 @@ def _onnxruntime(model: str | bytes, threads: int, inputs: Sequence[np.ndarray])
 
 
 def _openvino(model: str | bytes, threads: int, inputs: Sequence[np.ndarray]) -> Run:
-    """In float32 where the model does not say otherwise, as all others."""
+    """In float32 unless the model says otherwise, as all others."""
     try:
         import openvino  # an optional extra: only comparisons need it
     except ImportError:
@@ -60,5 +60,5 @@ PEERS: Mapping[str, Callable[[str | bytes, int, Sequence[np.ndarray]], Run]] = {
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
-"""From a model, a path or the bytes of a file, a number of threads and the inputs in order, to what runs
-it."""
+"""Functions from a model (a path or the bytes of a file), a number of threads and the inputs in order to a
+``Run``."""

@@ -5,9 +5,9 @@
  *     const { probabilities } = model.run({ image: new Float32Array(64) });
  *     console.log(probabilities.shape, probabilities.data);
  *
- * `model.inputs` and `model.outputs` say names, dtypes and shapes. An input is a typed array of its dtype; where its
- * shape has open dimensions, `{ data, shape }`. Halves are given as their bits, in a Uint16Array, 64-bit integers
- * in a BigInt64Array. Outputs are `{ data, shape, dtype }`, copied out of the model's memory.
+ * `model.inputs` and `model.outputs` have names, dtypes and shapes. An input is a typed array of its dtype, or
+ * `{ data, shape }` if its shape has open dimensions. 16-bit floats are passed as their bits, in a Uint16Array,
+ * 64-bit integers in a BigInt64Array. Outputs are `{ data, shape, dtype }`, copied out of the model's memory.
  */
 
 const SECTION = "tvmlite";
@@ -21,10 +21,10 @@ const ARRAYS = {
   uint64: BigUint64Array, uint32: Uint32Array, uint16: Uint16Array, uint8: Uint8Array, bool: Uint8Array,
 };
 
-/** What is wrong with a model's file, or with what it is given. */
+/** An error in a model's file or in its inputs. */
 export class TvmliteError extends Error {}
 
-/** The model in `source`: an address, a Response, the file's bytes, or a WebAssembly.Module. */
+/** Load the model in `source`: a URL, a Response, the file's bytes, or a WebAssembly.Module. */
 export async function load(source) {
   const module = await compiled(source);
   const [section] = WebAssembly.Module.customSections(module, SECTION);
@@ -49,7 +49,7 @@ async function compiled(source) {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A model in memory of its own. `metadata` is what its maker wrote into the file. */
+/** A model with its own memory. `metadata` is that in its file. */
 export class Model {
   constructor(instance, metadata) {
     const entry = JSON.parse(metadata.entry);
@@ -73,7 +73,7 @@ export class Model {
     this.found = of("found");
   }
 
-  /** The outputs by name, for the inputs by name. */
+  /** Run the model on inputs by name, and return the outputs by name. */
   run(inputs) {
     const given = this.#checked(inputs);
     const sizes = this.#sizes(given);
@@ -150,7 +150,7 @@ export class Model {
     });
   }
 
-  /** What the size variables are, by name. */
+  /** The values of the size variables, by name. */
   #sizes(given) {
     const sizes = new Map();
     for (const { scalar, own, shape, declared, name } of given) {
@@ -230,13 +230,13 @@ export class Model {
     return made;
   }
 
-  /** `shape` without the axes that output `k` lacks where all of them are of extent 1. */
+  /** `shape` without the axes that output `k` loses if they all have extent 1. */
   #squeezed(k, shape) {
     const axes = (this.metadata.squeezed ?? []).find(([place]) => place === k)?.[1] ?? [];
     return axes.every((axis) => shape[axis] === 1) ? shape.filter((_, d) => !axes.includes(d)) : shape;
   }
 
-  /** Memory as an array; it is another one once the memory has grown. */
+  /** A view of the memory as an array; it is invalid once the memory has grown. */
   #view(dtype, at, length) {
     return new ARRAYS[dtype](this.exports.memory.buffer, at, length);
   }

@@ -1,6 +1,6 @@
-"""The ONNX frontend: models of opset 1 to the newest the onnx package knows, as relay modules.
+"""The ONNX frontend: converts models, from opset 1 to the newest the onnx package knows, to Relay modules.
 
-``converter`` registers what becomes of an operator: see docs/adding_an_operator.md.
+``converter`` registers the converter of an operator: see docs/adding_an_operator.md.
 """
 
 from tvmlite.relay.onnx.importer import from_onnx

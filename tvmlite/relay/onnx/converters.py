@@ -1,4 +1,4 @@
-"""All converters, and the operators they convert to, by importing every family: each registers itself."""
+"""Imports all converters, and the operators they convert to: each registers itself."""
 
 from tvmlite.relay import ops  # noqa: F401
 from tvmlite.relay.onnx.control import branches, control, sequence  # noqa: F401

@@ -1,4 +1,4 @@
-"""Which nodes of a model can be imported, and why the others cannot, without stopping at the first."""
+"""Which nodes of a model can be imported, and why others cannot, without stopping at the first."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.relay.onnx.reading.refusals import advice
 
 Status = Literal["native", "function", "missing", "refused", "unchecked"]
-"""``native``: a converter of its own; ``function``: made of others; ``missing``: neither; ``refused``: a case
-of the operator that is not carried out; ``unchecked``: it needs what an unsupported node computes."""
+"""``native``: has a converter; ``function``: expands to other operators; ``missing``: neither; ``refused``:
+an unsupported case of the operator; ``unchecked``: its inputs depend on an unsupported node."""
 
 SUPPORTED: tuple[Status, ...] = ("native", "function")
 
 
 @dataclass(frozen=True)
 class NodeCoverage:
-    """What becomes of one node of the main graph; ``reason`` where it is not supported."""
+    """The coverage of one node of the main graph; ``reason`` explains why it is not supported."""
 
     label: str
     operator: str
@@ -35,17 +35,17 @@ class NodeCoverage:
 
     @property
     def supported(self) -> bool:
-        """Whether the node can be imported, by a converter of its own or as a function."""
+        """Whether the node can be imported, by a converter or as a function."""
         return self.status in SUPPORTED
 
 
 def coverage(
     model: str | os.PathLike[str] | bytes | onnx.ModelProto, shape: ShapeOverride | None = None
 ) -> list[NodeCoverage]:
-    """The coverage of every node, in the graph's order. Nodes of subgraphs count with the node they are in.
+    """Return the coverage of every node, in the graph's order; subgraphs count with the node they are in.
 
-    Raises ModelError for a damaged model, and UnsupportedError where no node can be looked at at all: of an
-    opset that is not known, or with inputs that are no tensors.
+    Raises ModelError for a damaged model, and UnsupportedError if no node can be checked: for an unknown
+    opset, or for inputs that are not tensors.
     """
     proto, data, source = loader.load(model)
     importer = _CoverageImporter(proto, data, source)
@@ -54,7 +54,7 @@ def coverage(
 
 
 class _CoverageImporter(Importer):
-    """An import that notes what it cannot convert and goes on."""
+    """An import that records the nodes it cannot convert and continues."""
 
     def look(self, shape: ShapeOverride) -> None:
         """Fill ``rows``."""
@@ -82,7 +82,7 @@ class _CoverageImporter(Importer):
         else:
             try:
                 super().convert_node(proto, scope, opsets, label)
-            except conditions.Undecided as branch:  # the nodes behind it are looked at with one branch
+            except conditions.Undecided as branch:  # the nodes after it are checked with one branch
                 self.facts.append(branch.fact(True))
                 return self.convert_node(proto, scope, opsets, label)
             except UnsupportedError as error:

@@ -1,4 +1,4 @@
-"""ONNX model in, relay module out: names become expressions, nodes are converted one by one in order."""
+"""Converts an ONNX model to a Relay module: names become expressions, nodes are converted in order."""
 
 from __future__ import annotations
 
@@ -32,21 +32,20 @@ def from_onnx(
     shape: ShapeOverride | None = None,
     constants: Mapping[str, Any] | None = None,
 ) -> Module:
-    """A relay module that computes what ``model`` (a path, a file's bytes, a ModelProto) computes.
+    """Return a Relay module that computes ``model`` (a path, a file's bytes, a ModelProto).
 
     ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions; a
-    sequence takes a list of shapes, an optional None to leave it out.
-    Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
-    A dimension may stand in ``shape`` too: ``{"batch": 1}`` pins it, ``{"batch": [1, 8, 32]}`` adds graphs
-    for these sizes beside the general one (``relay.passes.specialise``).
-    ``constants`` fixes inputs to arrays: they are no inputs of the module then, so
-    that those that decide shapes (``axes``, ``k``, ``repeats``, ...) are known at import.
+    sequence takes a list of shapes, an optional None to omit it. Dimensions that the model names stay dynamic
+    under that name; unnamed ones are called ``input_dim0``, ... ``shape`` may also contain dimensions:
+    ``{"batch": 1}`` pins one, ``{"batch": [1, 8, 32]}`` adds graphs for these sizes beside the general one
+    (``relay.passes.specialise``). ``constants`` fixes inputs to arrays: they are then no inputs of the
+    module, and those that determine shapes (``axes``, ``k``, ``repeats``, ...) are known at import.
 
-    Large weights stay in the file that ``model`` names, and are read when a library is made of them. The file
-    may be removed or replaced; one that was written to is a ModelError then.
+    Large weights stay in the file that ``model`` names, and are read when a library is made. The file may be
+    removed or replaced; one that was written to is then a ModelError.
 
-    Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
-    legal model that tvmlite does not support, with all its missing operators at once.
+    Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError, with all
+    missing operators at once, for a legal model that tvmlite does not support.
     """
     proto, data, source = loader.load(model)
     inputs = {one.name for one in proto.graph.input}
@@ -75,20 +74,20 @@ def _listed(names: Iterable[str]) -> str:
 
 
 class Scope:
-    """The names visible in a graph; those of the graphs around it are visible too."""
+    """The names visible in a graph, including those of the graphs around it."""
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
         self.values: dict[str, Expr] = {}
 
     def copy(self) -> Scope:
-        """A scope of the same values, to which others may be added."""
+        """Return a scope with the same values, to which others may be added."""
         made = Scope(self.parent)
         made.values = dict(self.values)
         return made
 
     def find(self, name: str) -> Expr | None:
-        """The value of ``name`` in this graph or the nearest one around it; None if there is none."""
+        """Return the value of ``name`` in this graph or the nearest one around it; None if there is none."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -98,7 +97,7 @@ class Scope:
 
 
 class Importer:
-    """One import: the model, its operator set, and what is known of its small tensors."""
+    """One import: the model, its operator sets, and what is known of its small tensors."""
 
     def __init__(
         self,
@@ -107,7 +106,7 @@ class Importer:
         source: str,
         pinned: Mapping[str, int] | None = None,
     ) -> None:
-        """``data`` has what is not in ``proto``; ``pinned`` gives sizes of open dimensions that are fixed."""
+        """``data`` has the tensors not in ``proto``; ``pinned`` has the fixed sizes of open dimensions."""
         self.proto = proto
         self.data = data
         self.source = source
@@ -128,7 +127,7 @@ class Importer:
         self.local_functions = {(f.domain, f.name): f for f in proto.functions}
 
     def run(self, shape: ShapeOverride, constants: Mapping[str, Any]) -> Module:
-        """The module of the whole model."""
+        """Return the module of the whole model."""
         graph = self.proto.graph
         functions.check_operators(self, graph)
         scope = Scope()
@@ -163,10 +162,10 @@ class Importer:
         known = {name: value for name, value in scope.values.items() if value is not NOTHING}
         return named | {name: value for name, value in known.items() if name not in held}
 
-    # Extents that come from the data
+    # Data-dependent dimensions
 
     def bind(self, value: Expr, names: Sequence[str], span: Span) -> list[te.SizeVar]:
-        """New dimensions for the elements of ``value``, an int64 vector; their scope is the block."""
+        """Return new dimensions for the elements of ``value``, an int64 vector; their scope is the block."""
         found = []
         for wanted in names:
             name, count = identifier(wanted), 0
@@ -180,7 +179,7 @@ class Importer:
         return found
 
     def block(self, make: Callable[[], Sequence[Expr]], as_tuple: bool = False) -> Expr:
-        """What ``make`` returns, several values as a tuple, inside the bindings of its dimensions."""
+        """Return the results of ``make``, several as a tuple, inside the bindings of its dimensions."""
         known, facts = dict(self.known), list(self.facts)
         self._lets.append([])
         try:
@@ -191,7 +190,7 @@ class Importer:
             self.known, self.facts = known, facts
 
     def _with_dims(self, body: Expr) -> Expr:
-        """``body`` inside the bindings of dimensions that it mentions, or that are checked."""
+        """``body`` inside the bindings of dimensions that it uses, or that must be checked."""
         mentioned = _mentioned(body) | self.required
         for names, value, span in reversed(self._lets[-1]):
             if not mentioned.isdisjoint(names):
@@ -200,7 +199,7 @@ class Importer:
         return body
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
-        """The value of ``name``; an error where none can be read, which says ``what`` asks for it."""
+        """Return the value of ``name``; the error for an unknown one says that ``what`` needs it."""
         found = scope.find(name)
         if found is None and name in self.uncomputed:
             raise UnsupportedError(
@@ -215,7 +214,7 @@ class Importer:
         return found
 
     def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
-        """The value of a graph's output, which must be of the element type it is declared with."""
+        """The value of a graph's output, which must have its declared element type."""
         found = self.value(scope, declared.name, "graph output")
         if found is NOTHING:
             raise UnsupportedError(f"{self.source}: graph output {declared.name!r} is an empty optional")
@@ -228,7 +227,7 @@ class Importer:
         return found
 
     def initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
-        """Name the constants that ``graph`` holds in ``scope``."""
+        """Add the constants of ``graph`` to ``scope``."""
         if graph.sparse_initializer:
             name = graph.sparse_initializer[0].values.name
             raise UnsupportedError(f"{self.source}: initializer {name!r} is sparse")
@@ -248,7 +247,7 @@ class Importer:
     # Nodes
 
     def new_scope(self, parent: Scope | None = None) -> Scope:
-        """A scope for a subgraph (inside ``parent``) or for a function's body (inside nothing)."""
+        """Return a scope for a subgraph (inside ``parent``) or for a function's body (without one)."""
         return Scope(parent)
 
     def nodes(
@@ -259,9 +258,9 @@ class Importer:
         wanted: tail_duplication.Wanted,
         inside: str = "",
     ) -> None:
-        """Convert ``nodes``, each after those it depends on; their outputs are named in ``scope``.
+        """Convert ``nodes``, each after those it depends on; their outputs are added to ``scope``.
 
-        ``inside`` is the label of the node whose function body they are: errors name that one.
+        ``inside`` is the label of the node that they are the function body of: errors use that label.
         """
         labelled = []
         for index in node_order.conversion_order(nodes, self.source, scope.values):
@@ -276,7 +275,7 @@ class Importer:
         opsets: Mapping[str, int],
         wanted: tail_duplication.Wanted,
     ) -> None:
-        """Convert nodes that are in order; those of their outputs that are ``wanted`` get a name."""
+        """Convert nodes that are in order; those outputs that are ``wanted`` are added to ``scope``."""
         rest, done = list(labelled), 0
         while done < len(rest):
             label, proto = rest[done]
@@ -290,7 +289,7 @@ class Importer:
     def convert_node(
         self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str
     ) -> None:
-        """Convert one node, whose inputs are named in ``scope``, and name its outputs there."""
+        """Convert one node, whose inputs are in ``scope``, and add its outputs."""
         node = OnnxNode(proto, opsets, self, scope, label)
         inputs = self._arguments(node, proto, scope)
         schemas.check_node(node, inputs)
@@ -323,7 +322,7 @@ class Importer:
         return inputs
 
     def _known_outputs(self, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None] | None:
-        """Outputs whose elements are all known at import, if so."""
+        """The outputs, if all their elements are known at import."""
         if any(isinstance(value, Tuple) for value in inputs):
             return None
         followed = shapes.follow(node, inputs)

@@ -1,9 +1,9 @@
 """Real model graphs of the onnx package, with random weights, so that a wrong kernel changes the outputs.
 
-The package ships the model zoo's ``light_*`` graphs with constant weights, so that every class comes out
-equally likely whatever the input, and a wrong kernel may go unseen. Here each weight is drawn from a seeded
-distribution that keeps activations of order one, and the final softmax, which would flatten what is left, is
-taken off.
+The package ships the model zoo's ``light_*`` graphs with constant weights, so that all classes are equally
+likely for any input, and a wrong kernel may go unnoticed. Here each weight is drawn from a seeded
+distribution that keeps activations of order one, and the final softmax, which would flatten the differences,
+is removed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ except ImportError:
 
 
 def light_names() -> list[str]:
-    """The graphs there are: ``light_squeezenet``, ``light_resnet50``, ..."""
+    """Return the names of the graphs: ``light_squeezenet``, ``light_resnet50``, ..."""
     return sorted(path.stem for path in _folder().glob("light_*.onnx"))
 
 
 def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelProto:
-    """The graph ``name`` with seeded weights, and without its final softmax unless that is asked for.
+    """Return the graph ``name`` with seeded weights, and without its final softmax unless ``softmax``.
 
     Kernels and matrices are normal with variance 2 / fan-in (He et al. 2015, arXiv:1502.01852), scales and
-    variances lie around one, shifts around zero; what a residual sum adds is scaled down, lest it grow.
+    variances are around one, shifts around zero; terms of residual sums are scaled down to keep these small.
     """
     path = _folder() / f"{name}.onnx"
     if not path.exists():
@@ -70,7 +70,7 @@ def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelPr
 
 
 def light_input(model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    """A normal float32 array for each input of ``model`` that is not a weight."""
+    """Return a normal float32 array for each input of ``model`` that is not a weight."""
     rng = np.random.default_rng(0)
     held = {one.name for one in model.graph.initializer}
     return {
@@ -81,12 +81,12 @@ def light_input(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def light_output(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """What ``model`` gives, by the onnx package's own implementation in numpy."""
+    """Return the outputs of ``model`` by the onnx package's own implementation in numpy."""
     return [np.asarray(one) for one in ReferenceEvaluator(model).run(None, dict(inputs))]
 
 
 def log_mel(seconds: float = 3.0) -> onnx.ModelProto:
-    """The front end of a speech recogniser: the logarithm of ``samples``' power in 80 bands, every 10 ms.
+    """Return the front end of a speech recogniser: the log power of ``samples`` in 80 bands, every 10 ms.
 
     As exporters write it, the Fourier transform of 25 ms is a strided convolution with 402 sines and cosines;
     the bands are seeded random weights.
@@ -132,11 +132,11 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "Mul": ("scale", "scale"),
     "Add": ("shift", "shift"),
 }
-"""What a weight is to the operator that reads it, by its place."""
+"""The role of a weight for the operator that reads it, by input position."""
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What each value would be as a weight, seen through Unsqueeze and Reshape."""
+    """The role that each value would have as a weight, through Unsqueeze and Reshape."""
     roles: dict[Any, str] = {}
     aliases: dict[Any, str] = {}
     summed = {name for node in graph.node if node.op_type == "Sum" for name in node.input}
@@ -171,7 +171,7 @@ def _replace(
     given: dict[str, onnx.TensorProto],
     made: dict[str, np.ndarray],
 ) -> None:
-    """Leave ``graph`` with ``nodes``, the weights ``made``, and what else of ``given`` is read."""
+    """Set the contents of ``graph``: ``nodes``, the weights ``made``, and what is read of ``given``."""
     read = {name for node in nodes for name in node.input}
     weights = [one for name, one in given.items() if name not in made and name in read]
     weights += [numpy_helper.from_array(value, name) for name, value in made.items()]
@@ -179,4 +179,4 @@ def _replace(
     inputs = [one for one in graph.input if one.name not in given or one.name in held]
     for field, values in ((graph.node, nodes), (graph.initializer, weights), (graph.input, inputs)):
         del field[:]
-        field.extend(values)  # type: ignore[arg-type]  # each list goes where its kind came from
+        field.extend(values)  # each list matches its field's type

@@ -1,9 +1,9 @@
-"""Whose time a kernel's is: which layers it computes, by the spans of its operators
+"""Attributes the times of kernels to layers, by the spans of the operators they compute
 (``relay.quantize.speed``).
 
-What kernels compute together differs from one form of a model to another. *Groups* are the finest sets of
-named operators of which every kernel, in all forms at hand, computes operators of one set only. The times of
-a group are those of its kernels, so that all groups together have the time of the whole model.
+Kernels combine operators differently in different forms of a model. *Groups* are the finest sets of named
+operators such that every kernel, in all forms compared, computes operators of one set only. A group's time is
+that of its kernels, so that all groups together have the time of the whole model.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tvmlite.relay.quantize.speed import CONVERSION, Plan
 from tvmlite.runtime.library.profile import Profile
 
 CAST = "cast"
-"""What changes the precision of a result where that is read, so that its span says nothing of the kernel."""
+"""The operator that converts a result for its reader, so that its span is not that of the kernel's layer."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a kernel computes: operators by their names, and conversions by the layers that they are for."""
+    """What a kernel computes: operators by name, and conversions by the layers that they are for."""
 
     operators: tuple[str, ...] = ()
     conversions: tuple[str, ...] = ()
 
 
 def parts_of(lib: CompiledModule) -> list[Parts]:
-    """The parts of each kernel that is called, in the order of calls.
+    """Return the parts of each kernel call, in the order of calls.
 
-    One without any, as that which rounds an input of the model, converts for the first operator that reads
-    it.
+    One without any, such as the rounding of a model's input, is a conversion for the first operator that
+    reads it.
     """
     main = lib.module.main
     calls = [run.call for run in runs_of(order(main)) if isinstance(run.call.op, Function)]
@@ -63,7 +63,7 @@ def _parts(call: Call) -> Parts:
 def _first_reader(
     value: Expr, readers: Mapping[Expr, Sequence[Expr | None]], parts: Mapping[Call, Parts]
 ) -> tuple[str, ...]:
-    """The operator that reads ``value`` in a kernel, through views; none if nobody does."""
+    """The operator that reads ``value`` in a kernel, through views; none if it is not read."""
     stack = [value]
     while stack:
         for reader in readers.get(stack.pop(), ()):
@@ -77,8 +77,8 @@ def _first_reader(
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of a model of ``layers``, by the name of one of their operators; ``kernels`` has the parts
-    of the kernels of each of its forms, ``body`` is what they compute, in float32."""
+    """The groups of a model with ``layers``, each named after one of its operators. ``kernels`` has the parts
+    of the kernels of each form, ``body`` is the graph in float32."""
 
     layers: tuple[str, ...]
     kernels: tuple[tuple[Parts, ...], ...]
@@ -86,7 +86,7 @@ class Groups:
 
     @staticmethod
     def of(plan: Plan, libs: Iterable[CompiledModule]) -> Groups:
-        """Those of ``libs``, forms of one model."""
+        """Return the groups for ``libs``, forms of one model."""
         return Groups(plan.layers, tuple(tuple(parts_of(lib)) for lib in libs), plan.exact.main.body)
 
     @cached_property
@@ -108,7 +108,7 @@ class Groups:
 
     @cached_property
     def layers_of(self) -> Mapping[str, tuple[str, ...]]:
-        """The layers of each group that has some, in the order of the model."""
+        """The layers of each group that has any, in the order of the model."""
         found: dict[str, list[str]] = {}
         for name in self.layers:
             found.setdefault(self.of_operator[name], []).append(name)
@@ -116,9 +116,9 @@ class Groups:
 
     @cached_property
     def owners(self) -> Mapping[str, str]:
-        """The groups of layers for whose sake those of none take more or less time: a normalization whose
-        result a dense layer reads in bytes belongs to that. Where no conversion says so, it is the first
-        layer next to it."""
+        """For each group without layers, the group whose precision affects its time: a normalization whose
+        result a dense layer reads in bytes belongs to that layer. Without a conversion, it is the first
+        neighbour with layers."""
         found: dict[str, str] = {}
         for parts in (one for kernels in self.kernels for one in kernels):
             if parts.operators and parts.conversions:
@@ -132,15 +132,15 @@ class Groups:
         return found
 
     def group_of(self, parts: Parts) -> str:
-        """The group that a kernel belongs to; empty if it is nobody's. One that only converts belongs to the
-        layer it does so for."""
+        """Return the group of a kernel; empty if it has none. A kernel that only converts belongs to the
+        layer it converts for."""
         for name in (*parts.operators, *parts.conversions):
             if name in self.of_operator:
                 return self.of_operator[name]
         return ""
 
     def seconds(self, form: int, profiles: Sequence[Profile]) -> dict[str, list[float]]:
-        """Seconds of the kernels of each group in each run of a form, which ``profiles`` are of."""
+        """Return the seconds of each group's kernels in each run of a form; ``profiles`` are its runs."""
         places: dict[str, list[int]] = {}
         for place, parts in enumerate(self.kernels[form]):
             places.setdefault(self.group_of(parts), []).append(place)
@@ -151,8 +151,8 @@ class Groups:
 
     @cached_property
     def neighbours(self) -> Mapping[str, set[str]]:
-        """The groups that read what a group computes, or compute what it reads; operators without a kernel,
-        as views are, lie on the way."""
+        """The groups that read a group's results or compute its operands; operators without a kernel, such as
+        views, are skipped."""
         names = names_of(self.body)
         found: dict[str, set[str]] = {group: set() for group in self.of_operator.values()}
         sources: dict[Expr, frozenset[str]] = {}

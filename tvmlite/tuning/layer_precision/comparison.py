@@ -1,5 +1,4 @@
-"""Forms of a model in which some layers are narrow, beside float32: what each layer takes, and what to
-change."""
+"""Comparison of forms of a model with some layers narrow to float32: the time of each layer."""
 
 from __future__ import annotations
 
@@ -16,24 +15,24 @@ from tvmlite.tuning.layer_precision.attribution import Groups
 from tvmlite.tuning.model_timing import Run, ratios, rounds
 
 SECONDS = 1.0
-"""How long forms are run beside each other."""
+"""Seconds for which forms are run interleaved."""
 
 FEWEST = 2
-"""Ratios of a comparison of models whose runs are long."""
+"""The least ratios of a comparison, even if a run of the model is long."""
 
 GAIN = 0.98
-"""The part of its time in float32 that a narrow layer may take: less of a difference is not worth rounding
-for."""
+"""The most time that a narrow layer may take, relative to float32: a smaller gain is not worth the
+rounding."""
 
 EXACT, NARROW = 0, 1
-"""The places of the forms with no layer narrow, and with all of them."""
+"""The positions of the forms with no layer narrow, and with all of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Interleaved runs of the forms of a model: all in float32, all narrow, and perhaps others.
 
-    ``seconds`` are those of each group in each run, ``whole`` of the runs, form by form.
+    ``seconds`` has the times of each group in each run, ``whole`` those of the runs, form by form.
     """
 
     groups: Groups
@@ -48,8 +47,8 @@ class Comparison:
         run: Run,
         given: CompiledModule | None = None,
     ) -> Comparison:
-        """Run the forms ``libs`` on ``inputs``; and ``given``, the last of ``whole``, whose layers are
-        others."""
+        """Run the forms ``libs`` on ``inputs``, and also ``given``, the last of ``whole``, whose layers
+        differ."""
         groups = Groups.of(plan, libs)
         profiles = rounds([*libs, *([] if given is None else [given])], inputs, SECONDS, run, FEWEST)
         seconds = tuple(groups.seconds(form, one) for form, one in enumerate(profiles[: len(libs)]))
@@ -57,8 +56,8 @@ class Comparison:
         return Comparison(groups, seconds, whole)
 
     def of_layers(self, form: int) -> dict[str, list[float]]:
-        """Seconds of each group of layers in a form; what other groups take more for its sake than in float32
-        is among them."""
+        """Return the seconds of each group with layers in a form, including the additional time of the groups
+        it owns over float32."""
         found = {group: list(self._of(form, group)) for group in self.groups.layers_of}
         for group, owner in self.groups.owners.items():
             more = zip(self._of(form, group), self._of(EXACT, group), strict=True)
@@ -69,25 +68,25 @@ class Comparison:
         return self.seconds[form].get(group, (0.0,) * len(self.whole[form]))
 
     def not_faster(self, form: int) -> set[str]:
-        """The groups of layers that are not faster in ``form`` than in float32, in the middle of all runs."""
+        """Return the groups with layers whose median time in ``form`` exceeds ``GAIN`` of that in float32."""
         exact, narrow = (
             {k: timing.median(sorted(v)) for k, v in self.of_layers(n).items()} for n in (EXACT, form)
         )
         return {group for group, seconds in narrow.items() if seconds > GAIN * exact[group]}
 
     def is_slower(self, form: int, exact: int) -> bool:
-        """Whether ``form`` takes more time than float32, by its kernels, or significantly as a whole beside
-        ``exact``, a place in ``whole``."""
+        """Whether ``form`` is slower than float32 by the sum of its kernels, or significantly slower than the
+        form at ``exact`` in ``whole``."""
         each = ratios(self.whole[exact], self.whole[form], len(self.whole))
         return self.kernels(form) > self.kernels(EXACT) or timing.interval(each)[0] > 1
 
     def kernels(self, form: int) -> float:
-        """The seconds of all kernels, each in the middle of its runs: other processes, which stop whole runs
-        more often than single kernels, are in it less."""
+        """Return the sum of the median seconds of each group: other processes, which interrupt whole runs
+        more often than single kernels, affect it less."""
         return sum(timing.median(sorted(one)) for one in self.seconds[form].values())
 
     def times(self, form: int, narrow: frozenset[str]) -> dict[str, LayerTime]:
-        """The times of all layers: those in ``narrow`` in ``form``, others with all layers narrow."""
+        """Return the times of all layers: those in ``narrow`` in ``form``, others with all layers narrow."""
         exact, here, there = (self.of_layers(one) for one in (EXACT, form, NARROW))
         found = {}
         for group, layers in self.groups.layers_of.items():
@@ -97,22 +96,22 @@ class Comparison:
         return found
 
     def median(self, form: int) -> float:
-        """Seconds of a run."""
+        """Return the median seconds of a run."""
         return timing.median(sorted(self.whole[form]))
 
     def costs(self, form: int, region: Iterable[str], without: Collection[str] = ()) -> float:
-        """Seconds of all groups of ``region`` in ``form``, and of those next to them that are not
+        """Return the seconds in ``form`` of all groups of ``region`` and their neighbours, except those in
         ``without``."""
         groups = self.with_neighbours(region).difference(without)
         return sum(timing.median(sorted(self._of(form, group))) for group in groups)
 
     def with_neighbours(self, region: Iterable[str]) -> set[str]:
-        """``region`` and the groups next to it."""
+        """Return ``region`` and the groups next to it."""
         inside = set(region)
         return inside.union(*(self.groups.neighbours[group] for group in inside))
 
     def connected(self, chosen: Collection[str]) -> list[set[str]]:
-        """``chosen`` groups in sets of such as are next to each other."""
+        """Return ``chosen`` groups as connected sets of neighbours."""
         left, found = set(chosen), []
         for start in self._in_order:
             if start not in left:

@@ -1,5 +1,5 @@
-"""What ``relay.quantize`` asks which layers to leave in float32: recorded decisions, or else measured
-ones."""
+"""Decides for ``relay.quantize`` which layers to leave in float32, by recorded decisions, or else
+measurements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tvmlite.tuning.layer_precision.search import Build, Search
 from tvmlite.tuning.model_timing import Run, profiled
 
 Given = str | Path | Sequence[Record | DecisionRecord] | None
-"""Records as ``compile`` takes them; a file need not be there."""
+"""Records as ``compile`` takes them; a file need not exist."""
 
 FLOAT32 = "float32"
 
@@ -67,7 +67,7 @@ def faster_layers(
 
 
 def _check(options: Mapping[str, Any]) -> None:
-    """An InputError if one of ``options`` is none of ``compile``, or is given in another way."""
+    """Check ``options``; an InputError if one is not an option of ``compile``, or is given in another way."""
     for name in ("records", "decisions"):
         if name in options:
             raise InputError(f"quantize: compile_options has {name}", hint="give records=")
@@ -76,7 +76,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def _stored(records: Given, target: Target) -> rec.Records:
-    """The records there are; of lines of a file that are none, a warning says so."""
+    """Load the records, if there are any; warn of damaged lines of a file."""
     if records is None:
         return rec.Records(())
     if not isinstance(records, (str, Path)):
@@ -93,7 +93,7 @@ def _stored(records: Given, target: Target) -> rec.Records:
 
 
 def _inputs(plan: Plan, target: Target, build: Build) -> list[np.ndarray]:
-    """What the model is run on: a run of the data, or made up."""
+    """The inputs to time the model on: the first of the data, or random ones."""
     reason = process.reason_not_to_run(target)
     if reason:
         raise InputError(f"quantize: layers cannot be timed: {reason}")
@@ -103,7 +103,7 @@ def _inputs(plan: Plan, target: Target, build: Build) -> list[np.ndarray]:
 
 
 def _builder(plan: Plan, common: Mapping[str, Any]) -> Build:
-    """Compiles forms of the model of ``plan`` with the options ``common``, each once."""
+    """Return a function that compiles each form of the model of ``plan`` once, with options ``common``."""
     made: dict[frozenset[str] | None, CompiledModule] = {}
 
     def build(kept: frozenset[str] | None) -> CompiledModule:
@@ -116,7 +116,7 @@ def _builder(plan: Plan, common: Mapping[str, Any]) -> Build:
 
 
 class _Decisions:
-    """How a ``Speed`` is written as records: one a layer, and one of the whole model."""
+    """Converts a ``Speed`` to and from records: one for each layer, and one for the whole model."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
         self._plan, self._target = plan, target
@@ -126,7 +126,7 @@ class _Decisions:
         return f"{self._model} {layer}"
 
     def records(self, speed: Speed) -> tuple[DecisionRecord, ...]:
-        """Records of all layers, and of a run of the model."""
+        """Return the records of the whole model and all layers."""
         whole = speed.latency
         assert whole is not None
         is_float = len(speed.kept) == len(self._plan.layers)
@@ -152,7 +152,7 @@ class _Decisions:
         )
 
     def speed(self, known: Mapping[str, DecisionRecord]) -> Speed | None:
-        """What records say of the model and each layer; None if one of them has none."""
+        """Return the result in the records of the model and each layer; None if one of them has none."""
         names = [self._model, *map(self._name, self._plan.layers)]
         if any(name not in known for name in names):
             return None

@@ -1,10 +1,10 @@
-"""Finds the layers that stay in float32 because they are faster so, by few compilations and interleaved runs.
+"""Finds the layers that are faster in float32, with few compilations and interleaved runs.
 
-What is slower is not only a matter of each layer: one layer in float32 among others in few bits costs
-conversions on both sides, and so does a single one in few bits. So the layers that are slower by themselves
-are put into float32 first. Then each island of float32 is compared with itself in few bits, each chain in few
-bits with itself in float32, neighbours included, and what loses is changed; the whole model has the last
-word.
+The decision is not local to a layer: one layer in float32 among others in few bits costs conversions on both
+sides, and so does a single one in few bits. So the layers that are slower by themselves are put into float32
+first. Then each connected region of float32 is compared with the same region in few bits, and each region in
+few bits with itself in float32, neighbours included, and the slower form is changed. Finally the whole model
+is compared.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tvmlite.tuning.layer_precision.comparison import EXACT, GAIN, NARROW, Compa
 from tvmlite.tuning.model_timing import Run, profiled
 
 MOST_FORMS = 4
-"""Forms with layers of both kinds that are compiled at most."""
+"""The most forms with layers of both kinds that are compiled."""
 
 Build = Callable[[frozenset[str] | None], CompiledModule]
-"""Compiles the model with the layers given in float32 and all others narrow; None: with all in float32."""
+"""Compile the model with the given layers in float32 and all others narrow; None: with all in float32."""
 
 
 @dataclass
 class Search:
-    """The search of one ``plan``; ``given`` is the float model where ``plan.exact`` is an adjusted one."""
+    """The search for one ``plan``; ``given`` is the original float model if ``plan.exact`` was adjusted."""
 
     plan: Plan
     build: Build
@@ -39,14 +39,14 @@ class Search:
     progress: Callable[[str, int, int], object] = lambda what, done, total: None
     _libs: list[CompiledModule] = field(default_factory=list)
     _pinned: set[str] = field(default_factory=set)
-    """Layers that are better narrow, slower by themselves, for the conversions that float32 would cost."""
+    """Layers that are slower when narrow but stay so, because float32 would cost conversions."""
 
     def fastest(self) -> Speed:
-        """The fastest form, and why."""
+        """Return the fastest form, with reasons."""
         everything = frozenset(self.plan.layers)
         self._libs = [self.build(None), self.build(frozenset())]
         kept = frozenset[str]()
-        best = GAIN, everything  # the time, as a part of float32's, and what is in float32 then
+        best = GAIN, everything  # the time relative to float32's, and the layers in float32 for it
         tried: set[frozenset[str]] = set()
         while kept not in tried and len(tried) <= MOST_FORMS:
             tried.add(kept)
@@ -59,7 +59,7 @@ class Search:
         return self._speed(best[1])
 
     def _compared(self, kept: frozenset[str], given: CompiledModule | None = None) -> tuple[Comparison, int]:
-        """Runs of the forms, with that of ``kept``, and its place among them."""
+        """Run the forms, also that with ``kept`` in float32, and return the comparison and its position."""
         libs, form = list(self._libs), NARROW
         if kept == frozenset(self.plan.layers):
             form = EXACT
@@ -69,7 +69,7 @@ class Search:
         return Comparison.of(self.plan, libs, self.inputs, self.run, given), form
 
     def _changed(self, compared: Comparison, form: int, kept: frozenset[str]) -> frozenset[str]:
-        """What is to be in float32 next."""
+        """The layers to put into float32 next."""
         layers_of = compared.groups.layers_of
         wide = {group for group, names in layers_of.items() if kept.issuperset(names)}
         made = set(wide)
@@ -85,11 +85,11 @@ class Search:
         return self._whole(names)
 
     def _whole(self, names: frozenset[str]) -> frozenset[str]:
-        """``names`` and what is decided with them."""
+        """``names`` and the layers that are decided together with them."""
         return names.union(*(self.plan.together.get(name, ()) for name in names))
 
     def _speed(self, kept: frozenset[str]) -> Speed:
-        """Measure ``kept`` once more, beside the model as it was given; float32 altogether if that is
+        """Measure ``kept`` once more, beside the given model; use float32 for all layers if that is
         faster."""
         compared, form = self._compared(kept, self.given)
         before = EXACT if self.given is None else len(compared.whole) - 1
@@ -113,12 +113,12 @@ class Search:
         return Speed(reasons, remarks, times, latency)
 
     def _remark(self, name: str, time: LayerTime) -> str:
-        """Why a layer is narrow that is not faster so."""
+        """Why a layer is narrow although it is not faster."""
         why = "float32 would cost conversions" if name in self._pinned else "the model is faster so"
         return f"{_slower(time, self.plan.dtype)}, but {why}"
 
     def _reason(self, time: LayerTime, is_whole: bool, compared: Comparison) -> str:
-        """Why a layer is in float32, be it that the whole model is."""
+        """Why a layer is in float32, also if the whole model is."""
         dtype = self.plan.dtype
         if time.narrow > GAIN * time.exact:
             return _slower(time, dtype)

@@ -1,4 +1,4 @@
-"""ONNX's If: one branch where sizes decide it at import, else a relay If of two branches of one type."""
+"""Converts ONNX's If: to one branch if decided at import, else to a Relay If of two branches of one type."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 
 Side: TypeAlias = Callable[[], list[Expr]]
-"""Makes what one of two branches computes; each call makes new expressions."""
+"""Compute the results of one of two branches; each call makes new expressions."""
 
 Place: TypeAlias = tuple[int, int]
-"""An output of a branch, and one of its axes."""
+"""The index of a branch's output, and one of its axes."""
 
 
 @converter("If")
 def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
-    """A condition known at import picks its branch; else both become a relay If."""
+    """If: the branch that a condition known at import selects; otherwise a Relay If of both."""
     if any(isinstance(d, int) and d != 1 for d in node.shape(condition)):
         node.bad(f"the condition has shape {node.shape(condition)}, expected one element")
     graphs = node.required("then_branch"), node.required("else_branch")
@@ -48,9 +48,9 @@ def _one_kind(a: TensorType, b: TensorType) -> bool:
 
 
 def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
-    """A relay If: the first of two sides where ``condition`` holds, else the second.
+    """Return a Relay If: the first of two ``sides`` if ``condition`` holds, else the second.
 
-    ``test`` is the condition, if it is one on sizes. Undecided if their ranks or element types differ.
+    ``test`` is the condition, if it is one on dimensions. Undecided if ranks or element types differ.
     """
     scalar = node.reshape(condition, ())
     branches = [_block(node, side, lambda made: made) for side in sides]
@@ -65,14 +65,14 @@ def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence
 
 
 def _at(types: Sequence[Sequence[TensorType]], place: Place) -> tuple[Dim, Dim]:
-    """What the two branches have at one place."""
+    """The extents that the two branches have at one place."""
     index, axis = place
     then, otherwise = (fields[index].shape[axis] for fields in types)
     return then, otherwise
 
 
 def _either(extents: tuple[Dim, Dim], test: e.Expr | None, branches: Sequence[Expr]) -> Dim | None:
-    """The extent that is right for both of two branches chosen by a ``test``, if one of theirs is."""
+    """The extent that is right for both branches, as ``test`` selects between them, if one of theirs is."""
     inside = {
         d for one in map(reachable, branches) for let in one if isinstance(let, LetDims) for d in let.dims
     }
@@ -88,7 +88,7 @@ def _either(extents: tuple[Dim, Dim], test: e.Expr | None, branches: Sequence[Ex
 
 
 def _block(node: OnnxNode, side: Side, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
-    """A branch: what ``finish`` makes of the results of ``side``."""
+    """A branch: the result of ``finish`` on the results of ``side``."""
     return node.importer.block(lambda: finish(side()))
 
 
@@ -99,7 +99,7 @@ def _fields(value: Expr) -> list[TensorType]:
 
 
 def _differing(then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
-    """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
+    """The places where the extents of the branches' outputs are not the same dimension."""
     return [
         (index, axis)
         for index, (a, b) in enumerate(zip(then, otherwise, strict=True))
@@ -115,9 +115,9 @@ def _of_one_type(
     types: list[TensorType],
     extents: dict[Place, Dim | None],
 ) -> list[Expr]:
-    """The branches with these ``extents`` where theirs differ; with new dimensions where none is given.
+    """The branches with these ``extents`` where theirs differ; with new dimensions where the extent is None.
 
-    For those, a branch is first asked for its extents alone.
+    For new dimensions, both branches are first evaluated for their extents alone.
     """
     unknown = [place for place, extent in extents.items() if extent is None]
 

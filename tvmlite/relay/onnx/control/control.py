@@ -1,4 +1,4 @@
-"""ONNX's Loop and Scan: unrolled at import where that is possible, else a relay Loop."""
+"""Converts ONNX's Loop and Scan: unrolled at import if possible, else to a Relay Loop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
 UNBOUNDED = 2**62
-"""The trip count of a loop that has none."""
+"""The trip count of a loop without a limit."""
 
 MOST_UNROLLED = 256
-"""Iterations up to which a loop is unrolled."""
+"""The most iterations of a loop that is unrolled."""
 
 
 def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: int = 0) -> list[Expr]:
-    """The outputs of a subgraph, ``least`` or more, which also sees the names around it."""
+    """Convert a subgraph, which also sees the names around it, and return its outputs, ``least`` or more."""
     importer = node.importer
     scope = importer.new_scope(node.scope)
     importer.initializers(graph, scope)
@@ -48,7 +48,7 @@ def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: 
 def loop(
     node: OnnxNode, trips: Expr | None = None, condition: Expr | None = None, *carried: Expr
 ) -> list[Expr]:
-    """Unrolled where the number of iterations and the condition follow from constants; else a relay Loop."""
+    """Loop: unrolled if the trip count and the condition follow from constants; otherwise a Relay Loop."""
     graph = node.required("body")
     first = node.known_truth(condition)
     if first is False:
@@ -77,7 +77,7 @@ def loop(
 def _unrolled(
     node: OnnxNode, graph: onnx.GraphProto, iterations: int, states: list[Expr]
 ) -> list[Expr] | None:
-    """The loop's body, unrolled; None where the condition is known only at run time, or where there are rows
+    """Unroll the loop's body; None if the condition is known only at run time, or if there are scan outputs
     and no iteration that shows their type."""
     scanned: list[list[Expr]] = []
     for iteration in range(iterations):
@@ -99,7 +99,7 @@ def _unrolled(
 def _looped(
     node: OnnxNode, graph: onnx.GraphProto, trips: Expr | None, condition: Expr | None, carried: list[Expr]
 ) -> list[Expr]:
-    """A relay Loop. Where a condition ends it and there are rows, a first loop counts the iterations."""
+    """Convert to a Relay Loop; with a condition and scan outputs, a first loop counts the iterations."""
     rows = len(graph.output) - 1 - len(carried)
     written = _written_only(node, graph, carried)
     if written:
@@ -157,7 +157,7 @@ def _looped(
 
 
 def _trip_count(node: OnnxNode, trips: Expr) -> Dim:
-    """The one element of ``trips``, 0 where it is negative."""
+    """The one element of ``trips``, 0 if it is negative."""
     found = node.known(trips)
     known = dims.whole(found.ravel().tolist()[0]) if found is not None and found.size == 1 else None
     if known is not None:
@@ -167,13 +167,13 @@ def _trip_count(node: OnnxNode, trips: Expr) -> Dim:
 
 
 def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
-    """States that the body writes and never reads, and whose initial value is of another type than it writes.
+    """States that the body writes and never reads, and whose initial value has another type than it writes.
 
-    By number, zeros of the type that is written, to begin with instead. Exporters give such states any
-    initial value; the loop must then make at least one iteration.
+    Returns zeros of the written type by state number, as initial values instead. Exporters give such states
+    any initial value; the loop must then make at least one iteration.
     """
     if len(graph.input) != 2 + len(carried):
-        return {}  # as converting the body will say
+        return {}  # reported when the body is converted
     read = {name for one in graph.node for name in names_read(one)}
     read.update(one.name for one in graph.output)
     unread = [k for k in range(len(carried)) if graph.input[2 + k].name not in read]
@@ -208,7 +208,7 @@ _NO_ITERATIONS = "it makes no iteration, so the shape of an output that its body
 
 
 def is_without_end(iterations: object) -> bool:
-    """Whether a trip count, known at import, is so large that it means no limit."""
+    """Whether a trip count that is known at import is so large that it means no limit."""
     return isinstance(iterations, (int, np.integer)) and int(iterations) >= NO_END
 
 
@@ -225,7 +225,7 @@ def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
 
 
 def _results(node: OnnxNode, made: Loop, rows: int, first: Callable[[], Sequence[Expr]]) -> list[Expr]:
-    """The last states and the stacked rows; ``first`` makes the rows of the first iteration."""
+    """The final states and the stacked rows; ``first`` computes the rows of the first iteration."""
     made = with_extents_of_first_iteration(node, made, first)
     return [node.field(made, k) for k in range(len(made.states) + rows)]
 
@@ -240,7 +240,7 @@ def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
 
 
 def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
-    """An attribute with one number a sequence; zeros where it is left out."""
+    """An attribute with one number for each sequence; zeros if it is missing."""
     given = node.attr(name) or [0] * count
     if len(given) != count:
         node.bad(f"{name} is {given}, expected {count} numbers")
@@ -249,7 +249,7 @@ def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
 
 @converter("Scan", since=9)
 def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
-    """Unrolled over a scan axis of known length."""
+    """Scan: unrolled over a scan axis of known length; otherwise a Relay Loop."""
     graph, count = node.required("body"), node.required("num_scan_inputs")
     if not 0 < count <= len(inputs):
         node.bad(f"num_scan_inputs is {count} of {len(inputs)} inputs")
@@ -290,7 +290,7 @@ def _scanned(
     sequences: list[tuple[Expr, int, int]],
     length: Dim,
 ) -> list[Expr]:
-    """A loop over sequences, each with its axis and whether it is read from its end."""
+    """A loop over sequences, each with its axis and whether it is read backwards."""
     index = Var("iteration", TensorType((), "int64"), node.span)
     states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
     last = node.reshape(node.make("shape_value", values=(length - 1,), dtype="int64"), ())
@@ -314,7 +314,7 @@ def _scanned(
 
 
 def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
-    """``made``, its last values, rows stacked along their first axis, moved to their axes and reversed."""
+    """Move the row axis of the last values in ``made`` from the first to ``axes``, and reverse it."""
     states = made[: len(made) - len(axes)]
     for value, given, reverse in zip(made[len(states) :], axes, reverses, strict=True):
         rank = node.rank(value)

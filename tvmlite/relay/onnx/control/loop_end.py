@@ -1,4 +1,4 @@
-"""Whether a loop without a trip count must end: exporters write ``while`` loops that count."""
+"""Proves that a loop without a trip count ends: exporters write ``while`` loops that count."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, Var, without_let
 from tvmlite.relay.ir.types import TensorType
 
 _SCALAR_VIEWS = ("reshape", "expand_dims", "squeeze", "assume_shape", "cast")
-"""Operators that keep a scalar's number; a cast does where both types are integers."""
+"""Operators that keep a scalar's value; a cast does if both types are integers."""
 
 
 def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
-    """Whether the condition that ``body`` gives holds a limited number of times.
+    """Whether the condition that ``body`` computes holds only a limited number of times.
 
     It does if it compares an integer that each iteration increases, or decreases, by a constant with a loop
     invariant.
@@ -34,7 +34,7 @@ class _Steps:
         self.after = dict(zip(states, after, strict=True))
 
     def ends(self, condition: Expr) -> bool:
-        """Whether ``condition``, a bool, must be false at last."""
+        """Whether ``condition``, a bool, must eventually be false."""
         match _stripped(condition):
             case Call(op="logical_and", args=(a, b)):
                 return self.ends(a) or self.ends(b)
@@ -45,7 +45,7 @@ class _Steps:
         return False
 
     def _closing(self, low: Expr, high: Expr) -> bool:
-        """Whether ``low`` and ``high`` come closer, one of them being a loop invariant."""
+        """Whether ``low`` and ``high`` approach each other, one of them being a loop invariant."""
         return (self._direction(low) > 0 and self._stays(high)) or (
             self._direction(high) < 0 and self._stays(low)
         )
@@ -76,7 +76,7 @@ class _Steps:
 
 
 def _stripped(value: Expr) -> Expr:
-    """``value`` below operators that keep its number."""
+    """``value`` without operators that keep its number."""
     while isinstance(value, Call) and value.op in _SCALAR_VIEWS:
         if value.op == "cast" and not (_is_int(value) and _is_int(value.args[0])):
             break
@@ -90,7 +90,7 @@ def _is_int(value: Expr) -> bool:
 
 
 def _number(value: Expr) -> int:
-    """An integer constant of one element, as a number; 0 for anything else."""
+    """The value of an integer constant of one element; 0 for anything else."""
     value = _stripped(value)
     if isinstance(value, Constant) and value.data.size == 1 and value.data.dtype.kind in "iu":
         return int(value.data.reshape(-1)[0])

@@ -1,7 +1,7 @@
-"""States that a loop only appends to, as rows: they are stacked, and joined after the loop.
+"""States that a loop only appends to, converted to rows, which are stacked and joined after the loop.
 
-PyTorch writes a list that a loop fills in this way. A list whose length is known only at run time is a Tuple
-that stands for it; the importer's ``lists`` hold its stacked elements, for the converters of sequences.
+PyTorch exports a list that a loop fills in this way. A list whose length is known only at run time is a
+placeholder Tuple; the importer's ``lists`` has its stacked elements, for the converters of sequences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tvmlite.relay.onnx.reading.node_order import names_read
 
 @dataclass(frozen=True)
 class Appended:
-    """The number of a state, the name of what is appended to it, and the axis (None: it is a sequence)."""
+    """A state's number, the name of the value appended to it, and the axis (None: it is a sequence)."""
 
     state: int
     value: str
@@ -31,9 +31,9 @@ class Appended:
 
 
 def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
-    """Which of the ``count`` states of a loop's body nothing reads but the node that appends to them."""
+    """Those of the ``count`` states of a loop's body that are read only by the node that appends to them."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
-        return []  # as converting the body will say
+        return []  # reported when the body is converted
     reads = Counter(name for one in graph.node for name in names_read(one))
     reads.update(one.name for one in graph.output)
     makers = {name: one for one in graph.node for name in one.output}
@@ -53,7 +53,7 @@ def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
 
 
 def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
-    """The outputs of a loop by ``make``, whose body has rows for states that it only appends to."""
+    """Return the outputs of a loop converted by ``make``, with rows for states that it only appends to."""
     lists = _appended(graph, len(states))
     if not lists:
         return make(node, graph, list(states))
@@ -70,7 +70,7 @@ def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], m
 
 
 def along(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
-    """Stacked arrays joined along one of their axes."""
+    """Join stacked arrays along one of their axes."""
     rank = node.rank(stacked)
     moved = node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
     shape = node.shape(moved)
@@ -78,7 +78,7 @@ def along(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
 
 
 def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
-    """A state that begins as ``begin`` and to which rows are appended along an axis."""
+    """The state that begins as ``begin``, with rows appended along an axis."""
     assert one.axis is not None
     have, rank = node.shape(begin), node.rank(stacked) - 1
     axis = node.axis(one.axis, rank)
@@ -94,7 +94,7 @@ def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
 
 
 def _listed(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
-    """A sequence that begins as ``begin`` and to which rows are appended."""
+    """The sequence that begins as ``begin``, with rows appended."""
     if not isinstance(begin, Tuple):
         node.bad(f"state {one.state} is {node.type(begin)}, expected a sequence: its body inserts into it")
     element = node.shape(stacked)[1:]

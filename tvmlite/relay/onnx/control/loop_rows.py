@@ -1,4 +1,4 @@
-"""Rows that a loop stacks: where their extents are data dependent, all have those of the first iteration."""
+"""Rows that a loop stacks: data-dependent extents must all be those of the first iteration."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tvmlite.te import expr as e
 
 
 def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[[], Sequence[Expr]]) -> Loop:
-    """``made`` with rows whose extents mean something outside of it.
+    """Return ``made`` with rows whose extents are defined outside of it.
 
-    Extents that mention dimensions of the body are those of the first iteration's rows, which ``first``
-    makes before the loop. An iteration whose rows have other extents stops the run.
+    Extents that contain dimensions bound in the body are replaced by those of the first iteration's rows,
+    which ``first`` computes before the loop. The run stops if another iteration's rows have other extents.
     """
     lets, inner = without_lets(made.body)
     assert isinstance(inner, Tuple)
@@ -53,7 +53,7 @@ def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[
 
 
 def _evaluated(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
-    """What ``extents`` gives; new dimensions for what comes from the data, 0 where no iteration is made."""
+    """The result of ``extents``, with new dimensions for data-dependent ones, 0 if there is no iteration."""
     importer = node.importer
     known, found, dynamic = set(importer.bound), [], []
 

@@ -1,6 +1,6 @@
-"""A loop's body without some of its states: loop invariants become values from around the loop.
+"""Removes loop-invariant states from a loop's body: they become values from around the loop.
 
-Exporters pass weights to a body in this way; they are constants then, in any layout.
+Exporters pass weights to a body in this way; afterwards they are constants, and can have any layout.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.onnx.graph.node import OnnxNode
 
 Make = Callable[[OnnxNode, onnx.GraphProto, list[Expr]], list[Expr]]
-"""Makes the outputs of a loop of a body and its states; names that the body reads are seen from the node."""
+"""Convert a loop from a body and its states to its outputs; the node's scope has the names the body reads."""
 
 
 def with_kept(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
-    """The outputs of a loop by ``make``, whose body has no states that it gives on as they are."""
+    """Return the outputs of a loop converted by ``make`` without the states that its body keeps."""
     numbers = _given_on(graph, len(states))
     if not numbers:
         return make(node, graph, list(states))
@@ -32,14 +32,14 @@ def with_kept(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], ma
 
 
 def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
-    """Which of the ``count`` states are the same after an iteration as before."""
+    """Those of the ``count`` states that an iteration does not change."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
-        return []  # as converting the body will say
+        return []  # reported when the body is converted
     copies = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Identity" and one.input}
 
     def source(name: str) -> str:
         seen: set[str] = set()
-        while name in copies and name not in seen:  # nodes may stand in a cycle, which is refused later
+        while name in copies and name not in seen:  # nodes may form a cycle, which is rejected later
             seen.add(name)
             name = copies[name]
         return name
@@ -50,7 +50,8 @@ def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
 def without(
     graph: onnx.GraphProto, numbers: Collection[int], rows: Sequence[str] = (), nodes: Collection[str] = ()
 ) -> onnx.GraphProto:
-    """The body ``graph`` without these states, and nodes that make ``nodes``; ``rows`` are its first rows."""
+    """Return the body ``graph`` without these states and the nodes that compute ``nodes``; ``rows`` become
+    its first scan outputs."""
     made = onnx.GraphProto(name=graph.name, initializer=graph.initializer)
     made.sparse_initializer.extend(graph.sparse_initializer)
     made.node.extend(one for one in graph.node if not any(name in nodes for name in one.output))

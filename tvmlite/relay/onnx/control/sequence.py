@@ -1,8 +1,8 @@
-"""ONNX's sequences and optionals, followed at import: a sequence is a relay Tuple of its elements.
+"""Converts ONNX's sequences and optionals at import: a sequence is a Relay Tuple of its elements.
 
-How many elements there are, and which of them is meant, must follow from constants and shapes, as it does in
-exported models, except for what a loop appends to a list (``loop_lists``). An optional is its element; an
-empty one is ``NOTHING``, which converters see as an input left out.
+The number of elements, and the indices used, must follow from constants and shapes, as in exported models,
+except for lists that a loop appends to (``loop_lists``). An optional is its element; an empty one is
+``NOTHING``, which converters see as a missing input.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tvmlite.relay.onnx.ops.shapes.index import from_front
 from tvmlite.relay.onnx.reading.registry import converter
 
 OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
-"""Operators that take a list whose length is known only at run time (``loop_lists``)."""
+"""Operators that accept a list whose length is known only at run time (``loop_lists``)."""
 
 
 def _elements(node: OnnxNode, value: Expr | None, what: str = "input_sequence") -> tuple[Expr, ...]:
@@ -28,7 +28,7 @@ def _elements(node: OnnxNode, value: Expr | None, what: str = "input_sequence") 
 
 
 def _place(node: OnnxNode, position: Expr | None, count: int, last: int) -> int:
-    """``position`` counted from the front, at most ``last``; left out: ``last``."""
+    """``position`` counted from the front, at most ``last``; ``last`` if it is missing."""
     if position is None:
         return last
     place = int(node.number(position, "position"))
@@ -73,7 +73,7 @@ def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
 
 @converter("SequenceInsert", since=11)
 def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None = None) -> Expr:
-    """SequenceInsert: before ``position``, which must be known at import; at the end if left out."""
+    """SequenceInsert: before ``position``, which must be known at import; at the end by default."""
     elements = list(_elements(node, sequence))
     elements.insert(_place(node, position, len(elements), len(elements)), element)
     return Tuple(tuple(elements), node.span)
@@ -81,7 +81,7 @@ def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None 
 
 @converter("SequenceErase", since=11)
 def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
-    """SequenceErase: without the element at ``position``, known at import; the last if left out."""
+    """SequenceErase: without the element at ``position``, known at import; the last by default."""
     elements = list(_elements(node, sequence))
     if not elements:
         node.bad("the sequence is empty")
@@ -91,7 +91,7 @@ def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
 
 @converter("ConcatFromSequence", since=11)
 def concat(node: OnnxNode, sequence: Expr) -> Expr:
-    """Along ``axis``; with ``new_axis`` along one that is put there."""
+    """ConcatFromSequence: along ``axis``; with ``new_axis`` along a new axis at that position."""
     new = node.flag("new_axis")
     stacked = node.importer.lists.get(sequence)
     if stacked is not None:
@@ -112,7 +112,7 @@ def concat(node: OnnxNode, sequence: Expr) -> Expr:
 
 @converter("SplitToSequence", since=11)
 def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
-    """Pieces along ``axis``: of one size, of given sizes, or single rows, without it unless ``keepdims``."""
+    """SplitToSequence along ``axis``: parts of one or given sizes, or rows, with the axis if ``keepdims``."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     whole = shape[axis]
@@ -138,7 +138,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
 
 @converter("SequenceMap", since=17)
 def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
-    """The body for each element; of further sequences the element at the same place, tensors as they are."""
+    """SequenceMap: the body for each element, with other sequences' elements at its index, and tensors."""
     first = _elements(node, sequence)
     for one in more:
         if isinstance(one, Tuple) and len(one.fields) != len(first):
@@ -165,7 +165,7 @@ def has_element(node: OnnxNode, value: Expr | None = None) -> Expr:
 
 @converter("OptionalGetElement", since=15)
 def get_element(node: OnnxNode, value: Expr | None = None) -> Expr:
-    """OptionalGetElement: the element, which the optional itself is; an empty one is refused."""
+    """OptionalGetElement: the element, which the optional itself is; an empty one is an error."""
     if value is None:
         node.bad("the optional is empty")
     return value

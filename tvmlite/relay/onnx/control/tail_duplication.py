@@ -1,9 +1,9 @@
-"""What follows an If whose branches differ in rank: it is duplicated into both branches (tail duplication).
+"""Tail duplication for an If whose branches differ in rank: the nodes after it are copied into both branches.
 
-PyTorch exports ``squeeze`` of an open axis as ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
-are duplicated into both branches up to where their results have the same ranks again, and the relay If ends
-there. Outputs of the model that lose axes of extent 1 in one branch keep them in compiled code, and the
-runtime removes them (``squeezed``). Else one branch is compiled; a run whose sizes choose the other stops.
+PyTorch exports ``squeeze`` of an open axis as ``If(extent == 1, Squeeze, Identity)``. The nodes after it are
+duplicated into both branches until their results have the same ranks again, and the Relay If ends there.
+Outputs of the model that lose axes of extent 1 in one branch keep them in compiled code, and the runtime
+removes them (``squeezed``). Otherwise one branch is compiled, and a run whose sizes select the other stops.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     from tvmlite.relay.onnx.importer import Importer, Scope
 
 Labelled: TypeAlias = tuple[str, onnx.NodeProto]
-"""A node, and how errors name it."""
+"""A node, and its label in errors."""
 
 Wanted: TypeAlias = Mapping[str, int | None]
-"""The values that are needed in the end, each with its rank where the model declares it."""
+"""The values that are needed in the end, each with its rank if the model declares it."""
 
 
 MOST_NESTED = 3
-"""Up to this depth such Ifs are duplicated; deeper ones take the branch that most sizes choose."""
+"""The nesting depth to which such Ifs are duplicated; deeper ones take the branch that most sizes select."""
 
 FIRST_TRIED = 4
-"""Nodes behind an If that are duplicated at first; then twice as many, and so on."""
+"""The number of nodes after an If that are duplicated at first; then twice as many, and so on."""
 
 
 @dataclass
 class Outcome:
-    """What the nodes behind an If compute with one of its branches: types and known elements by name."""
+    """The results of the nodes after an If with one of its branches: types and known elements by name."""
 
     types: dict[str, Type] = field(default_factory=dict)
     elements: dict[str, Any] = field(default_factory=dict)
     error: TvmliteError | None = None
 
     def agrees(self, other: Outcome, name: str) -> bool:
-        """Whether the value ``name`` can be a result of a relay If of both."""
+        """Whether the value ``name`` can be a result of a Relay If of both."""
         a, b = self.types.get(name), other.types.get(name)
         if not isinstance(a, TensorType) or not isinstance(b, TensorType):
             return False
@@ -64,7 +64,7 @@ class Outcome:
         )
 
     def fits(self, wanted: Wanted) -> bool:
-        """Whether all that is wanted is of the ranks that are declared."""
+        """Whether all wanted values have their declared ranks."""
         pairs = [(rank, self.types.get(name)) for name, rank in wanted.items() if rank is not None]
         return all(isinstance(type_, TensorType) and type_.ndim == rank for rank, type_ in pairs)
 
@@ -77,9 +77,9 @@ def resolve(
     opsets: Mapping[str, int],
     wanted: Wanted,
 ) -> list[Labelled]:
-    """Convert the If ``branch``, the first of ``rest``, and what follows; the nodes still to be converted.
+    """Convert the If ``branch``, the first of ``rest``, and the nodes after it; return the remaining ones.
 
-    More and more of what depends on the If is converted with either branch, until the results agree.
+    More and more nodes that depend on the If are converted with either branch, until the results agree.
     """
     tail = _waiting(importer, rest, scope, opsets)
     nested = sum(fact.tried for fact in importer.facts)
@@ -116,9 +116,9 @@ def resolve(
 def _squeezed(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
-    """Which branch lacks axes that the other's outputs have, and which, by output; None if more differs.
+    """Which branch lacks axes that the other's outputs have, and those axes by output; None if more differs.
 
-    It lacks them exactly where they have extent 1, so that a caller who sees a 1 may remove them.
+    It lacks them exactly if they have extent 1, so that a caller who sees a 1 may remove them.
     """
     if branch.test is None or any(one.error is not None for one in outcomes):
         return None
@@ -140,7 +140,7 @@ def _squeezed(
 
 
 def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]:
-    """Those of ``wanted`` that depend on the branch, and that have different types in both."""
+    """Those of ``wanted`` that depend on the branch and have different types in the two."""
     made = [name for name in wanted if any(name in one.types for one in outcomes)]
     return [name for name in made if not outcomes[0].agrees(outcomes[1], name)]
 
@@ -148,7 +148,7 @@ def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]
 def _of_one_element(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
-    """As ``_squeezed``, in a subgraph whose branch the data choose: what differs are scalars.
+    """As ``_squeezed``, for a subgraph whose branch depends on the data: only scalars may differ.
 
     Exporters write flags and counts as ``()`` or ``(1,)`` without a rule.
     """
@@ -172,7 +172,7 @@ def _of_one_element(
 def _missing_axes(
     special: Type | None, general: Type | None, analyzer: arith.Analyzer, known: e.Expr
 ) -> tuple[int, ...] | None:
-    """The axes that only ``general`` has, if they all are 1 exactly where ``known`` holds."""
+    """The axes that only ``general`` has, if they are all 1 exactly where ``known`` holds."""
     if not isinstance(special, TensorType) or not isinstance(general, TensorType):
         return None
     mentioned = dims_of(known)
@@ -191,7 +191,7 @@ def _missing_axes(
 def _waiting(
     importer: Importer, rest: Sequence[Labelled], scope: Scope, opsets: Mapping[str, int]
 ) -> list[Labelled]:
-    """Convert those of ``rest`` that depend on no undecided If, the first being one; give the others."""
+    """Convert those of ``rest`` that depend on no undecided If, the first being one; return the others."""
     undecided: set[str] = set()
     tail: list[Labelled] = []
     for one in rest:
@@ -221,7 +221,7 @@ def _attempt(
     opsets: Mapping[str, int],
     wanted: Wanted,
 ) -> Outcome:
-    """The types and elements that ``tail`` computes with one branch; it is then discarded."""
+    """The types and elements that ``tail`` computes with one branch; the conversion is then discarded."""
     outcome = Outcome()
     inner = scope.copy()
 
@@ -229,7 +229,7 @@ def _attempt(
         importer.facts.append(branch.fact(holds, tried=True))
         try:
             importer.convert(tail, inner, opsets, wanted)
-        except TvmliteError as error:  # it may be that no size chooses this branch: see _assume
+        except TvmliteError as error:  # possibly no size selects this branch: see _assume
             outcome.error = error
         for name in (name for _, proto in tail for name in proto.output if name in inner.values):
             value = inner.values[name]
@@ -267,9 +267,9 @@ def _join(
     opsets: Mapping[str, int],
     expanded: tuple[bool, Mapping[str, tuple[int, ...]]] = (True, {}),
 ) -> None:
-    """Name in ``scope`` the values ``live`` of ``region``, computed in a relay If.
+    """Compute the values ``live`` of ``region`` in a Relay If, and add them to ``scope``.
 
-    ``expanded`` says which branch's values get axes of 1 that the other's have, and which.
+    ``expanded`` is the branch whose values get axes of 1 that the other's have, and these axes.
     """
 
     def side(holds: bool) -> list[Expr]:
@@ -285,7 +285,7 @@ def _join(
 
 
 def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
-    """``value`` with axes of extent 1 more, which then stand at ``axes``."""
+    """``value`` with additional axes of extent 1 at ``axes``."""
     shape: list[Dim] = list(node.shape(value))
     for axis in axes:
         shape.insert(axis, 1)
@@ -293,7 +293,7 @@ def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
 
 
 def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
-    """Compile one branch; a run whose condition chooses the other stops."""
+    """Compile one branch; a run whose condition selects the other stops."""
     errors = [one.error for one in outcomes]
     if errors[0] is not None and errors[1] is not None:
         raise errors[0]
@@ -318,7 +318,7 @@ def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outc
 
 
 def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> bool:
-    """Whether the first branch is to be compiled: by declared ranks, else if most sizes choose it."""
+    """Whether to compile the first branch: by declared ranks, else if most sizes select it."""
     fits = [one.fits(wanted) for one in outcomes]
     if fits[0] != fits[1]:
         return fits[0]

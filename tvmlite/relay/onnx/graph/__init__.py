@@ -1,1 +1,1 @@
-"""What a converter sees: its node, the inputs of the graph, dimensions and elements known at import."""
+"""What converters use: the node, the inputs of the graph, dimensions and elements known at import."""

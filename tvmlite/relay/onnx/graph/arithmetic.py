@@ -1,4 +1,4 @@
-"""Arithmetic of a converter: calls that carry the name of the node that is converted."""
+"""Arithmetic for converters: calls with the span of the node being converted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tvmlite.relay.ir.nodes import Expr
 
 
 class Arithmetic:
-    """Element-wise arithmetic of tensors and numbers, one of which is a tensor; a number takes its dtype.
+    """Element-wise arithmetic of tensors and numbers, at least one a tensor; a number takes its dtype.
 
-    Python's own operators on expressions know no node: an error in what they make would name no line of the
-    model, and open extents would not be checked by the run (``with_equal_extents``).
+    Python's own operators on expressions do not know the node: errors in their calls would have no location
+    in the model, and open extents would not be checked at run time (``with_equal_extents``).
     """
 
     def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
-        """A call of a relay operator."""
+        """Call a Relay operator."""
         raise NotImplementedError
 
     def add(self, a: Any, b: Any) -> Expr:
@@ -58,8 +58,8 @@ class Arithmetic:
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """A tensor of ``node`` in a formula that is written once for several arithmetics: ``x + y`` is
-    ``node.add(x, y)``, in which ``y`` may be a number or a tensor."""
+    """A tensor of ``node`` in a formula that is shared by several kinds of arithmetic: ``x + y`` is
+    ``node.add(x, y)``, where ``y`` may be a number or a tensor."""
 
     node: Arithmetic
     tensor: Expr

@@ -16,22 +16,22 @@ from tvmlite.te import expr as e
 
 
 def reshaped(node: OnnxNode, data: Expr, extents: Sequence[Dim]) -> Expr:
-    """``data`` in another shape, checked at run time to have as many elements where that is not certain."""
+    """``data`` in another shape, with a run-time check of the number of elements if it is not certain."""
     count, expected = node.product(node.shape(data)), node.product(extents)
-    if not dims.equal(count, expected):  # the model's promise
+    if not dims.equal(count, expected):  # promised by the model
         data = assume_shape(node, node.reshape(data, (count,)), (expected,))
     return node.reshape(data, extents)
 
 
 def either(condition: Any, a: Dim, b: Dim) -> Dim:
-    """``a`` where ``condition`` holds, else ``b``."""
+    """``a`` if ``condition`` holds, else ``b``."""
     if isinstance(condition, bool):
         return a if condition else b
     return e.Select(condition, e.convert(a, e.INDEX), e.convert(b, e.INDEX))
 
 
 def is_among(axis: int, axes: Sequence[Dim], rank: int) -> Any:
-    """Whether ``axes``, which may count from the end, name ``axis`` of ``rank``."""
+    """Whether ``axes``, which may count from the end, contain ``axis`` of ``rank``."""
     found: Any = False
     for one in axes:
         same = _same(one, axis, rank)
@@ -46,7 +46,7 @@ def _same(one: Dim, axis: int, rank: int) -> Any:
 
 
 def checked(node: OnnxNode, axes: Sequence[Dim], rank: int, count: int | None = None) -> list[Dim]:
-    """``axes``, all different, of the first ``count`` of ``rank``; counted from the front where known.
+    """Return ``axes``, counted from the front if known: all different, of the first ``count`` of ``rank``.
 
     A run in which they are not stops.
     """
@@ -73,7 +73,7 @@ def kept(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Di
 
 
 def spread(extents: Sequence[Dim], ones: Sequence[Any]) -> list[Dim]:
-    """``extents`` in order where ``ones`` does not hold, 1 where it does."""
+    """1 where ``ones`` holds, and the ``extents`` in order elsewhere."""
     found: list[Dim] = []
     before: Dim = 0
     for one in ones:
@@ -96,9 +96,9 @@ def over_axes(
     keep: bool,
     reduce: Callable[[Expr, tuple[int, ...]], Expr],
 ) -> Expr:
-    """``reduce(data, axes)``, which keeps the axes, over axes known only at run time.
+    """Return ``reduce(data, axes)``, which keeps the axes, over axes known only at run time.
 
-    Each axis becomes two, one of which has the extent 1: the first if it is reduced, else the second.
+    Each axis becomes two, one of which has extent 1: the first if it is reduced, else the second.
     """
     shape, rank = node.shape(data), node.rank(data)
     among = [is_among(axis, axes, rank) for axis in range(rank)]
@@ -113,7 +113,7 @@ def over_axes(
 
 
 def along_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int], Expr]) -> Expr:
-    """``make(data, axis)``, of the shape of ``data``, along an axis known only at run time."""
+    """Return ``make(data, axis)``, of the shape of ``data``, along an axis known only at run time."""
     shape, rank = node.shape(data), node.rank(data)
     parts: list[Dim] = [0, 0, 0]
     for place in range(rank):
@@ -124,7 +124,7 @@ def along_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int]
 
 
 def at_least(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
-    """``data``, whose extent along ``axis`` is certainly ``count`` or more: a run where it is not stops."""
+    """Return ``data``, whose extent along ``axis`` must be ``count`` or more: otherwise the run stops."""
     extent = node.shape(data)[axis]
     wanted = e.LessEqual(*e.match(e.convert(count, e.INDEX), extent))
     if dims.proves(wanted):

@@ -1,4 +1,4 @@
-"""Broadcasting where dynamic dimensions are not known to be equal: what ONNX leaves to run time."""
+"""Broadcasting of dynamic dimensions that are not known to be equal, which ONNX checks at run time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 
 
 def broadcast_all(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
-    """``values`` with shapes that certainly broadcast together.
+    """Return ``values`` with shapes that certainly broadcast together.
 
-    Two dimensions that may differ are taken to be equal, and checked when the model runs: an element
-    of ``values`` then becomes an ``assume_shape`` of itself. Numbers that cannot be equal are an error.
+    Two dimensions that may differ are assumed to be equal, and checked at run time: such a value is wrapped
+    in ``assume_shape``. Different numbers are an error.
     """
     shapes = [node.shape(v) for v in values]
     rank = max(len(s) for s in shapes)
@@ -32,14 +32,14 @@ def broadcast_all(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
 
 
 def assume_shape(node: OnnxNode, value: Expr, shape: tuple[Dim, ...]) -> Expr:
-    """``value``, taken to be of ``shape``; checked at run time where that is not certain."""
+    """Return ``value`` with ``shape``, which is checked at run time if it is not certain."""
     if dims.same(node.shape(value), shape):
         return value
     return node.make("assume_shape", value, newshape=tuple(shape))
 
 
 def common_extent(node: OnnxNode, extents: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
-    """The extent that ``extents``, of such ``shapes``, broadcast to: a number if one is, else the first."""
+    """Return what ``extents``, from ``shapes``, broadcast to: a number if one is, else the first."""
     others = [d for d in extents if not _is_one(d)]
     if not others:
         return 1

@@ -1,4 +1,4 @@
-"""Conditions on dimensions: what is known of them in a branch, and which way an open one goes."""
+"""Conditions on dimensions: what is known of them in a branch, and whether an open condition is decided."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tvmlite.te import expr as e
 
 @dataclass(frozen=True)
 class Fact:
-    """Which way the condition of an If goes: ``test`` says it of dimensions, where it is one of sizes."""
+    """The value ``holds`` of an If's condition in a branch; ``test`` is the condition, if on dimensions."""
 
     condition: Expr
     test: e.Expr | None
     holds: bool
     tried: bool = False
-    """Whether the other way is compiled, or looked at, too."""
+    """Whether the other branch is compiled or checked as well."""
 
     @property
     def known(self) -> e.Expr | None:
-        """What is known of dimensions where this is so."""
+        """What is known of dimensions in the branch."""
         return self.test if self.test is None or self.holds else arith.simplify(e.Not(self.test))
 
 
 class Undecided(Exception):
     """Both branches of an If may be taken, and their outputs differ in rank or element type.
 
-    What follows in the graph then depends on the branch (``tail_duplication``); never leaves this package.
+    The nodes after it then depend on the branch (``tail_duplication``). Never leaves this package.
     """
 
     def __init__(self, node: OnnxNode, condition: Expr, test: e.Expr | None) -> None:
@@ -41,12 +41,12 @@ class Undecided(Exception):
         self.node, self.condition, self.test = node, condition, test
 
     def fact(self, holds: bool, tried: bool = False) -> Fact:
-        """That the condition ``holds``, or does not; ``tried``: the other branch is looked at too."""
+        """Return that the condition ``holds``, or not; ``tried``: the other branch is checked as well."""
         return Fact(self.condition, self.test, holds, tried)
 
 
 def decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
-    """Which way a condition goes, whose value is ``test`` as far as it is known, if that is certain."""
+    """The value of a condition, if it is certain; ``test`` is what is known of it."""
     if test is not None and not isinstance(test, e.Expr):
         return bool(test)
     test, analyzer = as_bool(test), arith.Analyzer()
@@ -65,7 +65,7 @@ def decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
 
 
 def decide(node: OnnxNode, test: e.Expr) -> bool:
-    """Whether ``test`` holds of dimensions; Undecided where it is open, as of an If."""
+    """Whether ``test`` holds for all dimensions; Undecided if it is open, as for an If."""
     chosen = decided(node.importer.facts, node.const(True, "bool"), test)
     if chosen is None:
         condition = shapes.materialise(node, shapes.objects([test]), "bool")
@@ -74,7 +74,7 @@ def decide(node: OnnxNode, test: e.Expr) -> bool:
 
 
 def as_bool(test: Any) -> e.Expr | None:
-    """A condition on dimensions as a bool; None where there is none."""
+    """A condition on dimensions as a bool; None if it is not one."""
     if not isinstance(test, e.Expr):
         return None
     return test if test.dtype == "bool" else e.NotEqual(*e.match(test, 0))

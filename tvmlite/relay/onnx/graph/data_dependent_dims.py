@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tvmlite.relay.onnx.graph.node import OnnxNode
 
 MOST_ELEMENTS = 64
-"""Elements of a tensor that become dimensions; shapes are short."""
+"""The most elements of a tensor that become dimensions; shapes are short."""
 
 _VIEWS = ("reshape", "expand_dims", "squeeze")
 
 
 def dim_elements(node: OnnxNode, value: Expr, what: str, non_negative: bool = False) -> np.ndarray:
-    """The elements of ``value``: numbers and expressions as far as they are known, new dimensions where not.
+    """The elements of ``value``: numbers and expressions if known, otherwise new dimensions.
 
-    Dimensions are not negative, so that an element is the difference of two, unless it is ``non_negative``.
+    Dimensions are not negative, so an unknown element is the difference of two, unless ``non_negative``.
     """
     found = node.known(value)
     if found is None:
@@ -35,7 +35,7 @@ def dim_elements(node: OnnxNode, value: Expr, what: str, non_negative: bool = Fa
 
 
 def _through_views(node: OnnxNode, value: Expr, what: str, non_negative: bool) -> np.ndarray:
-    """The elements, found below concatenations and views where possible, else new dimensions."""
+    """The elements, taken from below concatenations and views if possible, else new dimensions."""
     shape = node.shape(value)
     known = tuple(d for d in shape if isinstance(d, int))
     if not dtypes.is_int(node.dtype(value)) or len(known) != len(shape) or np.prod(known) > MOST_ELEMENTS:
@@ -86,7 +86,7 @@ def _bound(node: OnnxNode, flat: Expr, what: str, non_negative: bool) -> np.ndar
 
 
 def bind_dims(node: OnnxNode, values: Expr, names: Sequence[str]) -> list[e.SizeVar]:
-    """New dimensions, called like the node and ``names``, for the elements of an int64 vector."""
+    """Return new dimensions, named after the node and ``names``, for the elements of an int64 vector."""
     return node.importer.bind(values, [f"{node.op_type.lower()}_{name}" for name in names], node.span)
 
 
@@ -96,13 +96,13 @@ def may_be_negative(node: OnnxNode, value: Any) -> bool:
 
 
 def as_extents(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
-    """``extents``, with new dimensions for those that may be negative; a run in which one is stops."""
+    """Return ``extents``, with new dimensions for those that may be negative, in which case a run stops."""
     open_ones = iter(name_dims(node, [d for d in extents if may_be_negative(node, d)], what))
     return [next(open_ones) if may_be_negative(node, d) else d for d in extents]
 
 
 def name_dims(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
-    """New dimensions equal to ``extents``; a run in which one is negative stops."""
+    """Return new dimensions equal to ``extents``; a run in which one is negative stops."""
     if not extents:
         return []
     values = tuple(dims.simplify(d) for d in extents)
@@ -110,7 +110,7 @@ def name_dims(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
 
 
 def positive(node: OnnxNode, value: Dim, what: str) -> Dim:
-    """``value``, which is at least 1: else the node is refused, or the run stops."""
+    """Return ``value``, which must be at least 1: otherwise the node is rejected, or the run stops."""
     if isinstance(value, int):
         if value < 1:
             node.bad(f"{what} is {value}, expected at least 1")

@@ -1,4 +1,4 @@
-"""Arithmetic on dimensions: ints, or expressions over named dimensions, kept exact."""
+"""Arithmetic on dimensions: ints, or exact expressions over named dimensions."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LARGEST_DENOMINATOR = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """``num / den`` exactly: what a float computed from dimensions holds at import."""
+    """The exact fraction ``num / den``: the value at import of a float computed from dimensions."""
 
     num: Dim
     den: int
 
 
 class Unknown(Exception):
-    """A value that cannot be followed at import; never leaves this package."""
+    """A value that is not known at import; never leaves this package."""
 
 
 def simplify(value: Any) -> Any:
-    """``value`` in its shortest form; a constant expression becomes an int."""
+    """Return the simplest form of ``value``; a constant expression becomes an int."""
     if not isinstance(value, e.Expr):
         return value
     value = arith.simplify(value)
@@ -55,7 +55,7 @@ def differ(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def whole(value: Any) -> Dim | None:
-    """``value`` as an int or an integer expression, if it is one."""
+    """Return ``value`` as an int or an integer expression; None if it is neither."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
@@ -68,7 +68,7 @@ def whole(value: Any) -> Dim | None:
 
 
 def proves(condition: Any) -> bool | None:
-    """True or False where ``condition`` is certain, else None."""
+    """Return True or False if ``condition`` is certain, else None."""
     if isinstance(condition, bool):
         return condition
     made = arith.simplify(condition)
@@ -90,7 +90,7 @@ def non_negative(value: Dim) -> bool:
 
 
 def trunc_div(a: Dim, b: Dim) -> Dim:
-    """C's division, ONNX's ``Div`` of integers."""
+    """C's division, which is ONNX's ``Div`` of integers."""
     if isinstance(b, int) and b == 0:
         raise Unknown
     if isinstance(a, int) and isinstance(b, int):
@@ -101,28 +101,28 @@ def trunc_div(a: Dim, b: Dim) -> Dim:
 
 
 def ceil_div(a: Dim, b: int) -> Dim:
-    """Division rounded up, by a positive number."""
+    """Divide by a positive number and round up."""
     return simplify((a + (b - 1)) // b)
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
-    """The smaller of two dimensions: an int where both are, else a simplified int64 expression."""
+    """Return the smaller of two dimensions: an int if both are, else a simplified int64 expression."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return simplify(e.Min(e.convert(a, "int64"), e.convert(b, "int64")))
 
 
 def maximum(a: Dim, b: Dim) -> Dim:
-    """The greater of two dimensions: an int where both are, else a simplified int64 expression."""
+    """Return the greater of two dimensions: an int if both are, else a simplified int64 expression."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
     return simplify(e.Max(e.convert(a, "int64"), e.convert(b, "int64")))
 
 
 def quotient(numerators: Sequence[Dim], denominators: Sequence[Dim]) -> Dim | None:
-    """The product of ``numerators`` over that of ``denominators``, common factors cancelled first.
+    """Return the product of ``numerators`` over that of ``denominators``, after cancelling common factors.
 
-    None when the division of plain numbers leaves a remainder.
+    None if a division of numbers leaves a remainder.
     """
     top, over = _factors(numerators)
     bottom, under = _factors(denominators)
@@ -144,7 +144,7 @@ def quotient(numerators: Sequence[Dim], denominators: Sequence[Dim]) -> Dim | No
 
 
 def _factors(values: Sequence[Dim]) -> tuple[list[e.Expr], int]:
-    """Symbolic factors, and the product of the plain ones."""
+    """The symbolic factors, and the product of the numbers."""
     symbols: list[e.Expr] = []
     number = 1
     stack: list[Any] = list(reversed(values))
@@ -162,7 +162,7 @@ def _factors(values: Sequence[Dim]) -> tuple[list[e.Expr], int]:
 
 
 def ratio(value: Any) -> Ratio:
-    """``value`` as an exact fraction; Unknown when it is none with a small denominator."""
+    """Return ``value`` as an exact fraction; Unknown if it is not one with a small denominator."""
     if isinstance(value, Ratio):
         return value
     if isinstance(value, float):
@@ -179,7 +179,7 @@ def ratio(value: Any) -> Ratio:
 
 
 def reduced(num: Dim, den: int) -> Any:
-    """``num / den`` as a plain value where it is one, else a Ratio."""
+    """Return ``num / den`` as a plain value if possible, else a Ratio."""
     if den < 0:
         num, den = -num, -den
     if isinstance(num, int):

@@ -1,4 +1,4 @@
-"""The inputs of a model's graph: their types, as declared and as the caller asks, and fixed values."""
+"""The inputs of a model's graph: their types, as declared and as the caller requests, and fixed values."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ShapeOverride = Mapping[str, Sequence[Any] | int | None]
 
 
 class GraphInputs:
-    """Reads the inputs of the model ``source``; open dimensions that are ``pinned`` have these sizes.
+    """Reads the inputs of the model ``source``; the open dimensions in ``pinned`` have these sizes.
 
-    Those of them that an input has are ``met``.
+    ``met`` are those of ``pinned`` that an input has.
     """
 
     def __init__(self, source: str, pinned: Mapping[str, int]) -> None:
@@ -32,7 +32,7 @@ class GraphInputs:
         self.met: list[int | str] = []
 
     def fix(self, graph: onnx.GraphProto, values: dict[str, Expr], constants: Mapping[str, Any]) -> None:
-        """Put the inputs that the caller has given values among the ``values`` of the graph."""
+        """Add the inputs for which the caller has given constants to the ``values`` of the graph."""
         inputs = {i.name: i for i in graph.input}
         for name, constant in constants.items():
             what = f"{self.source}: input {name!r}"
@@ -56,7 +56,7 @@ class GraphInputs:
     def params(
         self, graph: onnx.GraphProto, values: dict[str, Expr], shape: ShapeOverride
     ) -> list[tuple[str, Expr]]:
-        """The inputs that are left, put among the ``values`` of the graph; not optionals left out."""
+        """Add the remaining inputs to the ``values`` of the graph; return them, without omitted optionals."""
         wanted = [i for i in graph.input if i.name not in values]
         unknown = sorted(set(shape) - {i.name for i in wanted})
         if unknown:
@@ -79,7 +79,7 @@ class GraphInputs:
         return params
 
     def check_default(self, declared: onnx.ValueInfoProto, array: np.ndarray, what: str) -> None:
-        """An initializer that is an input too, as it was to be before IR version 4, must be of its type."""
+        """Check the type of an initializer that is also an input, as all had to be before IR version 4."""
         if not declared.type.tensor_type.HasField("shape"):
             return
         type_ = self.type_of(declared, None)
@@ -90,7 +90,7 @@ class GraphInputs:
             )
 
     def type_of(self, one: onnx.ValueInfoProto, override: Sequence[int | str] | None) -> TensorType:
-        """The type of an array, as declared and of the shape that the caller gives, if any."""
+        """Return the type of an array, as declared and with the caller's shape, if there is one."""
         what = f"{self.source}: input {one.name!r}"
         if one.type.WhichOneof("value") != "tensor_type":
             kind = one.type.WhichOneof("value") or "no type"
@@ -128,14 +128,14 @@ def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
 
 
 def _fits(type_: TensorType, array: np.ndarray) -> bool:
-    """Whether ``array`` has the rank of ``type_``, and its extents where they are numbers."""
+    """Whether ``array`` has the rank of ``type_``, and its extents that are numbers."""
     return len(type_.shape) == array.ndim and all(
         not isinstance(d, int) or d == n for d, n in zip(type_.shape, array.shape, strict=True)
     )
 
 
 def identifier(name: str) -> str:
-    """The name of a dimension for what a model calls ``name``."""
+    """Return a valid dimension name for the model's ``name``."""
     made = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"d{made}" if made[:1].isdigit() else made
 

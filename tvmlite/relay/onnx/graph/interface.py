@@ -1,7 +1,7 @@
-"""A model's inputs and outputs that are not plain arrays: sequences, taken and given as lists, and optionals.
+"""A model's inputs and outputs that are not plain arrays: sequences, passed as lists, and optionals.
 
-How many arrays a sequence input holds is fixed at import, by ``shape={"x": [(2, 3), (2, 5)]}``; so is whether
-an optional is there: by its shape, or by ``shape={"x": None}``, which leaves it out.
+The number of arrays in a sequence input is fixed at import, by ``shape={"x": [(2, 3), (2, 5)]}``; so is
+whether an optional is present: by its shape, or by ``shape={"x": None}``, which omits it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.onnx.graph.node import NOTHING
 
 TypeOf = Callable[[onnx.ValueInfoProto, Any], TensorType]
-"""The type of an array that is declared, given the caller's shape or None."""
+"""Return the type of a declared array, given the caller's shape or None."""
 
 
 def declare(one: onnx.ValueInfoProto, given: bool, override: Any, type_of: TypeOf, what: str) -> Expr:
-    """The value of a graph's input: a variable, a Tuple of such, or ``NOTHING``."""
+    """Return the value of a graph's input: a variable, a Tuple of variables, or ``NOTHING``."""
     kind, optional = one.type, one.type.HasField("optional_type")
     if optional:
         kind = kind.optional_type.elem_type
@@ -51,13 +51,13 @@ def _element(name: str, index: int, kind: onnx.TypeProto, shape: Any, type_of: T
 
 
 def ranks(outputs: Iterable[onnx.ValueInfoProto]) -> dict[str, int | None]:
-    """The names of ``outputs``, each with its rank where that is declared."""
+    """Return the names of ``outputs``, each with its rank if that is declared."""
     declared = {one.name: one.type.tensor_type for one in outputs}
     return {name: len(one.shape.dim) if one.HasField("shape") else None for name, one in declared.items()}
 
 
 def in_fields(value: Expr) -> Expr:
-    """A sequence that one of two branches makes, as the Tuple of its elements that others are."""
+    """Return a sequence computed by an If as a Tuple of its elements, and other values as they are."""
     made = infer.type_of(value)
     if isinstance(value, Tuple) or not isinstance(made, TupleType):
         return value
@@ -65,12 +65,12 @@ def in_fields(value: Expr) -> Expr:
 
 
 def flat(value: Expr) -> tuple[Expr, ...]:
-    """The arrays of an input or output."""
+    """Return the arrays of an input or output."""
     return value.fields if isinstance(value, Tuple) else (value,)
 
 
 def flat_names(name: str, value: Expr) -> tuple[str, ...]:
-    """What the arrays of an input or output are called."""
+    """Return the names of the arrays of an input or output."""
     return tuple(f"{name}.{i}" for i in range(len(value.fields))) if isinstance(value, Tuple) else (name,)
 
 
@@ -80,9 +80,9 @@ def attributes(
     names: Sequence[str],
     squeezed: Mapping[str, tuple[int, ...]],
 ) -> Attrs:
-    """The module's attributes: which arrays are lists, if any, and which axes outputs lose where they are 1.
+    """Return the module's attributes: arrays that form lists, if any, and axes that outputs lose if 1.
 
-    ``names`` are those of all arrays that are outputs.
+    ``names`` are those of all output arrays.
     """
     made: dict[str, Any] = {}
     if any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):

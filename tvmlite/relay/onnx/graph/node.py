@@ -1,4 +1,4 @@
-"""What a converter sees of its ONNX node: attributes, input types, known values, and a way to make calls."""
+"""A converter's view of its ONNX node: attributes, input types, known values, and functions to make calls."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from tvmlite.relay.onnx.importer import Importer, Scope
 
 NOTHING = Tuple(())
-"""The value of an optional that is empty; no sequence is this tuple."""
+"""The value of an empty optional; no sequence is this tuple."""
 
 LARGEST_TABLE = 2**27
-"""Elements of a constant that a converter computes."""
+"""The most elements of a constant that a converter computes."""
 
 KNOWN_LIMIT = 4096
-"""Elements up to which a value is followed at import."""
+"""The most elements of a value that is followed at import."""
 
 
 class OnnxNode(Arithmetic):
-    """One node being converted. Its calls carry its name, so that later errors do too."""
+    """The node being converted. Its calls carry its name, so that later errors do as well."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class OnnxNode(Arithmetic):
 
     @property
     def num_outputs(self) -> int:
-        """How many outputs the node lists, those without a name included."""
+        """The number of outputs that the node lists, including those without a name."""
         return len(self.proto.output)
 
     def wants(self, index: int) -> bool:
@@ -70,29 +70,29 @@ class OnnxNode(Arithmetic):
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
-        """Refuse the node: legal ONNX that tvmlite does not carry out."""
+        """Reject the node: it is valid ONNX that tvmlite does not support."""
         raise UnsupportedError(f"{self.proto.op_type}: {reason}", self.span, hint)
 
     def bad(self, reason: str) -> NoReturn:
-        """Refuse the node: not legal ONNX."""
+        """Reject the node: it is not valid ONNX."""
         raise ModelError(f"{self.proto.op_type}: {reason}", self.span)
 
     # Attributes
 
     def has(self, name: str) -> bool:
-        """Whether the node itself gives the attribute; defaults of the schema do not count."""
+        """Whether the node itself has the attribute; defaults of the schema do not count."""
         return name in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto.
+        """Return an attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto.
 
-        One that is not given is what the operator's schema says, else ``default``. One of another kind than
-        ``default`` is refused: not every operator has a schema that says so.
+        A missing one has the default of the operator's schema, or else ``default``. One of another type than
+        ``default`` is rejected, because not every operator has a schema that checks it.
         """
         found = self._attributes.get(name)
         if found is None and name in self.defaults:
             value = self._value_of(self.defaults[name], name)
-            # a schema keeps floats as float32: 1e-5 is meant, not the nearest of those
+            # a schema stores floats as float32: 1e-5 means that number, not the nearest float32
             return float(str(np.float32(value))) if isinstance(value, float) else value
         if found is None:
             return default
@@ -120,25 +120,25 @@ class OnnxNode(Arithmetic):
                 return self.unsupported(f"attribute {name!r} of kind {kinds.AttributeType.Name(found.type)}")
 
     def required(self, name: str) -> Any:
-        """An attribute that must be there."""
+        """Return an attribute that must be present."""
         value = self.attr(name)
         if value is None:
             self.bad(f"attribute {name!r} is missing")
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether the attribute ``name``, a number, is not 0."""
+        """Whether the numeric attribute ``name`` is not 0."""
         return bool(self.attr(name, 0))
 
     def choice(self, name: str, *allowed: str) -> str:
-        """An attribute that is one of the texts ``allowed``; the first if neither node nor schema has it."""
+        """Return an attribute, one of the texts ``allowed``; the first if neither node nor schema has it."""
         value = self.attr(name, allowed[0])
         if value not in allowed:
             self.bad(f"{name} is {value!r}, expected {', '.join(allowed[:-1])} or {allowed[-1]}")
         return value
 
     def dtype_attr(self, name: str, default: str | None = None) -> str:
-        """An attribute that holds an element type."""
+        """Return an attribute that holds an element type."""
         value = self.attr(name)
         if value is None or (value == 0 and default is not None):
             if default is None:
@@ -154,32 +154,32 @@ class OnnxNode(Arithmetic):
     # Types
 
     def type(self, value: Expr) -> TensorType:
-        """The type of a tensor; a sequence is refused as not legal here."""
+        """Return the type of a tensor; a sequence is rejected as invalid here."""
         made = infer.type_of(value)
         if not isinstance(made, TensorType):
             self.bad("one of its values is a sequence, expected a tensor")
         return made
 
     def shape(self, value: Expr) -> Shape:
-        """The extents of a tensor: ints, or expressions over named dimensions."""
+        """Return the extents of a tensor: ints, or expressions over named dimensions."""
         return self.type(value).shape
 
     def dtype(self, value: Expr) -> str:
-        """The element type of a tensor, by tvmlite's name for it."""
+        """Return the element type of a tensor, by tvmlite's name."""
         return self.type(value).dtype
 
     def rank(self, value: Expr) -> int:
-        """How many axes a tensor has, which is always known."""
+        """Return the number of axes of a tensor, which is always known."""
         return len(self.shape(value))
 
     def axis(self, axis: int, rank: int, what: str = "axis") -> int:
-        """``axis`` counted from the front; an error when outside ``[-rank, rank)``."""
+        """Return ``axis`` counted from the front; an error if it is outside ``[-rank, rank)``."""
         if not -rank <= axis < rank:
             self.bad(f"{what} {axis} is outside [{-rank}, {rank - 1}]")
         return axis + rank if axis < 0 else axis
 
     def axes(self, axes: Sequence[Any], rank: int) -> list[int]:
-        """``axes`` counted from the front, no two alike."""
+        """Return ``axes`` counted from the front; an error if two are equal."""
         made = [self.axis(int(a), rank, "axes: axis") for a in axes]
         if len(set(made)) != len(made):
             self.bad(f"axes {list(axes)} name one axis twice")
@@ -188,7 +188,7 @@ class OnnxNode(Arithmetic):
     # Values known at import
 
     def known(self, value: Expr | None) -> np.ndarray | None:
-        """The elements of ``value`` (numbers or expressions over dimensions), if known and not many."""
+        """Return the elements of ``value`` (numbers or expressions over dimensions), if known and few."""
         if value is None:
             return None
         if isinstance(value, Constant):
@@ -200,7 +200,7 @@ class OnnxNode(Arithmetic):
         return followed
 
     def known_truth(self, value: Expr | None) -> bool | None:
-        """The truth of ``value``, of one element; None where data or sizes decide it at run time."""
+        """Return the truth of ``value``, of one element; None if it depends on data or sizes."""
         followed = self.known(value)
         test = None if followed is None or followed.size != 1 else followed.reshape(-1)[0]
         return None if test is None or isinstance(test, e.Expr) else bool(test)
@@ -210,11 +210,11 @@ class OnnxNode(Arithmetic):
         return all(isinstance(d, int) for d in shape)
 
     def ints(self, value: Expr, what: str) -> list[Dim]:
-        """The elements of an integer tensor of rank 0 or 1; new dimensions where they depend on the data."""
+        """Return the elements of an integer tensor of rank 0 or 1; new dimensions for data-dependent ones."""
         return self._whole(dim_elements(self, value, what), what)
 
     def extents(self, value: Expr, what: str, count: int | None = None) -> list[Dim]:
-        """As ``ints``, of ``count`` extents, if that is given: a run in which one is negative stops."""
+        """As ``ints``, for ``count`` extents, if that is given: a run in which one is negative stops."""
         found = self._whole(dim_elements(self, value, what, non_negative=True), what)
         if count is not None and len(found) != count:
             self.bad(f"{what} has {len(found)} elements, expected {count}")
@@ -229,14 +229,14 @@ class OnnxNode(Arithmetic):
         return [x for x in flat if x is not None]
 
     def check_table(self, *extents: int) -> None:
-        """Refuse a table of these extents that is to be computed at import, if it is absurdly large."""
+        """Reject a table of these extents that would be computed at import, if it is too large."""
         if min(extents, default=0) < 0:
             self.bad(f"negative extent in {extents}")
         if math.prod(extents) > LARGEST_TABLE:
             self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
 
     def given(self, value: Expr | None, name: str) -> list[Dim] | None:
-        """``ints`` of ``value``; where it is left out, the attribute that it is in older operator sets."""
+        """Return ``ints`` of ``value``; if missing, the attribute that older operator sets have instead."""
         return self.attr(name) if value is None else self.ints(value, name)
 
     def is_dynamic(self, value: Expr) -> bool:
@@ -245,14 +245,14 @@ class OnnxNode(Arithmetic):
         return found is None or any(may_be_negative(self, x) for x in found.ravel().tolist())
 
     def one_int(self, value: Expr, what: str) -> Dim:
-        """The one element of an integer tensor; as ``ints``."""
+        """Return the one element of an integer tensor; otherwise as ``ints``."""
         found = self.ints(value, what)
         if len(found) != 1:
             self.bad(f"input {what!r} has {len(found)} elements, expected 1")
         return found[0]
 
     def static_ints(self, value: Expr, what: str) -> list[int]:
-        """The elements of an integer tensor that must be plain numbers."""
+        """Return the elements of an integer tensor that must be numbers."""
         if self.known(value) is None:
             self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
         made: list[int] = []
@@ -263,7 +263,7 @@ class OnnxNode(Arithmetic):
         return made
 
     def number(self, value: Expr | None, what: str, default: Any = None) -> Any:
-        """The one element of a constant input, as a Python number; ``default`` if left out."""
+        """Return the one element of a constant input, as a Python number; ``default`` if it is missing."""
         if value is None:
             return default
         found = self.known(value)
@@ -274,7 +274,7 @@ class OnnxNode(Arithmetic):
     # Making calls
 
     def plain(self, op_type: str, *inputs: Expr | None, opset: int = 0) -> Any:
-        """What ONNX's own operator ``op_type``, the newest one if not of ``opset``, makes of this node."""
+        """Convert this node as ONNX's own operator ``op_type``, of ``opset`` or else the newest."""
         plain = copy.copy(self)
         plain.domain, plain.op_type = "", op_type
         plain.opset = opset or schemas.NEWEST
@@ -284,47 +284,47 @@ class OnnxNode(Arithmetic):
         return function(plain, *inputs)
 
     def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
-        """A call of a relay operator; Python numbers become constants of the first tensor's dtype.
+        """Call a Relay operator; Python numbers become constants of the first tensor's dtype.
 
-        Extents that it asks to be equal, and that may be, are: a run checks it (``with_equal_extents``).
+        Extents that must be equal and may be are made so, with a check at run time (``with_equal_extents``).
         """
         tensors = [a for a in args if isinstance(a, Expr)]
         made = [a if isinstance(a, Expr) else self.const(a, self.dtype(tensors[0])) for a in args]
         return with_equal_extents(op.make(name, *made, span=self.span, **attrs))
 
     def const(self, value: Any, dtype: str) -> Constant:
-        """A constant, its value converted (never out of range: that is our own fault)."""
+        """Return a constant, its value converted (values out of range are our own bug)."""
         return Constant(np.asarray(value).astype(dtypes.numpy_of(dtype)), self.span)
 
     def many(self, name: str, args: Sequence[Expr], **attrs: Any) -> Expr:
-        """A call of a variadic operator."""
+        """Call a variadic operator."""
         return with_equal_extents(op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs))
 
     def joined(self, values: Sequence[Expr], axis: int) -> Expr:
-        """``values`` concatenated along ``axis``; a single one as it is."""
+        """Concatenate ``values`` along ``axis``; a single one is returned as it is."""
         return values[0] if len(values) == 1 else self.many("concatenate", values, axis=axis)
 
     def field(self, value: Expr, index: int) -> Expr:
-        """Result ``index`` of a call that has several."""
+        """Return result ``index`` of a call that has several."""
         return TupleGetItem(value, index, self.span)
 
     def cast(self, value: Expr, dtype: str) -> Expr:
-        """``value`` converted element by element to ``dtype``; itself when it has that already."""
+        """Return ``value`` converted to ``dtype``; itself if it has that already."""
         return value if self.dtype(value) == dtype else self.make("cast", value, dtype=dtype)
 
     def reshape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
-        """``value`` with ``shape``; itself when that is its shape already."""
+        """Return ``value`` with ``shape``; itself if it has that already."""
         if dims.same(self.shape(value), shape):
             return value
-        if any(isinstance(d, int) and d == 0 for d in shape):  # to the operator 0 is the extent there was
+        if any(isinstance(d, int) and d == 0 for d in shape):  # the operator takes 0 for the old extent
             return self.full(0, shape, self.dtype(value))
         open_ = not all(
             isinstance(d, int) for d in shape
-        )  # a run-time extent may be 0, which is no code then
+        )  # a run-time extent may be 0, which is then not a code
         return self.make("reshape", value, newshape=tuple(shape), allowzero=open_)
 
     def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
-        """``value`` with its axes permuted; a constant is at once, as a view."""
+        """Return ``value`` with its axes permuted; a constant immediately, as a view."""
         if list(axes) == list(range(len(axes))):
             return value
         if isinstance(value, Constant):
@@ -339,45 +339,45 @@ class OnnxNode(Arithmetic):
         end: Sequence[Dim],
         strides: Sequence[int] | None = None,
     ) -> Expr:
-        """``value[begin:end:strides]`` along some axes."""
+        """Return ``value[begin:end:strides]`` along some axes."""
         steps = tuple(strides or [1] * len(axes))
         bounds = {"begin": tuple(begin), "end": tuple(end), "strides": steps}
         return self.make("strided_slice", value, **bounds, axes=tuple(axes))
 
     def split(self, value: Expr, axis: int, sizes: Sequence[Dim]) -> list[Expr]:
-        """Parts of ``sizes`` along ``axis``, one after the other."""
+        """Return consecutive parts of ``sizes`` along ``axis``."""
         ends = list(itertools.accumulate(sizes, lambda a, b: dims.simplify(a + b)))
         return [self.slice(value, [axis], [a], [b]) for a, b in zip([0, *ends], ends, strict=False)]
 
     def pick(self, value: Expr, axis: int, index: int) -> Expr:
-        """Row ``index`` along ``axis``, which goes."""
+        """Return row ``index`` along ``axis``, without that axis."""
         part = self.slice(value, [axis], [index], [index + 1])
         return self.reshape(part, [d for i, d in enumerate(self.shape(value)) if i != axis])
 
     def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
-        """``value`` repeated to ``shape`` as numpy does; itself when it has that shape already."""
+        """Return ``value`` broadcast to ``shape`` as in numpy; itself if it has that shape already."""
         if dims.same(self.shape(value), shape):
             return value
         return self.make("broadcast_to", value, shape=tuple(shape))
 
     def arange(self, count: Dim, dtype: str = "int64") -> Expr:
-        """``0, 1, ..., count - 1``."""
+        """Return ``0, 1, ..., count - 1``."""
         return self.make("arange", start=0, stop=count, step=1, dtype=dtype)
 
     def scalar(self, value: Dim, dtype: str = "int64") -> Expr:
-        """A dimension as a tensor of rank 0."""
+        """Return a dimension as a tensor of rank 0."""
         whole = self.make("shape_value", values=(value,), dtype="int64")
         return self.cast(self.reshape(whole, ()), dtype)
 
     def full(self, value: Any, shape: Sequence[Dim], dtype: str) -> Expr:
-        """A tensor of one value."""
+        """Return a tensor with all elements equal to ``value``."""
         return self.make("full", self.const(value, dtype), shape=tuple(shape), dtype=dtype)
 
     def expand_to_rank(self, value: Expr, rank: int) -> Expr:
-        """``value`` with 1s put before its shape until it has ``rank`` axes."""
+        """Return ``value`` with leading axes of extent 1, up to ``rank`` axes."""
         shape = self.shape(value)
         return self.reshape(value, (1,) * (rank - len(shape)) + tuple(shape))
 
     def product(self, shape: Sequence[Dim]) -> Dim:
-        """The number of elements of ``shape``, simplified; 1 for a scalar."""
+        """Return the number of elements of ``shape``, simplified; 1 for a scalar."""
         return dims.simplify(math.prod(shape, start=1))

@@ -1,4 +1,4 @@
-"""Shape rules: how operators that move, join and reduce elements change known ones (see ``shapes``)."""
+"""Shape rules of operators that move, join and reduce elements (see ``shapes``)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[np.nda
         part = -(-extent // node.num_outputs)
         given = [min(part, extent - k * part) for k in range(node.num_outputs)]
     if len(given) != node.num_outputs or min(given, default=0) < 0 or sum(given) != extent:
-        raise Unknown  # as the converter says
+        raise Unknown  # reported by the converter
     return np.split(elements, np.cumsum(given)[:-1], axis)
 
 

@@ -1,7 +1,7 @@
 """Shape arithmetic at import: the elements of small tensors, numbers or expressions over dimensions.
 
-A rule takes the node and its inputs and gives the elements of its outputs as object arrays, or None
-where they cannot be followed. Rules exist for the operators that exporters compute shapes with.
+A rule takes the node and its inputs and returns the elements of its outputs as object arrays, or None if they
+are not known. There are rules for the operators that exporters compute shapes with.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | None:
-    """The elements of the node's outputs, or None when they are not known, or are too many."""
+    """Return the elements of the node's outputs, or None if they are not known, or are too many."""
     function = _rules.get(node.op_type)
     if function is None or node.proto.domain not in ("", "ai.onnx"):
         return None
@@ -59,7 +59,7 @@ def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | 
 
 
 def _fits(elements: np.ndarray, dtype: str) -> bool:
-    """Whether the integers among ``elements`` are some of ``dtype``: computed in it, others wrap around."""
+    """Whether the integers among ``elements`` fit into ``dtype``: the operator's own would wrap around."""
     if not dtypes.is_int(dtype):
         return True
     low, high = dtypes.limits(dtype)
@@ -70,7 +70,7 @@ _BOOLEAN = ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", 
 
 
 def result_dtype(node: OnnxNode, inputs: Sequence[Expr | None]) -> str:
-    """The dtype of the outputs of a node that has a rule."""
+    """Return the dtype of the outputs of a node that has a rule."""
     match node.op_type:
         case "Shape" | "Size":
             return "int64"
@@ -87,7 +87,7 @@ def result_dtype(node: OnnxNode, inputs: Sequence[Expr | None]) -> str:
 
 
 def materialise(node: OnnxNode, elements: np.ndarray, dtype: str) -> Expr:
-    """A tensor of known ``elements``: a Constant, or a shape_value when dimensions are among them."""
+    """Return a tensor of known ``elements``: a Constant, or a shape_value if they contain dimensions."""
     flat = elements.ravel().tolist()
     if not any(isinstance(x, e.Expr | Ratio) for x in flat):
         return Constant(np.array(flat, dtype=dtypes.numpy_of(dtype)).reshape(elements.shape), node.span)
@@ -109,7 +109,7 @@ def _number(value: Any) -> Any:
 
 
 def elements_of(node: OnnxNode, value: Expr) -> np.ndarray:
-    """The known elements of ``value`` as Python objects."""
+    """Return the known elements of ``value`` as Python objects."""
     found = node.known(value)
     if found is None:
         raise Unknown
@@ -117,7 +117,7 @@ def elements_of(node: OnnxNode, value: Expr) -> np.ndarray:
 
 
 def objects(values: Sequence[Any], shape: Sequence[int] | None = None) -> np.ndarray:
-    """An object array of ``values``, of rank 1 unless a ``shape`` is given."""
+    """Return an object array of ``values``, of rank 1 unless a ``shape`` is given."""
     made = np.empty(len(values), object)
     made[:] = list(values)
     return made if shape is None else made.reshape(shape)
@@ -126,12 +126,12 @@ def objects(values: Sequence[Any], shape: Sequence[int] | None = None) -> np.nda
 def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     try:
         made = np.frompyfunc(function, len(arrays), 1)(*arrays)
-    except ValueError:  # shapes that do not broadcast: the converter says so
+    except ValueError:  # shapes that do not broadcast: the converter reports it
         raise Unknown from None
     return made if isinstance(made, np.ndarray) else objects([made], ())
 
 
-# Where known values come from
+# Sources of known values
 
 
 @rule("Shape")
@@ -192,7 +192,7 @@ def _arithmetic(
 
 
 def int_cell(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``function`` of two elements that are whole numbers or dimensions; Unknown beyond 64 bits."""
+    """Wrap ``function`` of two elements that are integers or dimensions; Unknown beyond 64 bits."""
 
     def cell(x: Any, y: Any) -> Any:
         made = dims.simplify(function(_number(x), _number(y)))

@@ -1,8 +1,8 @@
-"""Inputs whose dimensions share a name although the graph fixes the dimension of one of them.
+"""Inputs that share a dimension's name with others, but whose extent is fixed by the graph.
 
-Exporters give one name to dimensions of different inputs that are not equal, and runtimes do not always hold
-inputs to it. Where the graph runs for one number only (``x`` of ``(batch, width)`` meets a weight of 256
-rows), that is what the input has, and the name is left to the others.
+Exporters give one name to dimensions of different inputs that are not equal, and runtimes do not always check
+it. If the graph runs for one number only (``x`` of ``(batch, width)`` is multiplied by a weight of 256 rows),
+the dimension of that input is fixed to the number, and the name remains with the others.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tvmlite.te import expr as te
 
 
 def fixed_shapes(main: Function) -> dict[str, tuple[Dim, ...]]:
-    """By input, the shape it has in every run that succeeds.
+    """Return, by input name, the shape it has in every run that succeeds.
 
-    Only of inputs with a dimension that must be some number and shares its name with one that need not.
+    Only inputs with a dimension that must be a certain number and shares its name with one that need not.
     """
     inputs = {p: p.type.shape for p in main.params if isinstance(p.type, TensorType)}
     fixed: dict[Var, dict[te.SizeVar, int]] = {}
@@ -35,7 +35,7 @@ def fixed_shapes(main: Function) -> dict[str, tuple[Dim, ...]]:
 
 
 def _fixed_dimensions(body: Expr) -> Iterator[tuple[Expr, te.SizeVar, int]]:
-    """What every run asks of named dimensions: a value, the dimension in its shape, the number it must be."""
+    """What every run requires of named dimensions: a value, the dimension in its shape, its number."""
     for node in _always_evaluated(body):
         if isinstance(node, Call) and node.op == "assume_shape":
             (data,) = node.args
@@ -45,7 +45,7 @@ def _fixed_dimensions(body: Expr) -> Iterator[tuple[Expr, te.SizeVar, int]]:
 
 
 def _always_evaluated(body: Expr) -> Iterator[Node]:
-    """The nodes below ``body`` but for those inside branches and loops, which a run may leave out."""
+    """The nodes below ``body``, without those inside branches and loops, which a run may skip."""
 
     def evaluated(node: Node) -> Sequence[Node]:
         match node:

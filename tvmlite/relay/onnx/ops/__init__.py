@@ -1,1 +1,1 @@
-"""The converters of ONNX's operators, one module a family."""
+"""The converters of ONNX's operators, one module for each family."""

@@ -25,7 +25,7 @@ def leaky_relu(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("PRelu", since=7)
 def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
-    """A slope for each channel is nn.prelu; any other slope broadcasts."""
+    """PRelu: a slope for each channel is nn.prelu; any other slope broadcasts."""
     shape, slopes = node.shape(data), node.shape(slope)
     at = len(shape) - len(slopes)
     long_axes = [at + i for i, d in enumerate(slopes) if not dims.equal(d, 1)]
@@ -37,7 +37,7 @@ def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
 
 @converter("Elu", "Selu")
 def elu(node: OnnxNode, data: Expr) -> Expr:
-    """``gamma * x`` where positive, else ``gamma * alpha * (exp(x) - 1)``; Elu is without gamma."""
+    """Elu and Selu: ``gamma * x`` if positive, else ``gamma * alpha * (exp(x) - 1)``; Elu has no gamma."""
     below = node.multiply(node.subtract(node.make("exp", data), 1), node.attr("alpha"))
     made = node.make("where", node.greater(data, 0), data, below)
     return node.multiply(made, node.attr("gamma")) if node.op_type == "Selu" else made
@@ -53,7 +53,7 @@ def celu(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("ThresholdedRelu", since=10)
 def thresholded_relu(node: OnnxNode, data: Expr) -> Expr:
-    """ThresholdedRelu: ``x`` where it is greater than ``alpha``, else 0."""
+    """ThresholdedRelu: ``x`` if it is greater than ``alpha``, else 0."""
     return node.make("where", node.greater(data, node.attr("alpha")), data, node.const(0, node.dtype(data)))
 
 
@@ -74,7 +74,7 @@ def hard_swish(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Softplus")
 def softplus(node: OnnxNode, data: Expr) -> Expr:
-    """``log(1 + exp(x))`` without overflow: ``max(x, 0) + log(1 + exp(-|x|))``."""
+    """Softplus: ``log(1 + exp(x))`` without overflow, as ``max(x, 0) + log(1 + exp(-|x|))``."""
     small = node.make("exp", node.negative(node.make("abs", data)))
     return node.add(node.make("maximum", data, 0), node.make("log", node.add(small, 1)))
 
@@ -109,12 +109,12 @@ def shrink(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Gelu", since=20)
 def gelu(node: OnnxNode, data: Expr) -> Expr:
-    """Gelu of opset 20 on: exact by erf, or with ``approximate="tanh"`` by tanh."""
+    """Gelu, from opset 20: exact by erf, or with ``approximate="tanh"`` by tanh."""
     return gelu_by(node, data, node.choice("approximate", "none", "tanh"))
 
 
 def gelu_by(node: OnnxNode, data: Expr, kind: str) -> Expr:
-    """``x`` times its normal distribution: exact (``none``), or by a ``tanh``."""
+    """``x`` times the normal cumulative distribution: exact (``none``), or approximated by ``tanh``."""
     half = node.multiply(data, 0.5)
     if kind == "none":
         curve = node.make("erf", node.multiply(data, math.sqrt(0.5)))

@@ -12,7 +12,7 @@ _SATURATED = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnu
 
 @converter("Cast")
 def cast(node: OnnxNode, data: Expr) -> Expr:
-    """Cast to the element type of attribute ``to``, a number, or before opset 6 a name."""
+    """Cast to the element type in attribute ``to``, a number, or a name before opset 6."""
     return cast_to(node, data, node.dtype_attr("to"))
 
 
@@ -23,7 +23,7 @@ def cast_like(node: OnnxNode, data: Expr, like: Expr) -> Expr:
 
 
 def cast_to(node: OnnxNode, data: Expr, dtype: str) -> Expr:
-    """``data`` as ``dtype``; beyond the greatest 8-bit float it is that, unless ``saturate`` is 0."""
+    """Return ``data`` as ``dtype``; beyond the range of an 8-bit float it saturates if ``saturate``."""
     saturate = node.flag("saturate")
     if dtype == node.dtype(data):
         return data
@@ -35,16 +35,16 @@ def cast_to(node: OnnxNode, data: Expr, dtype: str) -> Expr:
 
 
 def saturated(node: OnnxNode, data: Expr, dtype: str) -> Expr:
-    """``data`` as a narrow float, clipped to what it can hold; NaN stays NaN."""
+    """Return ``data`` as a narrow float, clipped to its range; NaN stays NaN."""
     low, high = dtypes.limits(dtype)
     return node.cast(node.make("clip", node.cast(data, "float32"), a_min=low, a_max=high), dtype)
 
 
 def _to_power_of_two(node: OnnxNode, data: Expr, saturate: bool) -> Expr:
-    """The exponent of a float32, its sign left out; infinity and NaN give NaN.
+    """The exponent of a float32, without its sign; infinity and NaN give NaN.
 
-    ``round_mode``: "up" where there is a fraction, "nearest" where that is a half or more (of subnormals:
-    more), "down" never. ``saturate``: the greatest power of two is not rounded up to NaN.
+    ``round_mode``: "up" rounds up any fraction, "nearest" one of at least a half (for subnormals: of more),
+    "down" none. ``saturate``: the greatest power of two is not rounded up to NaN.
     """
     mode = node.choice("round_mode", "up", "down", "nearest")
     bits = node.make("reinterpret", data, dtype="uint32")
@@ -65,7 +65,7 @@ def _to_power_of_two(node: OnnxNode, data: Expr, saturate: bool) -> Expr:
 
 @converter("BitCast", since=26)
 def bit_cast(node: OnnxNode, data: Expr) -> Expr:
-    """BitCast: the same bits as type ``to``, of the same width; of a bool only to types of 8 bits."""
+    """BitCast: the same bits as type ``to``, of the same width; a bool only to types of 8 bits."""
     to = node.dtype_attr("to")
     if node.dtype(data) == to:
         return data

@@ -1,4 +1,4 @@
-"""ONNX's Einsum: relay's, of tensors whose extents are seen to fit."""
+"""ONNX's Einsum: Relay's, with operands whose extents are made to match."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.relay.ops.products.einsum import letters_of
 
 @converter("Einsum", since=12)
 def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
-    """A letter is one extent, or 1; a run checks those that are not known to be equal."""
+    """Einsum: the extents of a letter are equal or 1, which is checked at run time if it is not known."""
     equation = node.required("equation")
     try:
         names, _ = letters_of(Call("einsum", ()), equation, [node.rank(one) for one in inputs])

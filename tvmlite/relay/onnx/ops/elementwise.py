@@ -51,27 +51,27 @@ def unary(node: OnnxNode, data: Expr) -> Expr:
 
 @converter(*_BINARY)
 def binary(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    """Floats divide exactly, integers towards zero."""
+    """Operators of two inputs; division is exact for floats, and truncates towards zero for integers."""
     return node.make(_BINARY[node.op_type], *operands(node, a, b))
 
 
 @converter("Mod")
 def mod(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    """With ``fmod`` the sign of the dividend, else of the divisor."""
+    """Mod: with ``fmod`` the result has the sign of the dividend, else of the divisor."""
     return node.make("mod" if node.flag("fmod") else "floor_mod", *operands(node, a, b))
 
 
 def operands(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
-    """``values`` of shapes that broadcast."""
+    """Return ``values`` with shapes that broadcast."""
     return broadcast_all(node, *placed(node, *values))
 
 
 def placed(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
-    """The operands, shaped so that numpy's broadcasting puts the second where ``axis`` and ``broadcast`` say,
-    which operators have before opset 7.
+    """Return the operands, shaped so that numpy's broadcasting places the second according to ``axis`` and
+    ``broadcast``, the attributes before opset 7.
 
-    Without ``broadcast`` the shapes are equal. With it, ``b`` has one element, or its shape is a run of that
-    of ``a``, which starts at ``axis``, or ends where ``a`` ends.
+    Without ``broadcast`` the shapes are equal. With it, ``b`` has one element, or its shape is a contiguous
+    part of that of ``a``, which starts at ``axis``, or ends where ``a`` ends.
     """
     if node.domain or node.opset >= 7 or "broadcast" not in node.defaults:
         return (a, *others)
@@ -94,7 +94,7 @@ def placed(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
 
 @converter("Pow")
 def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    """``a ** b`` in the type of ``a``; the exponent may be of another."""
+    """Pow: ``a ** b`` in the type of ``a``; the exponent may have another."""
     a, b = placed(node, a, b)
     kind, exponent = node.dtype(a), node.dtype(b)
     if dtypes.is_float(kind) and isinstance(b, Constant) and b.data.size == 1:
@@ -114,7 +114,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 
 def _square_root(node: OnnxNode, a: Expr) -> Expr:
-    """``a ** 0.5``: the square root, but of -0 it is 0 and of minus infinity infinity."""
+    """``a ** 0.5``: the square root, except that it is 0 for -0 and infinity for minus infinity."""
     minus_infinity = node.const(-math.inf, node.dtype(a))
     root = node.make("sqrt", node.add(a, 0.0))
     return node.make(
@@ -131,7 +131,7 @@ def bit_shift(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 @converter("Sum", "Max", "Min", "Mean")
 def variadic(node: OnnxNode, *inputs: Expr) -> Expr:
-    """One operation over any number of inputs that broadcast together."""
+    """Sum, Max, Min, Mean: one operation on any number of inputs that broadcast."""
     operator = {"Max": "maximum", "Min": "minimum"}.get(node.op_type, "add")
     made = functools.reduce(lambda a, b: node.make(operator, *operands(node, a, b)), inputs)
     return node.divide(made, len(inputs)) if node.op_type == "Mean" else made
@@ -139,7 +139,7 @@ def variadic(node: OnnxNode, *inputs: Expr) -> Expr:
 
 @converter("Clip")
 def clip(node: OnnxNode, data: Expr, low: Expr | None = None, high: Expr | None = None) -> Expr:
-    """Limits, in older operator sets attributes, are scalars; the upper limit wins when they cross."""
+    """Clip: limits, attributes in older operator sets, are scalars; the upper limit wins if they cross."""
     for limit, name in ((low, "min"), (high, "max")):
         if limit is not None and node.rank(limit) not in (0, 1):
             node.bad(f"{name} is of rank {node.rank(limit)}, expected a scalar")
@@ -156,7 +156,7 @@ def clip(node: OnnxNode, data: Expr, low: Expr | None = None, high: Expr | None 
 
 
 def _limit(node: OnnxNode, value: Expr | None, name: str, bound: float) -> float | None:
-    """The number a limit is, ``bound`` where it is left out; None when it is not a constant."""
+    """The value of a limit, ``bound`` if it is missing; None if it is not a constant."""
     if value is None:
         return float(node.attr(name)) if node.has(name) else bound
     return value.data.reshape(-1)[0].item() if isinstance(value, Constant) and value.data.size == 1 else None
@@ -170,7 +170,7 @@ def reciprocal(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("IsInf")
 def is_inf(node: OnnxNode, data: Expr) -> Expr:
-    """IsInf of both signs or one: ``detect_positive`` and ``detect_negative``; of neither it is False."""
+    """IsInf for both signs or one: ``detect_positive`` and ``detect_negative``; False for neither."""
     plus, minus = node.flag("detect_positive"), node.flag("detect_negative")
     if plus != minus:
         return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
@@ -180,13 +180,13 @@ def is_inf(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Where")
 def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
-    """Where: all three inputs broadcast against each other, ``condition`` too."""
+    """Where: all three inputs, ``condition`` included, broadcast against each other."""
     return node.make("where", *broadcast_all(node, condition, a, b))
 
 
 @converter("Identity")
 def identity(node: OnnxNode, data: Expr = NOTHING) -> Expr:
-    """Identity of tensors, sequences and optionals: the input itself, ``NOTHING`` of an empty optional."""
+    """Identity of tensors, sequences and optionals: the input itself, ``NOTHING`` for an empty optional."""
     return data
 
 
@@ -194,9 +194,9 @@ def identity(node: OnnxNode, data: Expr = NOTHING) -> Expr:
 def dropout(
     node: OnnxNode, data: Expr, ratio: Expr | None = None, training: Expr | None = None
 ) -> Expr | list[Expr]:
-    """The input: nothing is dropped in an inference. Whether it is one must be known at import.
+    """Dropout: the input, as inference drops nothing. The mode must be known at import.
 
-    The mask is then all true; before opset 10 it is not defined.
+    The mask is all true; before opset 10 it is not defined.
     """
     if node.opset < 7 and not node.flag("is_test") and node.attr("ratio"):
         node.unsupported("is_test=0: dropping at random")

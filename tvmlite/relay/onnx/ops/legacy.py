@@ -1,4 +1,4 @@
-"""What ONNX's operators meant in opsets 1 to 6, where that differs from opset 7."""
+"""Converters for opsets 1 to 6, where an operator differs from opset 7."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 @converter("Gemm")
 def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr) -> Expr:
-    """``broadcast`` says that ``c`` may be smaller than the product."""
+    """Gemm: ``broadcast`` allows ``c`` to be smaller than the product."""
     made = matmul.gemm(node, a, b, c)
     if not node.flag("broadcast") and node.rank(c) != 2:
         node.bad(f"C is {show_shape(node.shape(c))}, without broadcast=1")
@@ -22,7 +22,7 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr) -> Expr:
 
 @converter("PRelu")
 def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
-    """One slope for all, or one for each channel, the second axis."""
+    """PRelu: one slope for all, or one for each channel, the second axis."""
     extents = node.shape(slope)
     if all(dims.equal(d, 1) for d in extents):
         return activation.prelu(node, data, node.reshape(slope, ()))
@@ -33,7 +33,7 @@ def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
 
 @converter("Tile")
 def tile(node: OnnxNode, data: Expr, tiles: Expr, axis: Expr) -> Expr:
-    """Copies along one axis."""
+    """Tile: copies along one axis."""
     (count,), (along,) = node.ints(tiles, "tiles"), node.static_ints(axis, "axis")
     place = node.axis(along, node.rank(data))
     return node.make("tile", data, reps=tuple(count if i == place else 1 for i in range(node.rank(data))))
@@ -41,7 +41,7 @@ def tile(node: OnnxNode, data: Expr, tiles: Expr, axis: Expr) -> Expr:
 
 @converter("Upsample")
 def upsample(node: OnnxNode, data: Expr) -> Expr:
-    """An image by the factors of its height and width."""
+    """Upsample: an image scaled by factors of its height and width."""
     if node.rank(data) != 4:
         node.bad(f"data of rank {node.rank(data)}, expected an image of 4 axes")
     if node.attr("mode") != "nearest":

@@ -25,7 +25,7 @@ def matmul_converter(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 
 def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
-    """numpy's ``a @ b``: vectors, matrices, and batches that broadcast."""
+    """Return numpy's ``a @ b`` for vectors, matrices, and batches that broadcast."""
     left, right = node.shape(a), node.shape(b)
     if not left or not right:
         node.bad("of a scalar")
@@ -48,7 +48,7 @@ def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
 
 
 def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
-    """One matrix for every row of ``a``: a dense layer when it is a constant."""
+    """A product with one matrix for every row of ``a``: a dense layer if the matrix is constant."""
     if isinstance(b, Constant):
         weight = Constant(b.data.T, node.span)
         return node.make("nn.dense", a, weight, out_dtype=out_dtype)
@@ -61,7 +61,7 @@ def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
 
 
 def _batched(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
-    """Batches of matrices, their leading axes broadcast and taken as one."""
+    """A batched product; leading axes are broadcast and flattened."""
     left, right = node.shape(a), node.shape(b)
     rank = max(len(left), len(right))
     a, b = node.expand_to_rank(a, rank), node.expand_to_rank(b, rank)
@@ -77,7 +77,7 @@ def _batched(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
 
 
 def _one_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
-    """``value`` of rank 3: its batch axes as one, of 1 if they are all 1."""
+    """``value`` with rank 3: its batch axes flattened, with extent 1 if they are all 1."""
     shape = node.shape(value)
     if all(dims.equal(d, 1) for d in shape[:-2]):
         return node.reshape(value, (1, *shape[-2:]))
@@ -97,7 +97,7 @@ def _one_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
 
 @converter("Gemm", since=7)
 def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
-    """``alpha * a @ b + beta * c``."""
+    """Gemm: ``alpha * a @ b + beta * c``."""
     if node.rank(a) != 2 or node.rank(b) != 2:
         node.bad(f"of shapes {show_shape(node.shape(a))} and {show_shape(node.shape(b))}, expected matrices")
     alpha, beta = node.attr("alpha"), node.attr("beta")
@@ -124,7 +124,7 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
 
 
 def _grouped_gemm(node: OnnxNode, a: Expr, b: Expr, trans_a: bool, trans_b: bool) -> Expr | None:
-    """The product by a weight of few bits that stays so; None where ``b`` is none such."""
+    """The product with a weight of few bits that stays packed; None if ``b`` is not one."""
     data = node.transpose(a, (1, 0)) if trans_a else a
     depth = node.shape(b)[1 if trans_b else 0]
     if not dims.equal(node.shape(data)[1], depth):
@@ -147,7 +147,8 @@ def _check_inner(node: OnnxNode, data: Expr, weight: Constant) -> None:
 
 
 def check_parameter(node: OnnxNode, name: str, value: Expr | None, extent: Dim, dtype: str = "") -> None:
-    """Refuse a scale or zero point, ``name``, of neither one number nor ``extent``, or of no ``dtype``."""
+    """Reject the scale or zero point ``name`` unless it has 1 or ``extent`` elements of ``dtype``, if
+    given."""
     if value is None:
         return
     if dtype and node.dtype(value) != dtype:
@@ -161,7 +162,7 @@ def check_parameter(node: OnnxNode, name: str, value: Expr | None, extent: Dim, 
 def matmul_integer(
     node: OnnxNode, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None
 ) -> Expr:
-    """The product of integers less their zero points, in int32."""
+    """MatMulInteger: the product of integers minus their zero points, in int32."""
     check_parameter(node, "the zero point of a", a_zero, _extent(node, a, -2), node.dtype(a))
     check_parameter(node, "the zero point of b", b_zero, _extent(node, b, -1), node.dtype(b))
     if isinstance(b, Constant) and (b_zero is None or isinstance(b_zero, Constant)):
@@ -175,18 +176,18 @@ def matmul_integer(
 
 
 def _extent(node: OnnxNode, value: Expr, axis: int) -> Dim:
-    """The extent of an axis counted from the end; 1 where there is none."""
+    """The extent of an axis counted from the end; 1 for a vector or scalar."""
     return node.shape(value)[axis] if node.rank(value) > 1 else 1
 
 
 def _by_integers(
     node: OnnxNode, a: Expr, b: np.ndarray, a_zero: Expr | None, b_zero: np.ndarray | None
 ) -> Expr:
-    """``a @ b`` of bytes less their zero points, by a product of bytes, uint8 by int8, which processors have.
+    """``a @ b`` of bytes minus their zero points, by a product of uint8 and int8, which processors support.
 
-    ``(a - za)(b - zb) = ab - za * (sum(b) - k * zb) - zb * sum(a)``, of int32 that wraps: the sums of a
-    constant ``b`` are known, those of ``a`` are made where ``zb`` is not 0. Bytes of the other sign are moved
-    by 128, and so are their zero points.
+    ``(a - za)(b - zb) = ab - za * (sum(b) - k * zb) - zb * sum(a)``, in int32 that wraps: the sums of a
+    constant ``b`` are known, those of ``a`` are computed if ``zb`` is not 0. Bytes of the other signedness
+    are shifted by 128, and so are their zero points.
     """
     moved = 128 if b.dtype == np.uint8 else 0
     weight, zero = b.astype(np.int32) - moved, (0 if b_zero is None else b_zero.astype(np.int32)) - moved
@@ -207,14 +208,14 @@ def _by_integers(
 
 
 def as_uint8(node: OnnxNode, data: Expr, zero: Expr | None) -> tuple[Expr, Expr]:
-    """int8 moved by 128, and its zero point, in int32."""
+    """Return int8 data shifted by 128, and its zero point, in int32."""
     zero = node.const(0, "int32") if zero is None else node.cast(zero, "int32")
     moved = node.cast(node.add(node.cast(data, "int32"), 128), "uint8")
     return moved, node.add(zero, 128)
 
 
 def _zero_point(node: OnnxNode, zero: Expr, rows: bool) -> Expr:
-    """A zero point shaped to broadcast: a vector belongs to rows, or to columns."""
+    """A zero point shaped to broadcast: a vector is for rows, or for columns."""
     shape = node.shape(zero)
     if len(shape) == 1 and dims.equal(shape[0], 1):
         return node.reshape(zero, ())
@@ -222,7 +223,7 @@ def _zero_point(node: OnnxNode, zero: Expr, rows: bool) -> Expr:
 
 
 def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
-    """``data - zero`` in int32; a vector of zero points belongs to rows, or to columns."""
+    """Return ``data - zero`` in int32; a vector of zero points is for rows, or for columns."""
     made = node.cast(data, "int32")
     if zero is None:
         return made
@@ -232,5 +233,5 @@ def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
 
 @converter("Det", since=11)
 def determinant(node: OnnxNode, data: Expr) -> Expr:
-    """Det as linalg.det: of each matrix in the last two axes."""
+    """Det as linalg.det, for each matrix in the last two axes."""
     return node.make("linalg.det", data)

@@ -16,7 +16,7 @@ Padding = tuple[tuple[Dim, Dim], ...]
 
 
 def spatial_rank(node: OnnxNode, data: Expr) -> int:
-    """The number of spatial axes, 1 to 3."""
+    """Return the number of spatial axes, 1 to 3."""
     rank = node.rank(data) - 2
     if not 1 <= rank <= 3:
         node.unsupported(f"data of rank {rank + 2}; supported are 3, 4 and 5")
@@ -24,7 +24,7 @@ def spatial_rank(node: OnnxNode, data: Expr) -> int:
 
 
 def per_axis(node: OnnxNode, name: str, rank: int) -> tuple[int, ...]:
-    """An attribute with one value a spatial axis; ones where there is none."""
+    """Return an attribute with one value for each spatial axis; ones if it is missing."""
     values = node.attr(name) or [1] * rank
     if len(values) != rank or any(v < 1 for v in values):
         node.bad(f"{name} is {values}, expected {rank} positive numbers")
@@ -33,7 +33,7 @@ def per_axis(node: OnnxNode, name: str, rank: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Window:
-    """What an operator does with each window: the attributes that convolutions and poolings share."""
+    """The window of an operator: the attributes that convolutions and poolings share."""
 
     node: OnnxNode
     kernel: tuple[int, ...]
@@ -42,16 +42,16 @@ class Window:
 
     @property
     def attrs(self) -> dict[str, tuple[int, ...]]:
-        """Strides and dilations, as relay's operators take them."""
+        """The strides and dilations, as attributes of Relay's operators."""
         return {"strides": self.strides, "dilation": self.dilations}
 
     @property
     def reach(self) -> list[int]:
-        """The elements from the first to the last that a window covers."""
+        """The extent of a window from its first to its last element."""
         return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
 
     def padding(self, sizes: Sequence[Dim]) -> Padding:
-        """(begin, end) for each spatial axis of ``sizes``, from ``pads`` or ``auto_pad``."""
+        """Return (begin, end) for each spatial axis of ``sizes``, from ``pads`` or ``auto_pad``."""
         node, rank = self.node, len(self.kernel)
         mode = node.attr("auto_pad")
         if mode in ("NOTSET", ""):
@@ -71,7 +71,7 @@ class Window:
         return halved(totals, mode)
 
     def pooled_padding(self, data: Expr) -> Padding:
-        """``padding`` of a pooling, where every window must hold an element of ``data``."""
+        """Return the ``padding`` of a pooling, where every window must contain an element of ``data``."""
         padding = self.padding(self.node.shape(data)[2:])
         for pair, extent in zip(padding, self.kernel, strict=True):
             if any(isinstance(p, int) and p >= extent for p in pair) and self.node.has("pads"):
@@ -81,19 +81,19 @@ class Window:
 
 
 def halved(totals: Sequence[Dim], mode: str) -> Padding:
-    """(begin, end) that add up to each of ``totals``; of an odd one SAME_UPPER has the more at the end."""
+    """Split ``totals`` into (begin, end); for an odd one, SAME_UPPER has the larger part at the end."""
     pairs = [(half := dims.simplify(total // 2), dims.simplify(total - half)) for total in totals]
     return tuple(pair if mode == "SAME_UPPER" else pair[::-1] for pair in pairs)
 
 
 def window_of(node: OnnxNode, rank: int, kernel: Sequence[int] | None = None) -> Window:
-    """The windows of a node over ``rank`` axes, of its ``kernel_shape`` if no ``kernel`` is given."""
+    """Return the window of a node over ``rank`` axes, with its ``kernel_shape`` if no ``kernel`` is given."""
     size = per_axis(node, "kernel_shape", rank) if kernel is None else tuple(kernel)
     return Window(node, size, per_axis(node, "strides", rank), per_axis(node, "dilations", rank))
 
 
 def kernel_window(node: OnnxNode, data: Expr, weight: Expr) -> Window:
-    """The windows of a convolution of ``data``."""
+    """Return the window of a convolution of ``data``."""
     rank, shape = spatial_rank(node, data), node.shape(weight)
     if len(shape) != rank + 2:
         node.bad(f"the weight is of rank {len(shape)}, expected {rank + 2}")
@@ -106,26 +106,26 @@ def kernel_window(node: OnnxNode, data: Expr, weight: Expr) -> Window:
 
 
 def flat(padding: Padding) -> tuple[Dim, ...]:
-    """All that is put before the axes, then all that is put behind them."""
+    """Return the padding before all axes, then that after all axes."""
     return (*(begin for begin, _ in padding), *(end for _, end in padding))
 
 
 def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[Expr, tuple[Dim, ...]]:
-    """``data`` and the padding left for the operator: none when it must be done in a step of its own."""
+    """Return ``data`` and the padding left to the operator: none if padding needs a separate step."""
     if all(isinstance(p, int) and p >= 0 for pair in padding for p in pair):
         return data, flat(padding)
     return pad_spatial(node, data, padding, value), (0,) * (2 * len(padding))
 
 
 def pad_spatial(node: OnnxNode, data: Expr, padding: Padding, value: float) -> Expr:
-    """Data (batch, channels, spatial axes) padded by ``value`` along its spatial axes."""
+    """Pad data (batch, channels, spatial axes) with ``value`` along its spatial axes."""
     if all(dims.equal(p, 0) for pair in padding for p in pair):
         return data
     return node.make("nn.pad", data, pad_width=((0, 0), (0, 0), *padding), pad_value=value)
 
 
 def with_bias(node: OnnxNode, data: Expr, bias: Expr | None) -> Expr:
-    """``data`` plus one number a channel."""
+    """Add one number for each channel to ``data``."""
     if bias is None:
         return data
     return node.make("nn.bias_add", data, bias, axis=1)
@@ -140,7 +140,7 @@ def conv(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> 
 def convolution(
     node: OnnxNode, data: Expr, weight: Expr, out_dtype: str = "", padding: Padding | None = None
 ) -> Expr:
-    """The convolution a node's attributes describe, without its bias; its ``padding``, or another."""
+    """Return the convolution of a node's attributes, without its bias, with its ``padding`` or another."""
     window = kernel_window(node, data, weight)
     padding = window.padding(node.shape(data)[2:]) if padding is None else padding
     data, left = padded(node, data, padding, 0.0)
@@ -159,7 +159,7 @@ def convolution(
 
 @converter("ConvTranspose")
 def conv_transpose(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> Expr:
-    """The transpose of a convolution; ``output_shape`` and SAME set the padding, which may crop."""
+    """ConvTranspose; ``output_shape`` and SAME set the padding, which may crop."""
     window = kernel_window(node, data, weight)
     rank, groups = len(window.kernel), node.attr("group")
     extra = tuple(node.attr("output_padding") or [0] * rank)
@@ -202,7 +202,7 @@ def _transposed_padding(window: Window, sizes: Sequence[Dim], extra: Sequence[in
 
 
 def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int]) -> Expr:
-    """What padding an operator cannot carry out itself comes to: more zeros, then a slice."""
+    """Apply padding that an operator does not support: more zeros, then a slice."""
     grow = tuple(
         (dims.maximum(dims.simplify(0 - b), 0), dims.maximum(dims.simplify(x - e), 0))
         for (b, e), x in zip(padding, extra, strict=True)
@@ -218,12 +218,12 @@ def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int])
 
 @converter("AveragePool")
 def average_pool(node: OnnxNode, data: Expr) -> Expr:
-    """AveragePool; ``count_include_pad`` says whether padding counts in the mean."""
+    """AveragePool; ``count_include_pad``: padding counts in the mean."""
     return pool(node, data, "avg", 0.0)
 
 
 def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
-    """The pooling ("max", "avg") a node's attributes describe."""
+    """Return the pooling ("max", "avg") of a node's attributes."""
     window = window_of(node, spatial_rank(node, data))
     padding = window.pooled_padding(data)
     attrs = {"count_include_pad": node.flag("count_include_pad")} if kind == "avg" else {}
@@ -238,7 +238,7 @@ def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
 
 
 def rounds_up(node: OnnxNode) -> bool:
-    """Whether a window that only begins inside counts; ``auto_pad`` says otherwise."""
+    """Return whether a window that only begins inside counts; not with ``auto_pad``."""
     return node.flag("ceil_mode") and node.attr("auto_pad") in ("NOTSET", "")
 
 
@@ -256,7 +256,7 @@ def global_pool(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("LpPool")
 def lp_pool(node: OnnxNode, data: Expr) -> Expr:
-    """The p-norm of each window: the mean of powers times the window's size, then the root."""
+    """LpPool: the p-norm of each window: the mean of powers times the window's size, then the root."""
     node.required("kernel_shape")
     window, p = window_of(node, spatial_rank(node, data)), _power(node)
     if node.flag("ceil_mode"):

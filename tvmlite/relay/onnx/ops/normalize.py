@@ -12,14 +12,14 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
 LONGEST_WINDOW = 1024
-"""Neighbouring channels whose squares are added one by one."""
+"""The most neighbouring channels whose squares are added one by one."""
 
 _SOFTMAXES = ("Softmax", "LogSoftmax", "Hardmax")
 
 
 @converter(*_SOFTMAXES)
 def softmax(node: OnnxNode, data: Expr) -> Expr:
-    """Along one axis; before opset 13 over all axes from ``axis`` on, taken as one."""
+    """Softmax, LogSoftmax, Hardmax along one axis; before opset 13 along all from ``axis`` on, flattened."""
     shape, axis = node.shape(data), node.attr("axis")
     if node.opset >= 13:
         return _softmax(node, data, node.axis(axis, len(shape)))
@@ -47,7 +47,7 @@ def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
 
 
 def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
-    """Of halves, every step rounded to a half: what ONNX's own results are, to the last bit."""
+    """Softmax in float16, with every step rounded to float16: equals ONNX's own results to the last bit."""
     top = node.make("max", data, axis=(axis,), keepdims=True)
     powers = node.make("exp", node.subtract(data, top))
     return node.divide(powers, node.make("sum", powers, axis=(axis,), keepdims=True))
@@ -57,7 +57,7 @@ def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
 def batch_norm(
     node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr
 ) -> Expr | list[Expr]:
-    """Of an inference: by the statistics given. Older models name more outputs, which training wrote."""
+    """BatchNormalization for inference, by the given statistics; older models have outputs for training."""
     if node.opset < 7 and not node.flag("is_test"):
         node.unsupported("is_test=0: training")
     if node.opset >= 14 and node.flag("training_mode"):
@@ -71,7 +71,7 @@ def batch_norm(
 
 
 def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr) -> list[Expr]:
-    """By the statistics of the batch, which also move the running ones."""
+    """Normalize by the statistics of the batch, which also update the running ones."""
     axes = (0, *range(2, node.rank(data)))
     momentum = node.attr("momentum")
     batch_mean, batch_var = moments(node, data, axes)
@@ -88,7 +88,7 @@ def _training_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Ex
 
 
 def moments(node: OnnxNode, data: Expr, axes: tuple[int, ...]) -> tuple[Expr, Expr]:
-    """The mean and the variance over ``axes``, which stay as 1s."""
+    """Return the mean and the variance over ``axes``, which stay as 1s."""
     mean = node.make("mean", data, axis=axes, keepdims=True)
     gap = node.subtract(data, mean)
     return mean, node.make("mean", node.multiply(gap, gap), axis=axes, keepdims=True)
@@ -110,7 +110,7 @@ def instance_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
 
 @converter("GroupNormalization", since=21)
 def group_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
-    """GroupNormalization of opset 21 on, whose scale and bias are by channel (by group before), at axis 1."""
+    """GroupNormalization from opset 21, whose scale and bias are by channel (by group before), at axis 1."""
     groups = node.required("num_groups")
     return node.make(
         "nn.group_norm", data, scale, bias, axis=1, num_groups=groups, epsilon=node.attr("epsilon")
@@ -119,7 +119,7 @@ def group_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr) -> Expr:
 
 @converter("LayerNormalization", since=17)
 def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None) -> list[Expr] | Expr:
-    """Over the axes from ``axis`` on; one axis with vector parameters is nn.layer_norm."""
+    """LayerNormalization over the axes from ``axis`` on; one axis with vector parameters is nn.layer_norm."""
     shape, dtype = node.shape(data), node.dtype(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     statistics = node.wants(1) or node.wants(2)
@@ -139,7 +139,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
 
 @converter("RMSNormalization", since=23)
 def rms_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
-    """RMSNormalization over the axes from ``axis`` on, in float32 or wider; of the last alone nn.rms_norm."""
+    """RMSNormalization over the axes from ``axis`` on, in float32 or wider; only the last: nn.rms_norm."""
     shape, dtype = node.shape(data), node.dtype(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     if axis == len(shape) - 1 and node.rank(scale) == 1 and dims.equal(node.shape(scale)[0], shape[-1]):
@@ -162,7 +162,7 @@ def mean_variance(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("LpNormalization")
 def lp_norm(node: OnnxNode, data: Expr) -> Expr:
-    """Each row by its norm; a row of zeros stays."""
+    """LpNormalization: each row divided by its norm; a row of zeros is unchanged."""
     axis, p = node.axis(node.attr("axis", -1), node.rank(data)), node.attr("p")
     if p == 1:
         norm = node.make("sum", node.make("abs", data), axis=(axis,), keepdims=True)
@@ -203,7 +203,7 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
         total = part if total is None else node.add(total, part)
     assert total is not None
     base = node.add(node.multiply(total, alpha / size), bias)
-    if math.isclose(beta, 0.75):  # x ** -0.75 is the product of two inverse roots: quicker than a power
+    if math.isclose(beta, 0.75):  # x ** -0.75 by two inverse roots: faster than a power
         root = node.make("sqrt", base)
         return node.divide(data, node.multiply(root, node.make("sqrt", root)))
     return node.divide(data, node.make("power", base, beta))

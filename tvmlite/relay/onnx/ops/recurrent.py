@@ -1,4 +1,4 @@
-"""ONNX's LSTM, GRU and RNN: short sequences step by step in the graph, others as one operator with loops."""
+"""ONNX's LSTM, GRU and RNN: short sequences are unrolled in the graph, others are one operator with loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent.steps import lanes_of
 
 LONGEST = 8
-"""Steps up to which a sequence is unrolled."""
+"""The most steps of a sequence that is unrolled."""
 
 Activation = Callable[[Expr], Expr]
 Function = tuple[str, float, float]
@@ -36,7 +36,7 @@ class _Direction:
 
 @dataclass(frozen=True)
 class _Layer:
-    """What the three operators share: the sequence as (steps, batch, input), sizes, states."""
+    """The parameters that the three operators share: the sequence as (steps, batch, input), sizes, states."""
 
     node: OnnxNode
     data: Expr
@@ -51,7 +51,7 @@ class _Layer:
         return isinstance(self.steps, int) and 0 < self.steps <= LONGEST
 
     def state(self, given: Expr | None, number: int) -> Expr:
-        """The initial state of one direction, ``(batch, hidden)``."""
+        """Return the initial state of one direction, ``(batch, hidden)``."""
         node = self.node
         if given is None:
             return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
@@ -110,11 +110,11 @@ _DEFAULTS: dict[str, tuple[float | None, float | None]] = {
     "scaledtanh": (1.0, 1.0),
     "hardsigmoid": (0.2, 0.5),
 }
-"""Of each gate function, alpha and beta unless they are given; None: it takes none."""
+"""The default alpha and beta of each gate function; None: it has none."""
 
 
 def _functions(node: OnnxNode, names: Sequence[str]) -> list[Function]:
-    """Functions by name; alphas and betas are handed out in order to those that take them."""
+    """Functions by name; alphas and betas are assigned in order to those that have them."""
     alphas, betas = list(node.attr("activation_alpha") or []), list(node.attr("activation_beta") or [])
 
     def take(values: list[float], default: float | None) -> float:
@@ -132,7 +132,7 @@ def _functions(node: OnnxNode, names: Sequence[str]) -> list[Function]:
 
 
 def _activation(node: OnnxNode, function: Function) -> Activation:
-    """The gate function, after the clip of what it is applied to."""
+    """The gate function, with its argument clipped first."""
     limit = node.attr("clip")
     plain = _plain(node, function)
     return plain if limit is None else lambda x: plain(node.make("clip", x, a_min=-limit, a_max=limit))
@@ -156,13 +156,13 @@ def _plain(node: OnnxNode, function: Function) -> Activation:
 
 
 Step = Callable[[_Layer, _Direction, Expr, tuple[Expr, ...]], tuple[Expr, ...]]
-"""One step of a direction: from an input and the states, the next states."""
+"""One step of a direction: from an input and the states to the next states."""
 
 
 def _run(
     layer: _Layer, direction: _Direction, step: Step, states: tuple[Expr, ...]
 ) -> tuple[list[Expr], tuple[Expr, ...]]:
-    """The hidden states in order of time, and the last states; past its length a sample stands still."""
+    """The hidden states in order of time, and the final states, which a sample keeps after its length."""
     node = layer.node
     assert isinstance(layer.steps, int)
     order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
@@ -181,13 +181,13 @@ def _run(
 
 
 def _unrolled(layer: _Layer, step: Step, initial: Sequence[Expr | None]) -> list[Expr]:
-    """The layer as ``step`` for each element of the sequence."""
+    """The layer, with ``step`` for each element of the sequence."""
     states = [tuple(layer.state(one, d.number) for one in initial) for d in layer.directions]
     return _results(layer, [_run(layer, d, step, s) for d, s in zip(layer.directions, states, strict=True)])
 
 
 def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]]) -> list[Expr]:
-    """Y ``(steps, directions, batch, hidden)``, then each last state; ``layout`` puts the batch first."""
+    """Y ``(steps, directions, batch, hidden)``, then each final state; ``layout`` puts the batch first."""
     node, hidden, batch = layer.node, layer.hidden, layer.batch
     assert isinstance(layer.steps, int)
     every = []
@@ -210,8 +210,8 @@ def _laid_out(node: OnnxNode, made: list[Expr]) -> list[Expr]:
 
 @dataclass(frozen=True)
 class Quantized:
-    """How a layer of integer weights multiplies: ``products`` of a direction's number and all inputs, in
-    float32; and its ``recurrence``, as the operator takes it, with the parameters that stand behind it."""
+    """The products of a layer with integer weights: ``products`` by a direction's number and all inputs, in
+    float32; and its ``recurrence`` as the operator takes it, with the parameters after it."""
 
     products: Callable[[int, Expr], Expr]
     recurrence: Callable[[int], tuple[Expr, list[Expr]]]
@@ -225,9 +225,9 @@ def _scanned(
     quantized: Quantized | None = None,
     **attrs: object,
 ) -> list[Expr]:
-    """The layer by ``operator``, which takes the products of all inputs at once, made before.
+    """The layer by ``operator``, which takes the products of all inputs, computed at once before it.
 
-    ``extra`` are, a direction, parameters that stand between the recurrence and the states.
+    ``extra`` has, for each direction, the parameters between the recurrence and the states.
     """
     node, steps, batch, hidden = layer.node, layer.steps, layer.batch, layer.hidden
     flat = node.reshape(layer.data, (dims.simplify(steps * batch), node.shape(layer.data)[2]))
@@ -267,7 +267,7 @@ def _scanned(
 def _operands(
     layer: _Layer, one: _Direction, inputs: Expr, quantized: Quantized | None
 ) -> tuple[Expr, Expr, list[Expr]]:
-    """The products of all inputs, the recurrence, and the parameters that stand behind it."""
+    """The products of all inputs, the recurrence, and the parameters after it."""
     if quantized is not None:
         return quantized.products(one.number, inputs), *quantized.recurrence(one.number)
     node = layer.node
@@ -276,7 +276,7 @@ def _operands(
 
 
 def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
-    """``(gates * hidden, hidden)`` as the operators take it: (blocks, hidden, gates, lanes)."""
+    """``(gates * hidden, hidden)`` in the operators' layout: (blocks, hidden, gates, lanes)."""
     wide = node.shape(recurrence)[0]
     assert isinstance(wide, int)
     gates = wide // hidden
@@ -303,7 +303,7 @@ def rnn(
     lengths: Expr | None = None,
     initial: Expr | None = None,
 ) -> list[Expr]:
-    """RNN: of one gate, tanh unless ``activations`` names another; unrolled if short, else nn.rnn_scan."""
+    """RNN, with one gate, tanh unless ``activations`` names another; unrolled if short, else nn.rnn_scan."""
     layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
@@ -326,7 +326,7 @@ def gru(
     lengths: Expr | None = None,
     initial: Expr | None = None,
 ) -> list[Expr]:
-    """GRU from opset 3 on, with ``linear_before_reset``; unrolled if short, else nn.gru_scan."""
+    """GRU from opset 3, with ``linear_before_reset``; unrolled if short, else nn.gru_scan."""
     layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
@@ -337,7 +337,7 @@ def gru(
 
 
 def _gru_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Gates update, reset, new; ``linear_before_reset`` says what the reset gate multiplies."""
+    """One step, gates update, reset, new; ``linear_before_reset``: what the reset gate multiplies."""
     node, hidden, (state,) = layer.node, layer.hidden, states
     given, kept = one.bias or (None, None)
     gate, candidate = one.activations
@@ -373,7 +373,7 @@ def lstm(
     peephole: Expr | None = None,
     quantized: Quantized | None = None,
 ) -> list[Expr]:
-    """LSTM: unrolled if short, else nn.lstm_scan; ``quantized`` weights always by nn.quantized_lstm_scan."""
+    """LSTM: unrolled if short, else nn.lstm_scan; for ``quantized`` weights nn.quantized_lstm_scan."""
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
     if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
@@ -396,7 +396,7 @@ def lstm(
 def _lstm_step(
     layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...], windows: list[Expr] | None
 ) -> tuple[Expr, ...]:
-    """Gates input, output, forget, cell (ONNX's order); peepholes look at the cell."""
+    """One step, with gates input, output, forget, cell (ONNX's order); peepholes read the cell."""
     node = layer.node
     given, kept = one.bias or (None, None)
     hidden, cell = states

@@ -12,11 +12,11 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
 Over = Callable[..., Expr]
-"""``over(name, data)``: the reduction ``name`` over a node's axes, if there are any; it keeps them or not."""
+"""``over(name, data)``: the reduction ``name`` over a node's axes, if any, which are kept or not."""
 
 
 def _log_sum_exp(node: OnnxNode, data: Expr, over: Over) -> Expr:
-    """Less the maximum first, so that the exponentials stay finite."""
+    """Subtract the maximum first, so that the exponentials stay finite."""
     top = over("max", data, keepdims=True)
     top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
     made = node.add(
@@ -37,15 +37,15 @@ _FORMULAS: dict[str, Callable[[OnnxNode, Expr, Over], Expr]] = {
 }
 
 _OF_ONE = {"ReduceL2": "ReduceL1", "ReduceLogSumExp": "ReduceSum"}
-"""Of no axes, each element alone, a reduction is the same as another."""
+"""The equivalent of a reduction over no axes, of each element alone."""
 
 _OF_FLOATS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
-"""Reductions that are computed in float64 where the data are integers."""
+"""Reductions that are computed in float64 for integers."""
 
 
 @converter(*_FORMULAS)
 def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    """Axes come as an attribute or an input; none means all, or nothing with noop_with_empty_axes."""
+    """Reductions; axes are an attribute or an input; none means all, or nothing with noop_with_empty_axes."""
     rank, keep, dtype = node.rank(data), node.flag("keepdims"), node.dtype(data)
 
     def reduced(data: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
@@ -70,7 +70,7 @@ def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("ArgMax", "ArgMin")
 def arg_extreme(node: OnnxNode, data: Expr) -> Expr:
-    """ArgMax and ArgMin along one axis, int64; ``select_last_index`` decides between equal elements."""
+    """ArgMax and ArgMin along one axis, int64; ``select_last_index`` selects among equal elements."""
     axis = node.axis(node.attr("axis"), node.rank(data))
     made = node.make(
         node.op_type.lower(),

@@ -1,1 +1,1 @@
-"""ONNX files: read without trusting them; functions, the order of nodes, the table of converters."""
+"""Reads ONNX files without trusting them; functions, the order of nodes, the table of converters."""

@@ -1,4 +1,4 @@
-"""Files of other frameworks, which have to be exported to ONNX first: how."""
+"""Hints for files of other frameworks, which have to be exported to ONNX first."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _EXPORTERS = {
     ".a": "a static library is linked into a program: cc main.c model.a -lm -lpthread",
     ".o": "an object is linked into a program: cc main.c model.o -lm -lpthread",
 }
-"""What to do about a file with such an ending."""
+"""The hint for a file with each ending."""
 
 
 def how_to_export(name: str) -> str | None:
-    """A hint how the file ``name``, which is no ONNX model, becomes one; None for an unknown ending."""
+    """Return how to convert the file ``name``, not an ONNX model, to one; None for an unknown ending."""
     return _EXPORTERS.get(Path(name).suffix.lower())

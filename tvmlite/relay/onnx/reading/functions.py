@@ -1,4 +1,4 @@
-"""Operators that are made of others: a model's own functions, and those ONNX defines by a function body."""
+"""Operators that consist of others: a model's own functions, and those ONNX defines by a function body."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEPEST_FUNCTION = 16
 
 
 def label(proto: onnx.NodeProto, index: int | None = None) -> str:
-    """How errors name a node: by its name, else by its first output, else by its place."""
+    """Return the name of a node in errors: its own, or that of its first output, or its index."""
     if proto.name:
         return f'node "{proto.name}" ({proto.op_type})'
     named = next((name for name in proto.output if name), None)
@@ -29,7 +29,7 @@ def label(proto: onnx.NodeProto, index: int | None = None) -> str:
 
 
 def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
-    """Raise one UnsupportedError with every operator that has no converter, and its nodes."""
+    """Raise one UnsupportedError with all operators that have no converter, and their nodes."""
     missing: dict[tuple[str, str], list[str]] = {}
     for proto in loader.nodes_of(graph):
         domain = "" if proto.domain == "ai.onnx" else proto.domain
@@ -49,7 +49,7 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
 
 
 def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
-    """Whether an operator has a converter, or is defined by others that have."""
+    """Return whether an operator has a converter, or is defined by operators that have one."""
     if registry.find(domain, op_type, opset) is not None:
         return True
     return _is_defined(domain, op_type, opset, depth, registry.count())
@@ -57,7 +57,7 @@ def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: int) -> bool:
-    """Whether an operator is defined by others that are known now that there are so many ``converters``."""
+    """Whether an operator is defined by known ones; the number of ``converters`` is part of the cache key."""
     schema = schemas.find(domain, op_type, opset)
     if schema is None or depth > DEEPEST_FUNCTION:
         return False
@@ -72,7 +72,7 @@ def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: i
 
 @lru_cache(maxsize=4096)
 def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
-    """The function body that depends on nothing but the opset, if there is one."""
+    """The function body that depends only on the opset, if there is one."""
     if not schema.has_function:
         return None
     versions = [v for v in schema.function_opset_versions if v <= opset]
@@ -81,7 +81,7 @@ def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
 
 
 def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None]:
-    """The outputs of a node whose operator is a function, by importing its body in a scope of its own."""
+    """Return the outputs of a node whose operator is a function, by importing its body in a new scope."""
     body = importer.local_functions.get((node.proto.domain, node.op_type)) or _body(node, inputs)
     if importer.depth >= DEEPEST_FUNCTION:
         node.bad("functions call each other too deeply, or themselves")
@@ -124,7 +124,7 @@ def _body(node: OnnxNode, inputs: Sequence[Expr | None]) -> onnx.FunctionProto:
         except (
             UnicodeDecodeError,
             RuntimeError,
-        ) as error:  # onnx pastes the attributes into a text it parses
+        ) as error:  # onnx pastes the attributes into a text that it parses
             node.bad(f"onnx cannot make its function body of these attributes ({error})")
         if data:
             return onnx.FunctionProto.FromString(data)
@@ -143,7 +143,7 @@ def _type_bytes(node: OnnxNode, value: Expr | None) -> bytes:
 def _bound(
     proto: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]
 ) -> onnx.NodeProto:
-    """A copy of a body's node: references to the function's attributes replaced, left-out inputs emptied."""
+    """A copy of a body's node, with the function's attributes substituted, and omitted inputs empty."""
     made = onnx.NodeProto()
     made.CopyFrom(proto)
     _bind_node(made, attributes, absent)

@@ -1,4 +1,4 @@
-"""Reading an ONNX file without trusting it: every size, offset and path is checked before it is used."""
+"""Reads an ONNX file without trusting it: every size, offset and path is checked before it is used."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tvmlite.relay.onnx.reading.tensor_data import OWN, TensorData, without_larg
 OLDEST_OPSET = 1
 LARGEST_FILE = 2**31
 LARGEST_TENSOR = 2**36
-"""Bytes of one tensor; a graph that asks for more is refused rather than tried."""
+"""The most bytes of one tensor; a graph that needs more is rejected."""
 
 LARGEST_RANK = 32
 DEEPEST_GRAPH = 32
-"""Graphs inside each other's nodes, as many as protobuf reads from a file."""
+"""The most nested graphs, which is also protobuf's limit."""
 
 DTYPES = {
     onnx.TensorProto.FLOAT: "float32",
@@ -75,11 +75,11 @@ _PACKED = {
     "float6_e2m3fn": 6,
     "float6_e3m2fn": 6,
 }
-"""Bits an element takes in a file, of types that lie there side by side; with us each takes a byte."""
+"""The bits of an element in a file, for types that are packed there; in memory each takes a byte."""
 
 
 def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, TensorData, str]:
-    """The model, where the data of its tensors is that is not in it, and its name for errors.
+    """Return the model, the location of tensor data that is not in it, and its name for errors.
 
     Raises ModelError for a file that is missing, truncated, foreign or empty.
     """
@@ -108,7 +108,7 @@ def _mapped(path: Path) -> np.ndarray:
     """The bytes of a file that may be a model."""
     try:
         status = path.stat()
-    except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
+    except (OSError, ValueError) as error:  # a ValueError for a zero byte in the name
         missing = isinstance(error, FileNotFoundError)
         what = "does not exist" if missing else f"cannot be read: {getattr(error, 'strerror', error)}"
         raise ModelError(f"model file {str(path)!r} {what}") from error
@@ -164,7 +164,7 @@ def _check_whole(proto: onnx.ModelProto, name: str) -> None:
 
 
 def _check_depth(graph: onnx.GraphProto | onnx.FunctionProto, name: str) -> None:
-    """Graphs inside graphs must not be deeper than they can be converted."""
+    """Check that graphs are not nested deeper than they can be converted."""
     inside: list[Any] = [graph]
     for _ in range(DEEPEST_GRAPH):
         inside = [one for outer in inside for node in outer.node for one in subgraphs(node)]
@@ -173,7 +173,7 @@ def _check_depth(graph: onnx.GraphProto | onnx.FunctionProto, name: str) -> None
 
 
 def _check_functions(proto: onnx.ModelProto, name: str) -> None:
-    """A function is defined once, and of operator sets that are known."""
+    """Check that each function is defined once, with known operator sets."""
     seen: set[tuple[str, str]] = set()
     for function in proto.functions:
         if (function.domain, function.name) in seen:
@@ -184,7 +184,7 @@ def _check_functions(proto: onnx.ModelProto, name: str) -> None:
 
 
 def _check_texts(proto: onnx.ModelProto, name: str) -> None:
-    """Names must be text: protobuf hands out bytes where they are not UTF-8."""
+    """Check that names are text: protobuf returns bytes if they are not UTF-8."""
     graph = proto.graph
     texts: list[Any] = [o.domain for o in proto.opset_import]
     texts += [i.name for rows in (graph.initializer, graph.input, graph.output) for i in rows]
@@ -198,9 +198,9 @@ def _check_texts(proto: onnx.ModelProto, name: str) -> None:
 
 
 def opset_versions(imports: Iterable[onnx.OperatorSetIdProto], name: str) -> dict[str, int]:
-    """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows.
+    """Return the opset version by domain ("" for ONNX's own), which the onnx package must know.
 
-    A domain has one version, which may be given more than once, as some exporters do.
+    A domain has one version, which may be given more than once, as by some exporters.
     """
     versions: dict[str, int] = {}
     for one in imports:
@@ -229,7 +229,7 @@ def _domain(domain: str) -> str:
 
 
 def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """Every node of ``graph`` and of the graphs inside its nodes."""
+    """Yield every node of ``graph`` and of the graphs inside its nodes."""
     stack: list[Any] = [graph]
     while stack:
         for node in stack.pop().node:
@@ -238,7 +238,7 @@ def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeP
 
 
 def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    """The graphs in the attributes of ``node``."""
+    """Yield the graphs in the attributes of ``node``."""
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
             yield attribute.g
@@ -246,7 +246,7 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 
 def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
-    """Our name of an ONNX element type; UnsupportedError for strings and complex numbers."""
+    """Return our name of an ONNX element type; UnsupportedError for strings and complex numbers."""
     if elem_type not in DTYPES:
         try:
             kind = onnx.TensorProto.DataType.Name(elem_type)
@@ -261,7 +261,7 @@ def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
 
 
 def array_of(tensor: onnx.TensorProto, data: TensorData, what: str, span: Span | None = None) -> np.ndarray:
-    """The array of a TensorProto, its dimensions, data length and external file checked first."""
+    """Return the array of a TensorProto, after checking its dimensions, data length and external file."""
     dtype = dtype_of(tensor.data_type, what, span)
     shape = tuple(tensor.dims)
     size = checked_bytes(shape, dtype, what, span)
@@ -283,7 +283,7 @@ def array_of(tensor: onnx.TensorProto, data: TensorData, what: str, span: Span |
 
 
 def checked_bytes(shape: tuple[int, ...], dtype: str, what: str, span: Span | None = None) -> int:
-    """The bytes of an array; ModelError for a negative dimension or more than ``LARGEST_TENSOR``."""
+    """Return the bytes of an array; ModelError for a negative dimension or more than ``LARGEST_TENSOR``."""
     if any(d < 0 for d in shape):
         raise ModelError(f"{what}: negative dimension in shape {shape}", span)
     size = math.prod(shape) * dtypes.bytes_of(dtype)
@@ -296,7 +296,7 @@ def checked_bytes(shape: tuple[int, ...], dtype: str, what: str, span: Span | No
 
 
 def _check_length(tensor: onnx.TensorProto, have: int, size: int, what: str, span: Span | None) -> None:
-    """A ModelError unless the ``have`` bytes of ``tensor`` in the model are the ``size`` that it needs."""
+    """Raise a ModelError unless the bytes that ``tensor`` has in the model, ``have``, are ``size``."""
     if have != size:
         kind = dtype_of(tensor.data_type, what, span)
         raise ModelError(
@@ -337,7 +337,7 @@ def _external(
 
 
 def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
-    """The file ``location`` names, refused unless it lies, links followed, inside ``folder``."""
+    """The file ``location``, which must be inside ``folder`` after following links."""
     parts = location.replace("\\", "/").split("/")
     if not location:
         raise ModelError(f"{what}: its data is external, and no location is given", span)
@@ -349,7 +349,7 @@ def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
         raise ModelError(
             f"{what}: external data file {str(folder / location)!r} does not exist", span
         ) from None
-    except (OSError, RuntimeError) as error:  # a RuntimeError: links in a circle
+    except (OSError, RuntimeError) as error:  # a RuntimeError for a cycle of links
         raise ModelError(f"{what}: external data file {location!r} cannot be read ({error})", span) from error
     if not path.is_relative_to(folder.resolve()):
         raise ModelError(f"{what}: external data at {location!r} leads out of the model's folder", span)

@@ -1,4 +1,4 @@
-"""The order in which nodes are converted: each after those whose values it takes."""
+"""The order in which nodes are converted: each after those whose values it reads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tvmlite.core.errors import ModelError
 from tvmlite.relay.onnx.reading import functions, loader
 
 MOST_NAMED = 8
-"""Nodes of a cycle that its error names."""
+"""The most nodes of a cycle in its error."""
 
 
 def conversion_order(nodes: Sequence[onnx.NodeProto], source: str, given: Container[str] = ()) -> list[int]:
-    """The places of ``nodes`` such that each comes after those it depends on, also inside its subgraphs.
+    """Return the indices of ``nodes`` ordered so that each follows its dependencies and its subgraphs'.
 
-    Of several that may come next, the first in the file does: what is in order stays as it is. A ModelError
-    names the nodes of a cycle. Names that are ``given``, and those that no node here computes, order nothing.
+    If several may come next, the first in the file does: nodes in order stay in order. A ModelError names the
+    nodes of a cycle. Names that are ``given``, and those that no node here computes, are no dependencies.
     """
     needs = _needs(nodes, given)
     if all(before < index for index, one in enumerate(needs) for before in one):
@@ -43,7 +43,7 @@ def conversion_order(nodes: Sequence[onnx.NodeProto], source: str, given: Contai
 
 
 def _needs(nodes: Sequence[onnx.NodeProto], given: Container[str]) -> list[dict[int, str]]:
-    """For each node the nodes it depends on, each with the name of a value that it takes."""
+    """The nodes that each node depends on, with the name of a value that it reads."""
     makers: dict[str, int] = {}
     for index, node in enumerate(nodes):
         for name in node.output:
@@ -53,7 +53,7 @@ def _needs(nodes: Sequence[onnx.NodeProto], given: Container[str]) -> list[dict[
 
 
 def names_read(node: onnx.NodeProto) -> Iterator[str]:
-    """The names of values that ``node`` takes from the graph it is in, its subgraphs' among them."""
+    """Yield the names of values that ``node`` and its subgraphs read from the graph it is in."""
     stack: list[tuple[Any, frozenset[str]]] = [(node, frozenset())]
     while stack:
         one, inner = stack.pop()
@@ -69,7 +69,7 @@ def names_read(node: onnx.NodeProto) -> Iterator[str]:
 def _refuse_cycle(
     nodes: Sequence[onnx.NodeProto], needs: Sequence[dict[int, str]], left: set[int], source: str
 ) -> None:
-    """Raise the error that names a cycle: each of ``left`` waits for another of them."""
+    """Raise the error that names a cycle: each of ``left`` depends on another of them."""
     path, place = [min(left)], {min(left): 0}
     while True:
         before = min(one for one in needs[path[-1]] if one in left)

@@ -1,4 +1,4 @@
-"""The error about operators that are not supported: all of them at once, why, and what to do."""
+"""The error for unsupported operators: all of them at once, with reasons and advice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 def advice(domain: str, op_type: str) -> str:
-    """Why the operator is not supported, and what to do about it."""
+    """Return why the operator is not supported, and what to do about it."""
     if domain == "ai.onnx.ml":
         return "of ai.onnx.ml only tensor arithmetic is supported: run this part with onnxruntime"
     if domain.startswith("ai.onnx.preview.training"):
@@ -32,7 +32,7 @@ def advice(domain: str, op_type: str) -> str:
 
 
 def missing_operators(source: str, missing: Mapping[tuple[str, str], Sequence[str]]) -> str:
-    """The error's text; ``missing`` has the nodes' names by (domain, operator)."""
+    """Return the error's text; ``missing`` has the nodes' names by (domain, operator)."""
     rows = [f"{source}: operators that are not supported:"]
     for (domain, op_type), nodes in sorted(missing.items()):
         shown = ", ".join(map(repr, nodes[:_LISTED])) + (", ..." if len(nodes) > _LISTED else "")

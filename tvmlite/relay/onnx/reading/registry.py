@@ -9,7 +9,7 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 
 Converter = Callable[..., Any]
-"""``converter(node, *inputs)``: an OnnxNode, relay expressions (None: input left out) -> outputs."""
+"""``converter(node, *inputs)``: an OnnxNode, Relay expressions (None: missing input) -> outputs."""
 
 _converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
@@ -34,7 +34,7 @@ def converter(*op_types: str, since: int = 1, domain: str = "") -> Callable[[Con
 
 
 def find(domain: str, op_type: str, opset: int) -> Converter | None:
-    """The converter for an operator of ``opset``, or None."""
+    """Return the converter for an operator of ``opset``, or None."""
     best = None
     for since, function in _converters.get((domain, op_type), ()):
         if since <= opset:
@@ -43,5 +43,5 @@ def find(domain: str, op_type: str, opset: int) -> Converter | None:
 
 
 def count() -> int:
-    """How many converters there are; it grows when one is registered."""
+    """Return the number of converters; it grows when one is registered."""
     return sum(map(len, _converters.values()))

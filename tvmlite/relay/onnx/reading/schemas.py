@@ -1,4 +1,4 @@
-"""The onnx package's schemas: an operator's inputs and attributes, with which its nodes must agree."""
+"""The onnx package's schemas of operators' inputs and attributes, which nodes must conform to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TYPE_NAMES = {
     dtype: f"tensor({onnx.TensorProto.DataType.Name(kind).lower()})" for kind, dtype in loader.DTYPES.items()
 }
-"""How schemas name our element types."""
+"""The schemas' names of our element types."""
 
 
 NEWEST = onnx.defs.onnx_opset_version()
@@ -26,7 +26,7 @@ NEWEST = onnx.defs.onnx_opset_version()
 
 @lru_cache(maxsize=4096)
 def find(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub lacks the functions
-    """The schema of an operator of ``opset``, or None."""
+    """Return the schema of an operator of ``opset``, or None."""
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
@@ -34,16 +34,16 @@ def find(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub
 
 
 def find_or_newest(domain: str, op_type: str, opset: int) -> Any:
-    """``find``; of an operator of ONNX's own that is newer than ``opset``, which is converted, the newest."""
+    """Return ``find``; for ONNX's own operator, newer than ``opset`` but converted, the newest schema."""
     schema = find(domain, op_type, opset)
     return schema if schema or domain else find(domain, op_type, NEWEST)
 
 
 @lru_cache(maxsize=4096)
 def defaults(domain: str, op_type: str, opset: int) -> Mapping[str, onnx.AttributeProto]:
-    """The attributes that an operator has where its nodes do not give them.
+    """Return the default attributes of an operator.
 
-    Those that it has in newer operator sets only are what they are there: the older operator is that case.
+    Attributes that exist only in newer operator sets have their defaults there, as in the older operator.
     """
     schemas = (find_or_newest(domain, op_type, version) for version in (NEWEST, opset))
     rows = [one.attributes for one in schemas if one is not None]
@@ -52,7 +52,7 @@ def defaults(domain: str, op_type: str, opset: int) -> Mapping[str, onnx.Attribu
 
 
 def check_node(node: OnnxNode, inputs: Sequence[Expr | None]) -> None:
-    """Hold a node to its operator: the model's own function, ONNX's schema, else our converter."""
+    """Check a node against its operator: the model's own function, ONNX's schema, or else our converter."""
     _check_attribute_names(node)
     function = node.importer.local_functions.get((node.proto.domain, node.op_type))
     schema = find_or_newest(node.domain, node.op_type, node.opset)
@@ -79,7 +79,7 @@ def _check_attribute_names(node: OnnxNode) -> None:
 
 
 def _check_inputs(node: OnnxNode, function: registry.Converter | None, inputs: Sequence[Expr | None]) -> None:
-    """Hold a node without a schema to the inputs that its converter takes."""
+    """Check a node without a schema against the inputs of its converter."""
     if function is None:
         return
     kinds = inspect.Parameter
@@ -103,7 +103,7 @@ def _check_counts(node: OnnxNode, least: int, most: int, outputs: int) -> None:
 
 
 def _check_attributes(node: OnnxNode, schema: Any) -> None:
-    """Those that must be there, and no others, each of its kind."""
+    """Check that required attributes are present, and that there are no unknown ones or wrong types."""
     for name, attribute in schema.attributes.items():
         if attribute.required and not node.has(name):
             node.bad(f"attribute {name!r} is missing")
@@ -118,7 +118,7 @@ def _check_attributes(node: OnnxNode, schema: Any) -> None:
 
 
 def _check_types(node: OnnxNode, schema: Any, inputs: Sequence[Expr | None]) -> None:
-    """Hold the inputs to the element types the schema allows, and to one type where it wants one."""
+    """Check the inputs' element types against the schema, and that they are equal where it requires that."""
     formals = list(schema.inputs)
     formals += formals[-1:] * (len(inputs) - len(formals))
     kinds = onnx.defs.OpSchema.FormalParameterOption

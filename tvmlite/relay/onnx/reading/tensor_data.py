@@ -1,7 +1,7 @@
-"""Where the bytes of a model's tensors are: in the serialized model itself, or in files beside it.
+"""The data of a model's tensors: in the serialized model itself, or in files beside it.
 
-Protobuf copies what it parses, and hands out further copies. So large tensors are taken out of a serialized
-model before it is parsed (``without_large_tensors``): they become views of the bytes it came from.
+Protobuf copies what it parses, and returns further copies. So large tensors are removed from a serialized
+model before it is parsed (``without_large_tensors``): they become views of the original bytes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import onnx
 from tvmlite.core import mapped
 
 LARGE_BYTES = 1 << 16
-"""Tensors of fewer are left to protobuf."""
+"""The least bytes of a large tensor; smaller ones are left to protobuf."""
 
 OWN = "\0"
 """The location of external data that is in the serialized model itself: no file can have this name."""
 
 DEEPEST_MESSAGE = 100
-"""Messages inside each other, as many as protobuf reads."""
+"""The most nested messages, which is also protobuf's limit."""
 
 Part: TypeAlias = Union[bytes, memoryview]
 
@@ -33,28 +33,28 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 @dataclass
 class TensorData:
-    """``folder`` is where external data may lie (None: nowhere), ``serialized`` the bytes of the model itself
-    (None: it came parsed)."""
+    """The sources of tensor data: ``folder`` for external data (None: not allowed), and ``serialized``, the
+    bytes of the model itself (None: it was given parsed)."""
 
     folder: Path | None = None
     serialized: np.ndarray | None = None
     _files: dict[Path, np.ndarray] = field(default_factory=dict)
 
     def file(self, path: Path) -> np.ndarray:
-        """The bytes of ``path``, uint8, mapped once; OSError if it cannot be read."""
+        """Return the bytes of ``path``, uint8, mapped once; OSError if it cannot be read."""
         if path not in self._files:
             self._files[path] = mapped.bytes_of(path)
         return self._files[path]
 
 
 class _Malformed(ValueError):
-    """What is no protobuf message, or shorter than a length in it says."""
+    """Not a protobuf message, or shorter than a length in it."""
 
 
 def without_large_tensors(serialized: np.ndarray) -> bytes:
-    """The model ``serialized`` (uint8), in which the data of large tensors is external, at ``OWN``.
+    """Return the model ``serialized`` (uint8) with the data of large tensors made external, at ``OWN``.
 
-    What is malformed is left as it is: protobuf says best what is wrong with it.
+    A malformed model is returned unchanged: protobuf's error is better.
     """
     view = serialized.data
     try:
@@ -64,7 +64,7 @@ def without_large_tensors(serialized: np.ndarray) -> bytes:
 
 
 def _message(view: memoryview, begin: int, end: int, descriptor: Any, depth: int) -> list[Part]:
-    """The message of type ``descriptor`` in ``view`` from ``begin`` to ``end``, in parts to be joined."""
+    """The message of type ``descriptor`` in ``view`` from ``begin`` to ``end``, as parts to be joined."""
     if descriptor.full_name == onnx.TensorProto.DESCRIPTOR.full_name:
         return _tensor(view, begin, end)
     if depth == 0:
@@ -84,7 +84,7 @@ def _message(view: memoryview, begin: int, end: int, descriptor: Any, depth: int
 
 
 def _tensor(view: memoryview, begin: int, end: int) -> list[Part]:
-    """A TensorProto, with ``external_data`` in place of ``raw_data`` unless it has some of its own."""
+    """A TensorProto, with ``external_data`` in place of ``raw_data`` unless it already has external data."""
     fields, proto = list(_fields(view, begin, end)), onnx.TensorProto
     own = {proto.EXTERNAL_DATA_FIELD_NUMBER, proto.DATA_LOCATION_FIELD_NUMBER}
     if own & {number for number, *_ in fields}:
@@ -107,8 +107,8 @@ def _reference(offset: int, length: int) -> bytes:
 
 
 def _fields(view: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """The fields of a message: their numbers, where they begin, where their bytes do, and where they end.
-    Numbers have no bytes: those begin where the field ends."""
+    """The fields of a message: their numbers, and the positions where they begin, where their bytes begin,
+    and where they end. Numbers have no bytes: these begin where the field ends."""
     while at < end:
         start = at
         key, at = _varint(view, at, end)
@@ -128,7 +128,7 @@ def _fields(view: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
 
 
 def _varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
-    """The number that begins at ``at``, seven bits a byte, and where it ends."""
+    """The number at ``at``, seven bits per byte, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = view[at]
@@ -140,7 +140,7 @@ def _varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
 
 
 def _varint_of(value: int) -> bytes:
-    """``value``, not negative, seven bits a byte."""
+    """Encode ``value``, not negative, with seven bits per byte."""
     encoded = bytearray()
     while value > 127:
         encoded.append(value & 127 | 128)

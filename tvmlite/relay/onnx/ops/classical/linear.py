@@ -1,4 +1,4 @@
-"""ONNX's classical models that are tensor arithmetic: scaling, linear models, picking features."""
+"""ONNX's classical models that are tensor arithmetic: scaling, linear models, selecting features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOMAIN = "ai.onnx.ml"
 
 
 def rows_of(node: OnnxNode, data: Expr, dtype: str = "float32") -> Expr:
-    """``data`` as rows of features; a vector is one row."""
+    """Return ``data`` as rows of features; a vector is one row."""
     if node.rank(data) == 1:
         data = node.expand_to_rank(data, 2)
     if node.rank(data) != 2:
@@ -25,7 +25,7 @@ def rows_of(node: OnnxNode, data: Expr, dtype: str = "float32") -> Expr:
 
 
 def transformed(node: OnnxNode, scores: Expr, how: str) -> Expr:
-    """Scores along the last axis after a model's ``post_transform``."""
+    """Return scores along the last axis after a model's ``post_transform``."""
     match how:
         case "NONE":
             return scores
@@ -37,7 +37,7 @@ def transformed(node: OnnxNode, scores: Expr, how: str) -> Expr:
 
 
 def _numbers(node: OnnxNode, name: str, width: Any) -> np.ndarray:
-    """An attribute of one number for all features, or one each; ``width`` is the number of features."""
+    """An attribute with one number for all features, or one for each; ``width`` is the number of features."""
     given = np.asarray(node.required(name), np.float32)
     if given.size != 1 and isinstance(width, int) and given.size != width:
         node.bad(f"{name} has {given.size} numbers, expected 1 or {width}")
@@ -46,7 +46,7 @@ def _numbers(node: OnnxNode, name: str, width: Any) -> np.ndarray:
 
 @converter("Scaler", domain=DOMAIN)
 def scaler(node: OnnxNode, data: Expr) -> Expr:
-    """``(data - offset) * scale``, as float32."""
+    """Scaler: ``(data - offset) * scale``, as float32."""
     data = node.cast(data, "float32")
     width = node.shape(data)[-1] if node.rank(data) else 1
     offset, scale = (_numbers(node, name, width) for name in ("offset", "scale"))
@@ -55,7 +55,7 @@ def scaler(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Normalizer", domain=DOMAIN)
 def normalizer(node: OnnxNode, data: Expr) -> Expr:
-    """Rows over their greatest element, or over the sum, or the root of the sum of squares, of theirs."""
+    """Normalizer: rows divided by their greatest element, their L1 norm, or their L2 norm."""
     norm, rows = node.attr("norm", "MAX"), node.cast(data, "float32")
     along = {"axis": (-1,), "keepdims": True}
     match norm:
@@ -72,7 +72,7 @@ def normalizer(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("LinearRegressor", domain=DOMAIN)
 def linear_regressor(node: OnnxNode, data: Expr) -> Expr:
-    """Rows times coefficients, a row of them for each target, plus intercepts."""
+    """LinearRegressor: rows times coefficients, a row of these for each target, plus intercepts."""
     targets, rows = node.attr("targets", 1), rows_of(node, data)
     weights = np.asarray(node.required("coefficients"), np.float32)
     width = node.shape(rows)[1]
@@ -89,13 +89,13 @@ def linear_regressor(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Binarizer", domain=DOMAIN)
 def binarizer(node: OnnxNode, data: Expr) -> Expr:
-    """1 for elements greater than a threshold, else 0."""
+    """Binarizer: 1 for elements greater than a threshold, else 0."""
     return node.cast(node.greater(data, node.attr("threshold", 0.0)), node.dtype(data))
 
 
 @converter("ArrayFeatureExtractor", domain=DOMAIN)
 def array_feature_extractor(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
-    """Elements of the last axis, by indices."""
+    """ArrayFeatureExtractor: elements of the last axis, by indices."""
     flat = node.reshape(indices, (node.product(node.shape(indices)),))
     if node.rank(data) == 1:
         data = node.expand_to_rank(data, 2)
@@ -104,9 +104,9 @@ def array_feature_extractor(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
 
 @converter("ZipMap", domain=DOMAIN)
 def zip_map(node: OnnxNode, data: Expr) -> Expr:
-    """The rows of scores as they are, with a column for each class: arrays hold no maps.
+    """ZipMap: the rows of scores unchanged, with a column for each class, because arrays hold no maps.
 
-    A RuntimeWarning says so, and which classes the columns are.
+    A RuntimeWarning reports this, and the classes of the columns.
     """
     scores = rows_of(node, data)
     classes = node.attr("classlabels_int64s", []) or node.attr("classlabels_strings", [])

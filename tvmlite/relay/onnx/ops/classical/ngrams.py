@@ -1,4 +1,4 @@
-"""ONNX's TfIdfVectorizer of numbers: how often each n-gram of a pool occurs."""
+"""ONNX's TfIdfVectorizer of numbers: counts the occurrences of each n-gram of a pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = ("TF", "IDF", "TFIDF")
 
 @converter("TfIdfVectorizer", since=9)
 def tf_idf(node: OnnxNode, data: Expr) -> Expr:
-    """A column an n-gram: by ``mode`` its count, its weight if it occurs, or its count times its weight."""
+    """TfIdfVectorizer: for each n-gram, by ``mode``, its count, its weight if it occurs, or their product."""
     mode = node.required("mode")
     if mode not in MODES:
         node.bad(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
@@ -46,7 +46,7 @@ def tf_idf(node: OnnxNode, data: Expr) -> Expr:
 
 
 def _counts(node: OnnxNode, data: Expr) -> Expr:
-    """How often each n-gram of the pool occurs in each row, in the pool's order, as float32."""
+    """The number of occurrences of each n-gram of the pool in each row, in the pool's order, as float32."""
     pool = np.asarray(node.required("pool_int64s"), np.int64)
     starts = [*node.required("ngram_counts"), len(pool)]
     shortest, longest = node.required("min_gram_length"), node.required("max_gram_length")
@@ -70,7 +70,7 @@ def _counts(node: OnnxNode, data: Expr) -> Expr:
 
 
 def _matches(node: OnnxNode, data: Expr, grams: np.ndarray, reach: int) -> Expr:
-    """``(batch, grams)``: the places at which a gram's numbers stand, each ``reach`` after the one before."""
+    """``(batch, grams)``: the number of matches of a gram, its numbers being ``reach`` apart."""
     batch, length = node.shape(data)
     assert isinstance(length, int)
     places = length - (grams.shape[1] - 1) * reach

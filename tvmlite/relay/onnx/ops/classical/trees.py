@@ -1,4 +1,4 @@
-"""ONNX's ensembles of decision trees, by the operator ``tree_ensemble``, whose nodes all ask the same."""
+"""ONNX's ensembles of decision trees, by the operator ``tree_ensemble``, whose nodes all compare with <=."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.relay.onnx.ops.classical.linear import DOMAIN, rows_of, transformed
 from tvmlite.relay.onnx.reading.registry import converter
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
-"""How a node compares a feature with its threshold, in the order of TreeEnsemble's numbers."""
+"""The comparisons of a feature with a threshold, in the order of TreeEnsemble's numbers."""
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -22,9 +22,9 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 @dataclass
 class Trees:
-    """Nodes of all trees in a row; ``modes`` are places in ``MODES``, -1 for leaves.
+    """The nodes of all trees in one list; ``modes`` are indices into ``MODES``, -1 for leaves.
 
-    Each has a row of ``weights``, one a target.
+    Each has a row of ``weights``, one for each target.
     """
 
     features: np.ndarray
@@ -37,7 +37,7 @@ class Trees:
     weights: np.ndarray
 
     def refuse_cycles(self, node: OnnxNode) -> None:
-        """An error unless each way from the roots ends at a leaf."""
+        """Check that every path from the roots ends at a leaf; else an error."""
         at, depth = self.roots, 0
         while (self.modes[at] >= 0).any():
             inner = at[self.modes[at] >= 0]
@@ -47,12 +47,12 @@ class Trees:
 
 
 def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes, as ``tree_ensemble`` has them, and thresholds: all lead to the second child if "feature <=
-    threshold" holds, to the first otherwise; features from ``width`` on are the negatives of the rows'.
+    """Nodes, as ``tree_ensemble`` takes them, and thresholds: all lead to the second child if "feature <=
+    threshold" holds, to the first otherwise; features from ``width`` on are the negated ones.
 
-    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t``; ``>`` and ``>=`` are their contraries,
-    and ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node. Where NaN goes as what is below, the
-    contrary is asked of the negatives: ``x > t`` is ``-x < -t``. No number is as low as a threshold of NaN.
+    For numbers, ``x < t`` is ``x <= p`` with the next lower ``p``; ``>`` and ``>=`` are negations, and ``x ==
+    t`` is ``x <= t`` and, in a second node, not ``x <= p``. If NaN takes the branch of lower numbers, the
+    negated feature is compared: ``x > t`` is ``-x < -t``. No number is less than or equal to NaN.
     """
 
     def is_one(*names: str) -> np.ndarray:
@@ -77,14 +77,14 @@ def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def _below(numbers: np.ndarray) -> np.ndarray:
-    """The greatest numbers less than ``numbers``; NaN, which none is as low as, below minus infinity."""
+    """The greatest numbers less than ``numbers``; for minus infinity NaN, which no number is <= to."""
     least = np.array(-np.inf, numbers.dtype)
     with np.errstate(over="ignore"):
         return np.where(numbers == least, np.array(np.nan, numbers.dtype), np.nextafter(numbers, least))
 
 
 def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any) -> Expr:
-    """The weights of the leaves over all trees, a column a target."""
+    """The sums of the leaves' weights over all trees, a column for each target."""
     targets, width, dtype = trees.weights.shape[1], node.shape(rows)[1], node.dtype(rows)
     most = int(trees.features.max(initial=0))
     if not isinstance(width, int):
@@ -123,7 +123,7 @@ def _floats(node: OnnxNode, name: str) -> Any:
 
 
 def _by_tree(node: OnnxNode, kind: str, targets: int) -> Trees:
-    """The trees of the older operators: nodes by tree and number, weights of ``kind`` (target, class)."""
+    """The trees of the older operators: nodes by tree and number, weights for ``kind`` (target, class)."""
     keys = list(zip(node.required("nodes_treeids"), node.required("nodes_nodeids"), strict=False))
     place = {key: index for index, key in enumerate(keys)}
     columns: list[Any] = [
@@ -170,7 +170,7 @@ def _mode(node: OnnxNode, mode: str) -> int:
 
 @converter("TreeEnsembleRegressor", domain=DOMAIN)
 def tree_ensemble_regressor(node: OnnxNode, data: Expr) -> Expr:
-    """What the leaves of all trees say of each row, a column a target, as float32."""
+    """TreeEnsembleRegressor: the leaves' weights over all trees, a column for each target, as float32."""
     dtype = "float64" if node.dtype(data) == "float64" else "float32"
     trees = _by_tree(node, "target", node.attr("n_targets", 1))
     base, aggregate = _floats(node, "base_values"), node.attr("aggregate_function", "SUM")
@@ -180,7 +180,7 @@ def tree_ensemble_regressor(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("TreeEnsembleClassifier", domain=DOMAIN)
 def tree_ensemble_classifier(node: OnnxNode, data: Expr) -> list[Expr]:
-    """The label of each row, and its scores, a column a class."""
+    """TreeEnsembleClassifier: the label of each row, and its scores, a column for each class."""
     labels = node.attr("classlabels_int64s")
     if not labels:
         node.unsupported("classes whose labels are text: number them in classlabels_int64s")
@@ -198,7 +198,7 @@ def tree_ensemble_classifier(node: OnnxNode, data: Expr) -> list[Expr]:
 def _of_two(
     node: OnnxNode, trees: Trees, rows: Expr, base: Any, how: str, labels: Sequence[int], weighted: int
 ) -> list[Expr]:
-    """Two classes where leaves have weights for one alone, ``weighted``, whose score determines the label.
+    """Two classes with leaf weights for only one, ``weighted``, whose score determines the label.
 
     As in onnxruntime, weights that are all positive are probabilities, and weights of class 0 give the second
     class's score; the first's is its complement, or its negative.
@@ -223,7 +223,7 @@ def _label(node: OnnxNode, places: Expr, labels: Sequence[int]) -> Expr:
 
 @converter("TreeEnsemble", domain=DOMAIN, since=5)
 def tree_ensemble(node: OnnxNode, data: Expr) -> Expr:
-    """The newer form of the regressor: leaves lie behind the nodes, and have one target each."""
+    """TreeEnsemble, the newer form of the regressor: leaves follow the nodes, and have one target each."""
     features = np.asarray(node.required("nodes_featureids"), np.int64)
     inner, leaf_targets = len(features), np.asarray(node.required("leaf_targetids"), np.int64)
     modes = np.asarray(node.required("nodes_modes"), np.int64)

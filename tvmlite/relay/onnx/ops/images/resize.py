@@ -18,14 +18,14 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 
 @converter("Upsample", since=7)
 def upsample(node: OnnxNode, data: Expr, scales: Expr | None = None) -> Expr:
-    """Upsample from opset 7 on, asymmetric; ``scales`` are an attribute, from opset 9 on an input."""
+    """Upsample from opset 7, asymmetric; ``scales`` are an attribute, from opset 9 an input."""
     if scales is None:
         return upsample_by(node, data, node.required("scales"))
     return _resize(node, data, _all_axes(node, data), scales, None, None, "asymmetric", "floor")
 
 
 def upsample_by(node: OnnxNode, data: Expr, scales: list[float]) -> Expr:
-    """``data`` with each axis scaled."""
+    """Resize ``data`` by a scale for each axis."""
     given = node.const(scales, "float32")
     return _resize(node, data, _all_axes(node, data), given, None, None, "asymmetric", "floor")
 
@@ -44,7 +44,7 @@ def resize(
     scales: Expr | None = None,
     sizes: Expr | None = None,
 ) -> Expr:
-    """Resize from opset 11 on, by ``scales`` or ``sizes``; coordinates and rounding by attribute."""
+    """Resize from opset 11, by ``scales`` or ``sizes``; coordinates and rounding by attribute."""
     axes = node.axes(node.attr("axes", _all_axes(node, data)), node.rank(data))
     factors = scales if _given(node, scales) else None
     extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
@@ -69,7 +69,7 @@ def _given(node: OnnxNode, value: Expr | None) -> bool:
 
 
 def _floats(node: OnnxNode, value: Expr | None) -> list[Any] | None:
-    """Elements of a float tensor: numbers, or exact ratios of dimensions; None: known only at run time."""
+    """The elements of a float tensor: numbers, or exact ratios of dimensions; None if not known at import."""
     found = node.known(value)
     return None if found is None else found.ravel().tolist()
 
@@ -84,7 +84,7 @@ def _resize(
     mode: str,
     nearest: str,
 ) -> Expr:
-    """By image.resize where all is known at import, else axis by axis."""
+    """Resize by image.resize if all is known at import, else axis by axis."""
     count = sizes if scales is None else node.shape(scales)
     if count is None or (len(sizes) if sizes is not None else count[0]) != len(axes):
         node.bad(f"scales or sizes for {len(axes)} axes: {_floats(node, scales) if sizes is None else sizes}")
@@ -119,7 +119,7 @@ def _at_import(
     mode: str,
     rounding: str,
 ) -> Expr | None:
-    """By image.resize1d, 2d or 3d on the axes that change; None where not all that it takes is known."""
+    """Resize by image.resize1d, 2d or 3d the axes that change; None if a parameter is not known."""
     shape, rank = node.shape(data), node.rank(data)
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if sizes is not None and policy != "stretch":
@@ -151,7 +151,7 @@ def _at_import(
 
 
 def _shrinks(shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> bool:
-    """Whether an axis becomes shorter: antialiasing changes nothing when growing."""
+    """Whether an axis becomes shorter: antialiasing has no effect on enlarging."""
     pairs = [(shape[axis], extent) for axis, (extent, _) in whole.items()]
     return any(int(extent) < int(have) for have, extent in pairs)  # type: ignore[arg-type]
 
@@ -176,15 +176,15 @@ def _scaled(extent: Dim, factor: Any) -> Dim | None:
 
 
 def _spatial_axes(rank: int, changed: list[int]) -> list[int]:
-    """Which axes to hand on as spatial: the last ones if they hold all that change."""
+    """The axes to pass as spatial: the last ones if these include all that change."""
     first = min(changed)
     return list(range(first, rank)) if first >= 2 else sorted(changed)
 
 
 def _aligned(have: list[Dim], size: list[Dim], factors: list[Any]) -> tuple[str, tuple[float, ...]] | None:
-    """The specification aligns with the *unrounded* length: a crop whose end lies short of the corner.
+    """The specification aligns with the *unrounded* length: a crop whose end is short of the corner.
 
-    None where that length is known only at run time.
+    None if that length is known only at run time.
     """
     ends: list[float] = []
     for extent, new, factor in zip(have, size, factors, strict=True):
@@ -211,7 +211,7 @@ def _resized(
     mode: str,
     rounding: str,
 ) -> Expr | None:
-    """On the axes ``spatial``, which a transpose makes the last."""
+    """Resize the axes ``spatial``, which a transpose makes the last."""
     shape, rank, count = node.shape(data), node.rank(data), len(spatial)
     others = [i for i in range(rank) if i not in spatial]
     order = others + spatial

@@ -1,6 +1,6 @@
-"""Resize one axis after the other, by taps and their weights.
+"""Resizes one axis after the other, by taps and their weights.
 
-The formulas are written once over two arithmetics: tensors of the graph, for scales, sizes and regions known
+The formulas are shared by two kinds of arithmetic: tensors of the graph, for scales, sizes and regions known
 only at run time, and numpy's arrays, for the matrices of an antialias filter known at import.
 """
 
@@ -23,39 +23,39 @@ from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, round
 from tvmlite.te import expr as e
 
 _REACH = {"linear": 1, "cubic": 2}
-"""How many taps a method has on each side."""
+"""The number of taps of a method on each side."""
 
 LONGEST = 2**40
-"""An extent, in elements, that no scale may exceed."""
+"""The largest extent that a scale may give."""
 
 
 @dataclass(frozen=True)
 class GraphNumbers:
-    """Arithmetic on tensors of a float ``dtype``; dimensions and Python numbers become scalars of it."""
+    """Arithmetic on tensors of a float ``dtype``, also for dimensions and Python numbers, as scalars."""
 
     node: OnnxNode
     dtype: str
 
     def tensor(self, value: Any) -> Expr:
-        """``value`` as a tensor; itself if it is one."""
+        """Return ``value`` as a tensor; itself if it is one."""
         if isinstance(value, Expr):
             return value
         is_dim = isinstance(value, e.Expr)
         return self.node.scalar(value, self.dtype) if is_dim else self.node.const(value, self.dtype)
 
     def number(self, value: Any) -> Operand:
-        """``value``, a tensor or what becomes one, in formulas."""
+        """Return ``value``, a tensor or a number, as an operand of formulas."""
         return value if isinstance(value, Operand) else Operand(self.node, self.tensor(value))
 
     def _made(self, name: str, *operands: Operand) -> Operand:
         return Operand(self.node, self.node.make(name, *(one.tensor for one in operands)))
 
     def floor(self, x: Operand) -> Operand:
-        """The greatest whole number that is not above ``x``, still a float."""
+        """Return the greatest integer not above ``x``, as a float."""
         return self._made("floor", x)
 
     def ceil(self, x: Operand) -> Operand:
-        """The least whole number that is not below ``x``, still a float."""
+        """Return the least integer not below ``x``, as a float."""
         return self._made("ceil", x)
 
     def absolute(self, x: Operand) -> Operand:
@@ -63,13 +63,13 @@ class GraphNumbers:
         return self._made("abs", x)
 
     def either(self, condition: Any, a: Operand, b: Operand) -> Operand:
-        """``a`` where ``condition`` holds, of tensors or of dimensions, else ``b``."""
+        """Return ``a`` where ``condition``, on tensors or dimensions, holds, else ``b``."""
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
         return self._made("where", condition, a, b)
 
     def one_of(self, a: Operand, b: Operand) -> Operand:
-        """Whether at least one of two conditions holds, element by element."""
+        """Return whether at least one of two conditions holds, for each element."""
         return self._made("logical_or", a, b)
 
 
@@ -99,7 +99,7 @@ def resized(
     mode: str,
     rounding: str,
 ) -> Expr:
-    """``data`` resized along each of ``axes``; arguments as ``image.resize2d`` has them."""
+    """Return ``data`` resized along each of ``axes``; arguments as for ``image.resize2d``."""
     dtype = node.dtype(data)
     if method != "nearest_neighbor" and not dtypes.is_float(dtype):
         node.unsupported(f"mode {node.attr('mode')!r} of {dtype}; it is for floats")
@@ -162,7 +162,7 @@ def _axes(
 
 
 def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[list[Dim], list[Expr]]:
-    """The extents ``floor(have * scales)``, which a run computes, and each scale; one below 0 stops it."""
+    """The extents ``floor(have * scales)``, computed at run time, and the scales, which must be positive."""
     node = numbers.node
     wide = node.cast(scales, "float64")
     lengths = node.cast(node.make("shape_value", values=tuple(have), dtype="int64"), "float64")
@@ -174,7 +174,7 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
 
 
 def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
-    """The elements of a vector of ``count``, as scalars."""
+    """The elements of a vector of length ``count``, as scalars."""
     node = numbers.node
     flat = node.cast(node.reshape(vector, (count,)), numbers.dtype)
     return [node.make("take", flat, node.const(i, "int64"), axis=0) for i in range(count)]
@@ -183,7 +183,7 @@ def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
 def _kept_ratio(
     numbers: GraphNumbers, have: Sequence[Dim], sizes: Sequence[Dim], policy: str
 ) -> tuple[list[Dim], Expr]:
-    """Extents of one scale for all axes, the least or greatest that ``sizes`` ask for, and that scale."""
+    """The extents by a common scale, the least or greatest that ``sizes`` require, and that scale."""
     node = numbers.node
     top, bottom = e.convert(sizes[0], e.INDEX), e.convert(have[0], e.INDEX)
     for size, extent in zip(sizes[1:], have[1:], strict=True):
@@ -206,7 +206,7 @@ def _sources(numbers: Any, axis: Axis, mode: str, x: Any) -> Any:
 
 
 def _corner(numbers: Any, axis: Axis) -> Any:
-    """Where the last position lies: short of the corner when the exact length is no whole number."""
+    """The end of the region for align_corners: less than 1 if the exact length is not an integer."""
     exact = numbers.number(axis.have) * axis.scale
     last = numbers.number(axis.extent) - 1
     ended = numbers.either(exact > (last + 1), last / (exact - 1), numbers.number(1))
@@ -229,7 +229,7 @@ def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Operand, me
 
 
 def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr | None]:
-    """Distances of the taps from the position below, ``(1, taps)``; with antialias, how they shrink."""
+    """The distances of the taps from the position below, ``(1, taps)``, and with antialias their factor."""
     node = numbers.node
     if not node.attr("antialias", 0):
         reach = _REACH[method]
@@ -246,9 +246,9 @@ def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr |
 def _taps(
     node: OnnxNode, numbers: Any, source: Any, steps: Any, width: Any, have: Dim, method: str
 ) -> tuple[Any, Any]:
-    """Positions and weights of the taps around the column ``source``, as numbers of either arithmetic.
+    """Positions and weights of the taps around the column ``source``, in either arithmetic.
 
-    ``width`` is how much distances shrink with antialias, when rows of weights are scaled to a sum of 1.
+    ``width`` is the factor of distances with antialias; rows of weights are then scaled to a sum of 1.
     """
     base = numbers.ceil(source) - 1
     distance = numbers.absolute(steps - (source - base))
@@ -284,9 +284,9 @@ def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
 
 
 def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method: str, mode: str) -> Expr:
-    """``data`` with each axis of ``whole`` (new extent, scale) resized with antialias: a matrix product each.
+    """Return ``data`` with the axes ``whole`` (new extent, scale) resized with antialias by matrix products.
 
-    The filter is as wide as the pixels that become one, and all is known at import.
+    The filter is as wide as the pixels that are combined, and everything is known at import.
     """
     if mode not in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"):
         node.unsupported(f"antialias=1 with coordinate_transformation_mode {mode!r}")
@@ -309,14 +309,14 @@ def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method
 
 
 def _matrix(node: OnnxNode, axis: Axis, have: int, extent: int, method: str, mode: str) -> np.ndarray:
-    """``(extent, have)``: how much of each source pixel a new one takes; each row adds up to 1."""
+    """``(extent, have)``: the weight of each source pixel in each new one; each row has the sum 1."""
     node.check_table(extent, have)
     numbers = NumpyNumbers(np.dtype("float64"))
     width = min(axis.scale, 1.0)
     first = int(np.floor(-_REACH[method] / width)) + 1
     with np.errstate(all="ignore"):
         source = _sources(numbers, axis, mode, np.arange(extent, dtype=np.float64))
-    if mode == "pytorch_half_pixel" and extent == 1:  # as onnx's reference has it
+    if mode == "pytorch_half_pixel" and extent == 1:  # as in onnx's reference
         source = np.full(1, -0.5)
     at, weights = _taps(node, numbers, source[:, None], np.arange(first, 2 - first), width, have, method)
     made = np.zeros((extent, have))

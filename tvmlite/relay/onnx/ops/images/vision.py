@@ -16,12 +16,12 @@ from tvmlite.relay.onnx.ops import nn
 from tvmlite.relay.onnx.reading.registry import converter
 
 _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
-"""How relay calls a mode of GridSample, if not as ONNX, or as ONNX before opset 20, does."""
+"""Relay's names of modes of GridSample, if other than ONNX's, or ONNX's before opset 20."""
 
 
 @converter("GridSample", since=16)
 def grid_sample(node: OnnxNode, data: Expr, grid: Expr) -> Expr:
-    """The grid's coordinates stand in its last axis; image.grid_sample wants them in the second."""
+    """GridSample: the grid's coordinates are in its last axis; image.grid_sample has them in the second."""
     rank = node.rank(data) - 2
     if rank not in (2, 3) or node.rank(grid) != rank + 2:
         node.unsupported(f"data of rank {rank + 2} and a grid of rank {node.rank(grid)}; both must be 4 or 5")
@@ -39,7 +39,8 @@ def grid_sample(node: OnnxNode, data: Expr, grid: Expr) -> Expr:
 
 @converter("AffineGrid", since=20)
 def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
-    """The points of an image of ``size``, in -1 ... 1, moved by a matrix: a grid for GridSample."""
+    """AffineGrid: the points of an image of ``size``, in -1 ... 1, transformed by ``theta``, for
+    GridSample."""
     extents = node.extents(size, "size")[2:]
     rank = len(extents)
     if node.rank(theta) != 3 or rank not in (2, 3) or not dims.equal(node.shape(theta)[1], rank):
@@ -51,7 +52,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
         return node.reshape(cut, (batch, *ones, rank))
 
     made = column(rank)
-    for axis, extent in enumerate(extents):  # the last axis is x, which is the first row
+    for axis, extent in enumerate(extents):  # the last axis is x, the first row
         line = _line(node, extent, node.dtype(theta), node.flag("align_corners"))
         shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
         made = node.add(made, node.multiply(column(rank - 1 - axis), shaped))
@@ -59,7 +60,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
 
 
 def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
-    """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
+    """The coordinates of ``extent`` pixels: their centres, or with ``aligned`` from end to end."""
     places = node.arange(extent)
     parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
     double = node.add(node.multiply(places, 2), 0 if aligned else 1)
@@ -68,7 +69,7 @@ def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
 
 @converter("RoiAlign", since=10)
 def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
-    """Before opset 16 regions are not shifted by half a pixel."""
+    """RoiAlign: before opset 16 regions are not shifted by half a pixel."""
     mode = node.choice("coordinate_transformation_mode", "half_pixel", "output_half_pixel")
     mode = mode if node.opset >= 16 else "output_half_pixel"
     if node.rank(rois) != 2 or node.rank(batches) != 1:
@@ -82,7 +83,7 @@ def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
         pooled_size=(node.attr("output_height"), node.attr("output_width")),
         spatial_scale=node.attr("spatial_scale"),
         sample_ratio=node.attr("sampling_ratio"),
-        mode="weighted_max" if kind == "max" else "avg",  # as ONNX Runtime and onnx's reference take it
+        mode="weighted_max" if kind == "max" else "avg",  # as in ONNX Runtime and onnx's reference
         aligned=mode == "half_pixel",
     )
 
@@ -96,7 +97,7 @@ def deform_conv(
     bias: Expr | None = None,
     mask: Expr | None = None,
 ) -> Expr:
-    """Windows read at moved places, then one matrix product a group."""
+    """DeformConv: windows read at shifted positions, then one matrix product for each group."""
     if node.rank(data) != 4 or node.rank(weight) != 4:
         node.unsupported(f"data of rank {node.rank(data)}, expected 4")
     outputs, inputs, *kernel = node.shape(weight)
@@ -135,7 +136,7 @@ def deform_conv(
 
 @converter("Col2Im", since=18)
 def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
-    """Windows of ``block`` added up into images."""
+    """Col2Im: windows of ``block`` added up into images."""
     extents, kernel = node.extents(image, "image_shape"), node.extents(block, "block_shape")
     rank = len(extents)
     if len(kernel) != rank or node.rank(data) != 3:
@@ -164,7 +165,7 @@ def _fitting(
     window: nn.Window,
     pads: Sequence[int],
 ) -> tuple[Expr, list[Dim], list[Dim]]:
-    """Windows, image and kernel that fit; a run in which they do not stops."""
+    """Windows, image and kernel that match; a run in which they do not stops."""
     rank = len(extents)
     more = iter(name_dims(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
@@ -183,7 +184,7 @@ def _fitting(
 
 @converter("MaxUnpool", since=9)
 def max_unpool(node: OnnxNode, data: Expr, indices: Expr, output_shape: Expr | None = None) -> Expr:
-    """Each element put where MaxPool's second output says it came from, zeros elsewhere."""
+    """MaxUnpool: each element at the position that MaxPool's second output gives, zeros elsewhere."""
     rank = nn.spatial_rank(node, data)
     kernel = nn.per_axis(node, "kernel_shape", rank)
     strides, pads = nn.per_axis(node, "strides", rank), node.attr("pads") or [0] * (2 * rank)
@@ -215,7 +216,7 @@ def max_unpool(node: OnnxNode, data: Expr, indices: Expr, output_shape: Expr | N
 
 @converter("MaxPool")
 def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
-    """The greatest of each window and, if it is wanted, the number of its place in all of the data."""
+    """MaxPool: the maximum of each window and, if requested, its position in the flattened data."""
     dtype = node.dtype(data)
     low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
     values = nn.pool(node, data, "max", low)

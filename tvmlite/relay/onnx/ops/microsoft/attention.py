@@ -1,4 +1,4 @@
-"""Attention as com.microsoft has it: heads split off, scores masked, softmax, heads joined."""
+"""com.microsoft's attention: split heads, mask the scores, softmax, join heads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 
 def heads_of(node: OnnxNode, data: Expr, count: int) -> Expr:
-    """``(batch, length, heads * size)`` as ``(batch, heads, length, size)``."""
+    """Return ``(batch, length, heads * size)`` as ``(batch, heads, length, size)``."""
     batch, length, width = node.shape(data)
     split = node.reshape(data, (batch, length, count, dims.simplify(width // count)))
     return node.transpose(split, (0, 2, 1, 3))
 
 
 def joined(node: OnnxNode, data: Expr) -> Expr:
-    """``(batch, heads, length, size)`` as ``(batch, length, heads * size)``."""
+    """Return ``(batch, heads, length, size)`` as ``(batch, length, heads * size)``."""
     batch, heads, length, size = node.shape(data)
     return node.reshape(node.transpose(data, (0, 2, 1, 3)), (batch, length, dims.simplify(heads * size)))
 
@@ -45,9 +45,9 @@ def _attend(node: OnnxNode, query: Expr, key: Expr, value: Expr, masks: list[Exp
 
 
 def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
-    """What to add to the scores: ``mask_filter_value`` where a key is not to be seen.
+    """The mask to add to the scores: ``mask_filter_value`` for hidden keys.
 
-    By rank and length: one number a batch is how many keys are seen; else 1 sees and 0 does not.
+    By rank and length: one number for each batch is the number of visible keys; else 1 shows and 0 hides.
     """
     batch, _, length, _ = node.shape(query)
     total, dtype = node.shape(key)[2], node.dtype(query)
@@ -71,7 +71,7 @@ def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
 
 
 def _causal(node: OnnxNode, query: Expr, key: Expr) -> Expr:
-    """Hides the keys after each query; the last of both are of one time."""
+    """A mask that hides the keys after each query; the last query and the last key are of the same time."""
     length, total = node.shape(query)[2], node.shape(key)[2]
     dtype = node.dtype(query)
     rows = node.arange(length)
@@ -104,7 +104,7 @@ def _widths(node: OnnxNode, weight: Expr) -> list[Dim]:
 
 
 def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
-    """Parts of ``widths`` along the last axis, as of a projection that holds Q, K and V."""
+    """Return parts of ``widths`` along the last axis, such as Q, K and V of a packed projection."""
     return node.split(data, node.rank(data) - 1, widths)
 
 
@@ -119,7 +119,7 @@ def attention(
     scores: Expr | None = None,
     length: Expr | None = None,
 ) -> list[Expr | None]:
-    """Query, key and value are one product of the data; the past's keys and values come before."""
+    """Attention: query, key and value are one product of the data; the past's keys and values come first."""
     if length is not None or node.attr("past_present_share_buffer", 0):
         node.unsupported("a past that shares its buffer")
     made = matmul.matmul(node, data, weight)
@@ -167,7 +167,7 @@ def quantized_attention(
     weight_zero: Expr | None = None,
     past: Expr | None = None,
 ) -> list[Expr | None]:
-    """The first product of integers, the rest of reals."""
+    """QAttention: the first product is of integers, the rest of floats."""
     product = matmul.matmul_integer(node, data, weight, data_zero, weight_zero)
     factor = node.multiply(data_scale, weight_scale)
     real = node.multiply(node.cast(product, node.dtype(factor)), factor)
@@ -188,7 +188,7 @@ def multi_head_attention(
     past_value: Expr | None = None,
     *more: Expr | None,
 ) -> list[Expr | None]:
-    """Query, key and value of their own; the heads of keys and values may be split off already."""
+    """MultiHeadAttention: separate query, key and value; keys' and values' heads may be split already."""
     heads = node.required("num_heads")
     if key is None or value is None or node.rank(query) != 3 or any(m is not None for m in more):
         node.unsupported("packed query, key and value, or a cache")
@@ -208,7 +208,7 @@ def multi_head_attention(
 
 @converter("RotaryEmbedding", domain=DOMAIN)
 def rotary_embedding(node: OnnxNode, data: Expr, positions: Expr, cosines: Expr, sines: Expr) -> Expr:
-    """Pairs of each head rotated by the angles of their place: halves, or ``interleaved`` neighbours."""
+    """RotaryEmbedding: rotates pairs of each head by position: halves, or ``interleaved`` neighbours."""
     if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1.0:
         node.unsupported("packed batches or a scale")
     flat = node.rank(data) == 3
@@ -235,11 +235,11 @@ def rotated(
     rotated_size: int,
     flag: str = "interleaved",
 ) -> Expr:
-    """The first ``rotated_size`` numbers of each head of ``(batch, heads, length, size)``, rotated in
-    pairs.
+    """Rotate pairs among the first ``rotated_size`` elements of each head of ``(batch, heads, length,
+    size)``.
 
-    ``positions`` are ``(batch, length)``, rows of the tables of cosines and sines. ``flag`` names the
-    attribute that says whether pairs are neighbours, else they are a half apart.
+    ``positions``, ``(batch, length)``, are rows of the tables of cosines and sines. ``flag`` names the
+    attribute that makes pairs of neighbours; otherwise they are a half apart.
     """
     batch, _, length, size = node.shape(data)
     half = rotated_size // 2
@@ -276,7 +276,7 @@ def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
 
 
 def _positions(node: OnnxNode, positions: Expr, batch: Dim, length: Dim) -> Expr:
-    """The place of each element; one number alone is that of the first."""
+    """The position of each element; a single number is that of the first."""
     if node.rank(positions) == 2:
         return positions
     assert dtypes.is_int(node.dtype(positions))

@@ -1,8 +1,8 @@
 """com.microsoft's GroupQueryAttention: fewer heads of keys and values than of queries, and a past.
 
-The past's keys and values are followed by the new ones. Where a model declares present and past to be of one
-length, they are one buffer, in which a step replaces its own rows (``update_in_place``); else outputs are as
-long as both together.
+The new keys and values follow the past's. If a model declares present and past with the same length, they are
+one buffer, in which a step replaces its own rows (``update_in_place``); otherwise outputs are as long as both
+together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 _UNSUPPORTED = ("smooth_softmax", "qk_output", "sliding_window_cache")
 
 _SCALES = ("PER_TENSOR", "PER_CHANNEL")
-"""Of a cache in int8: one scale, or one for each element of each head."""
+"""The scales of an int8 cache: one for all, or one for each element of each head."""
 
 
 @converter("GroupQueryAttention", domain=DOMAIN)
@@ -44,9 +44,9 @@ def group_query_attention(
     value_scale: Expr | None = None,
     *more: Expr | None,
 ) -> list[Expr]:
-    """``lengths`` are, a batch, the number of keys up to the last query, less one; ``total`` follows.
+    """GroupQueryAttention: ``lengths`` are each batch's number of keys up to the last query, minus one.
 
-    With ``k_quant_type`` and ``v_quant_type`` past and present are int8, and their values codes times scales.
+    ``total`` follows. With ``k_quant_type`` and ``v_quant_type`` past and present are int8 codes with scales.
     """
     for name in _UNSUPPORTED:
         if node.attr(name, 0):
@@ -83,7 +83,7 @@ def group_query_attention(
 
 
 def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> Expr | None:
-    """What codes of the keys ("k") or values ("v") are times, with four axes; None where there are none."""
+    """The factor for codes of the keys ("k") or values ("v"), with four axes; None if there are no codes."""
     kind = node.attr(f"{name}_quant_type", "NONE")
     if kind == "NONE":
         return None
@@ -98,7 +98,7 @@ def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> 
 
 
 def _codes(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
-    """``rows`` as the cache holds them: rounded to the nearest code, or as they are."""
+    """``rows`` as stored in the cache: rounded to the nearest code, or unchanged."""
     if scale is None:
         return rows
     steps = node.make("round", node.divide(node.cast(rows, "float32"), scale))
@@ -106,7 +106,7 @@ def _codes(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
 
 
 def _held(node: OnnxNode, cache: Expr, scale: Expr | None, dtype: str) -> Expr:
-    """What the ``cache`` stands for."""
+    """The values in the ``cache``."""
     if scale is None:
         return cache
     return node.cast(node.multiply(node.cast(cache, "float32"), scale), dtype)
@@ -121,7 +121,7 @@ def _static(node: OnnxNode, size: Dim) -> int:
 def _projections(
     node: OnnxNode, query: Expr, key: Expr | None, value: Expr | None, heads: int, groups: int
 ) -> list[Expr]:
-    """Query, key and value with their heads split off; packed into one they follow each other."""
+    """Query, key and value with their heads split; packed into one, they follow each other."""
     if node.rank(query) != 3 or (key is None) != (value is None):
         node.bad("query, key and value must be of rank 3, or packed in query")
     if key is None or value is None:
@@ -133,7 +133,7 @@ def _projections(
 
 
 def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
-    """``(batch, 1)``: the place of the first new key; 0 for prompts that are shorter than the longest."""
+    """``(batch, 1)``: the position of the first new key; 0 for prompts shorter than the longest."""
     count = node.reshape(node.make("shape_value", values=(length,), dtype="int64"), (1,))
     last = node.add(node.reshape(node.cast(lengths, "int64"), (batch,)), 1)
     first = node.subtract(last, count)
@@ -145,7 +145,7 @@ def _steps(node: OnnxNode, count: Dim, shape: tuple[Dim, ...]) -> Expr:
 
 
 def _is_one_buffer(node: OnnxNode, past: int, present: int) -> bool:
-    """Whether the model declares its input ``past`` of the node and its output ``present`` to be of one
+    """Whether the model declares its input ``past`` of the node and its output ``present`` with the same
     length."""
     given = (
         dict(enumerate(node.proto.input)).get(past, ""),
@@ -165,8 +165,8 @@ def _is_one_buffer(node: OnnxNode, past: int, present: int) -> bool:
 
 
 def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buffer: bool) -> Expr:
-    """The past with the new rows after what each batch has seen: in it, if it is ``one_buffer`` with the
-    result, else in one that is longer by them, where what is over is 0."""
+    """The past with the new rows after each batch's own: in place, if it is ``one_buffer`` with the result,
+    otherwise in a longer one, with 0 in the remaining rows."""
     if past is None:
         return new
     cache = past
@@ -178,7 +178,7 @@ def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buf
 
 
 def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
-    """``(batch, 1, length, total)``: whether a query sees a key: none after itself, of a window the last."""
+    """``(batch, 1, length, total)``: whether a query sees a key: none after it, or before its window."""
     batch = node.shape(start)[0]
     own = node.add(node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
     keys = _steps(node, total, (1, 1, total))
@@ -191,7 +191,7 @@ def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
 
 
 def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
-    """``softmax(query keys^T) values``: one operator, unless a function of the scores lies between."""
+    """``softmax(query keys^T) values``: one operator, unless ``softcap`` transforms the scores."""
     if node.attr("softcap", 0.0):
         return _capped(node, query, keys, values, seen, bias)
     dtype = node.dtype(query)
@@ -201,12 +201,12 @@ def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr,
 
 
 def _hidden(node: OnnxNode, dtype: str) -> Expr:
-    """The score of a key that is not seen."""
+    """The score of a hidden key."""
     return node.const(-math.inf if dtype != "float16" else -65504.0, dtype)
 
 
 def _capped(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
-    """As ``_attended``, of scores that tanh limits; the query heads of a group are rows of one product."""
+    """As ``_attended``, with scores limited by tanh; the query heads of a group are rows of one product."""
     batch, heads, length, size = node.shape(query)
     _, groups, total, _ = node.shape(keys)
     rows = dims.simplify(heads // groups * length)

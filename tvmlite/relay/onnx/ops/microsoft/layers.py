@@ -1,4 +1,4 @@
-"""Operators of the domain com.microsoft that exported and optimised models carry: fused layers."""
+"""Operators of the domain com.microsoft in exported and optimised models: fused layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACTIVATIONS = {
     "LeakyRelu": lambda node, x, p: node.make("nn.leaky_relu", x, alpha=p[0] if p else 0.01),
     "Clip": lambda node, x, p: node.make("clip", x, a_min=p[0], a_max=p[1]),
 }
-"""What follows a fused product, by name; the numbers are its parameters in order."""
+"""The activations after a fused product, by name, with their parameters in order."""
 
 
 def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
@@ -35,7 +35,7 @@ def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
 
 
 def plus(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
-    """The sum; ``data`` where there is nothing to add."""
+    """Return the sum; ``data`` if there is nothing to add."""
     return data if other is None else node.add(data, other)
 
 
@@ -62,7 +62,7 @@ def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
 
 @converter("QuickGelu", domain=DOMAIN)
 def quick_gelu(node: OnnxNode, data: Expr) -> Expr:
-    """``x * sigmoid(alpha * x)``."""
+    """QuickGelu: ``x * sigmoid(alpha * x)``."""
     return node.multiply(data, node.make("sigmoid", node.multiply(data, node.attr("alpha", 1.702))))
 
 
@@ -73,21 +73,21 @@ def quick_gelu(node: OnnxNode, data: Expr) -> Expr:
 def fused_conv(
     node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None, addend: Expr | None = None
 ) -> Expr:
-    """A convolution, then a sum, then an activation."""
+    """FusedConv: a convolution, then a sum, then an activation."""
     made = plus(node, node.plain("Conv", data, weight, bias), addend)
     return _activated(node, made, node.attr("activation_params") or [])
 
 
 @converter("FusedGemm", domain=DOMAIN)
 def fused_gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
-    """FusedGemm: Gemm, then ``activation`` with parameters activation_alpha, _beta, _gamma, those given."""
+    """FusedGemm: Gemm, then ``activation`` with the given ones of activation_alpha, _beta, _gamma."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return _activated(node, node.plain("Gemm", a, b, c), [node.attr(n) for n in names if node.has(n)])
 
 
 @converter("FusedMatMul", "TransposeMatMul", domain=DOMAIN)
 def fused_matmul(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    """``alpha * a @ b``, either of them transposed in its last two axes first."""
+    """FusedMatMul: ``alpha * a @ b``, with the last two axes of either transposed first if requested."""
     if node.flag("transBatchA") or node.flag("transBatchB"):
         node.unsupported("transBatchA or transBatchB")
     a, b = transposed(node, a, b)
@@ -96,7 +96,7 @@ def fused_matmul(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 
 def transposed(node: OnnxNode, a: Expr, b: Expr) -> list[Expr]:
-    """Both operands, with their last two axes exchanged where ``transA`` and ``transB`` say so."""
+    """Return both operands, with their last two axes exchanged if ``transA`` and ``transB`` say so."""
     made = []
     for one, name in ((a, "transA"), (b, "transB")):
         rank = node.rank(one)
@@ -115,11 +115,11 @@ def matmul_nbits(
     order: Expr | None = None,
     bias: Expr | None = None,
 ) -> Expr:
-    """A product with a weight of few bits, in blocks with a scale each.
+    """MatMulNBits: a product with a weight of few bits, in blocks with a scale each.
 
-    4 and 8 bits stay as they are in blocks of whole bytes; of 2 bits, the weight is unpacked at import.
-    With ``accuracy_level`` 4, which allows it, the data are rounded to 8 bits; at other levels, and beside 2
-    bits, they stay floats.
+    4 and 8 bits stay packed in blocks of whole bytes; a weight of 2 bits is unpacked at import. With
+    ``accuracy_level`` 4, which allows it, the data are rounded to 8 bits; at other levels, and with 2 bits,
+    they stay floats.
     """
     rows, columns = node.required("N"), node.required("K")
     bits, block = node.attr("bits", 4), node.required("block_size")
@@ -150,8 +150,8 @@ def matmul_nbits(
 
 
 def _zero_points(node: OnnxNode, given: list[np.ndarray], rows: int, blocks: int, bits: int) -> np.ndarray:
-    """``(rows, blocks)``: the zero point of each block, packed as the weight is or floats; ``(1, 1)`` of the
-    middle code where there are none."""
+    """``(rows, blocks)``: the zero point of each block, packed like the weight or as floats; the middle code,
+    ``(1, 1)``, if there are none."""
     if not given:
         return np.full((1, 1), 1 << (bits - 1), np.uint8)
     points = given[0]
@@ -167,7 +167,7 @@ def _zero_points(node: OnnxNode, given: list[np.ndarray], rows: int, blocks: int
 
 
 def unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
-    """Numbers of a few bits out of bytes, the lowest first, along the last axis."""
+    """Unpack numbers of a few bits from bytes, the lowest bits first, along the last axis."""
     parts = [(codes >> shift) & (2**bits - 1) for shift in range(0, 8, bits)]
     return np.stack(parts, axis=-1).reshape(*codes.shape[:-1], -1)
 
@@ -176,14 +176,14 @@ def unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
 def dynamic_quantize_matmul(
     node: OnnxNode, a: Expr, b: Expr, scale: Expr, zero: Expr | None = None, bias: Expr | None = None
 ) -> Expr:
-    """``a`` quantised by its own range, multiplied as integers, and made real again."""
+    """DynamicQuantizeMatMul: ``a`` quantized by its own range, multiplied as integers, and dequantized."""
     codes, own, point = quant.dynamic_quantize(node, a)
     return plus(node, product_of_codes(node, codes, b, own, scale, point, zero), bias)
 
 
 @converter("MatMulIntegerToFloat", domain=DOMAIN)
 def matmul_integer_to_float(node: OnnxNode, a: Expr, b: Expr, *more: Expr | None) -> Expr:
-    """More inputs are the scales of both, their zero points, and a bias."""
+    """MatMulIntegerToFloat: further inputs are the scales of both, their zero points, and a bias."""
     a_scale, b_scale, a_zero, b_zero, bias = (*more, *[None] * 5)[:5]
     if a_scale is None or b_scale is None or len(more) > 5:
         node.bad(f"has {len(more) + 2} inputs, expected 4 to 7, of which the scales must be given")
@@ -193,7 +193,7 @@ def matmul_integer_to_float(node: OnnxNode, a: Expr, b: Expr, *more: Expr | None
 def product_of_codes(
     node: OnnxNode, a: Expr, b: Expr, a_scale: Expr, b_scale: Expr, a_zero: Expr | None, b_zero: Expr | None
 ) -> Expr:
-    """The product of two quantised matrices, as reals."""
+    """Return the product of two quantized matrices, as floats."""
     matmul.check_parameter(node, "the scale of b", b_scale, node.shape(b)[-1] if node.rank(b) > 1 else 1)
     product, factor = matmul.matmul_integer(node, a, b, a_zero, b_zero), node.multiply(a_scale, b_scale)
     return node.multiply(node.cast(product, node.dtype(factor)), factor)
@@ -211,7 +211,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
 @converter("SimplifiedLayerNormalization", domain=DOMAIN)
 @converter("SimplifiedLayerNormalization")
 def simplified_layer_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
-    """By the root of the mean square, without a shift."""
+    """SimplifiedLayerNormalization: divides by the root mean square, without a shift."""
     if node.wants(1):
         node.unsupported("its second output")
     return node.plain("RMSNormalization", data, scale)
@@ -221,7 +221,7 @@ def simplified_layer_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
 def skip_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, beta: Expr | None = None, bias: Expr | None = None
 ) -> list[Expr | None]:
-    """The normalised sum of both, and as the fourth output the sum itself."""
+    """SkipLayerNormalization: the normalised sum of both, and as the fourth output the sum itself."""
     total = node.add(plus(node, data, bias), skip)
     shift = node.full(0, node.shape(gamma), node.dtype(gamma)) if beta is None else beta
     epsilon = node.attr("epsilon", 1e-12)
@@ -245,9 +245,9 @@ def _rows(node: OnnxNode, table: Expr, places: Expr) -> Expr:
 
 @converter("EmbedLayerNormalization", domain=DOMAIN)
 def embed_layer_norm(node: OnnxNode, words: Expr, segments: Expr | None, *more: Expr | None) -> list[Expr]:
-    """Embeddings of words, places and segments added up and normalised; how many words the mask keeps.
+    """EmbedLayerNormalization: the normalised sum of embeddings, and the number of words in the mask.
 
-    More inputs are the tables of words, places and segments, scale and shift, the mask, and the places.
+    Further inputs: tables of words, positions and segments, scale and shift, the mask, and the positions.
     """
     word_table, place_table, segment_table, gamma, beta, mask, places = (*more, *[None] * 7)[:7]
     if word_table is None or place_table is None or gamma is None or beta is None:

@@ -1,4 +1,4 @@
-"""Quantised operators of the domain com.microsoft: between quantised tensors, the arithmetic of reals."""
+"""Quantized operators of the domain com.microsoft, computed as float operators between quantized tensors."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _OF_REALS = {
     "QLinearSoftmax": ("Softmax", 0, 1),
     "QLinearWhere": ("Where", 1, 2),
 }
-"""ONNX's operator of reals; how many inputs are as they are; how many, behind them, are three each: codes,
-scale and zero point. The last inputs are the scale and zero point of the result."""
+"""ONNX's float operator; the number of leading inputs that are not quantized; the number of those after them
+with three each: codes, scale and zero point. The last inputs are the result's scale and zero point."""
 
 
 @converter(*_OF_REALS, domain=DOMAIN)
 def qlinear(node: OnnxNode, *inputs: Expr | None) -> Expr:
-    """``opset`` determines which Softmax: before 13 all axes from ``axis`` on are one."""
+    """Quantized operators by float ones; before ``opset`` 13 Softmax is over all axes from ``axis`` on."""
     operator, begin, count = _OF_REALS[node.op_type]
     end = begin + 3 * count
     if not end < len(inputs) <= end + 2:
@@ -42,7 +42,7 @@ def qlinear(node: OnnxNode, *inputs: Expr | None) -> Expr:
 
 @converter("QLinearConcat", domain=DOMAIN)
 def qlinear_concat(node: OnnxNode, scale: Expr, zero: Expr, *inputs: Expr | None) -> Expr:
-    """Of inputs that are three each: codes, scale and zero point."""
+    """QLinearConcat: the inputs are three each: codes, scale and zero point."""
     if not inputs or len(inputs) % 3 == 1:
         node.bad(f"has {len(inputs) + 2} inputs, expected 2 and 3 for each part")
     return _of_reals(node, "Concat", (), inputs, scale, zero)
@@ -56,10 +56,10 @@ def _of_reals(
     scale: Expr | None,
     zero: Expr | None,
 ) -> Expr:
-    """ONNX's ``operator`` of real numbers between quantised tensors.
+    """ONNX's float ``operator`` between quantized tensors.
 
-    onnxruntime adds and multiplies by formulas that have other last bits on each kind of processor; a result
-    of ours may be a step off where the exact one is half way between two.
+    onnxruntime's formulas for addition and multiplication round differently on each kind of processor; a
+    result of ours may be a step off if the exact one is halfway between two.
     """
     triples = [(*quantized[i : i + 3], None)[:3] for i in range(0, len(quantized), 3)]
     for n, (x, own, point) in enumerate(triples):
@@ -77,14 +77,14 @@ def _of_reals(
 
 
 def _check_one(node: OnnxNode, which: str, data: Expr | None, scale: Expr | None, zero: Expr | None) -> None:
-    """Refuse a scale or zero point that is not one number, or a zero point of another dtype than the data."""
+    """Reject a scale or zero point that is not one number, or a zero point of another dtype than the data."""
     matmul.check_parameter(node, f"the scale {which}", scale, 1)
     dtype = "" if data is None else node.dtype(data)
     matmul.check_parameter(node, f"the zero point {which}", zero, 1, dtype)
 
 
 def _channels_moved(node: OnnxNode, data: Expr, place: int) -> Expr:
-    """``data`` with its channels, which are last or at axis 1, at axis ``place``, 1 or -1."""
+    """``data`` with its channels, which are last or at axis 1, moved to axis ``place``, 1 or -1."""
     axes = list(range(node.rank(data)))
     axes.insert(place if place > 0 else len(axes), axes.pop(-1 if place > 0 else 1))
     return node.transpose(data, axes)
@@ -92,7 +92,7 @@ def _channels_moved(node: OnnxNode, data: Expr, place: int) -> Expr:
 
 @converter("QLinearMul", domain=DOMAIN)
 def qlinear_mul(node: OnnxNode, *inputs: Expr | None) -> Expr:
-    """The product of whole numbers times one factor, ``a_scale * b_scale / scale``, as onnxruntime has it."""
+    """QLinearMul: the integers' product times ``a_scale * b_scale / scale``, one factor as in onnxruntime."""
     if not 7 <= len(inputs) <= 8:
         node.bad(f"has {len(inputs)} inputs, expected 7 or 8")
     a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = (*inputs, None)[:8]
@@ -114,7 +114,7 @@ def qlinear_mul(node: OnnxNode, *inputs: Expr | None) -> Expr:
 
 @converter("QGemm", domain=DOMAIN)
 def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
-    """An integer product with an int32 bias; real unless an output scale is given."""
+    """QGemm: an integer product with an int32 bias; a float result unless an output scale is given."""
     if not 6 <= len(inputs) <= 9:
         node.bad(f"has {len(inputs)} inputs, expected 6 to 9")
     a, a_scale, a_zero, b, b_scale, b_zero, bias, out_scale, out_zero = (*inputs, *[None] * 3)[:9]
@@ -139,7 +139,8 @@ def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
 def gather_block_quantized(
     node: OnnxNode, data: Expr, indices: Expr, scales: Expr, zeros: Expr | None = None
 ) -> Expr:
-    """Rows picked by their indices, then made real, a scale and zero point a block; a byte holds several."""
+    """GatherBlockQuantized: rows by index, dequantized by block scales and zero points; codes may be
+    packed."""
     bits, middle = node.attr("bits", 4), 0
     if node.dtype(data) == "uint8":
         data = _codes(node, data, bits)
@@ -167,7 +168,7 @@ def gather_block_quantized(
 
 
 def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
-    """The codes that lie side by side in the bytes of a constant, a byte each."""
+    """The codes packed in the bytes of a constant, one byte for each."""
     if bits not in (2, 4, 8):
         node.bad(f"bits is {bits}, expected 2, 4 or 8")
     if not isinstance(data, Constant):
@@ -179,11 +180,11 @@ def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
 def dynamic_quantize_lstm(
     node: OnnxNode, data: Expr, weight: Expr, recurrence: Expr, *more: Expr | None
 ) -> Any:
-    """An LSTM of integer weights, which lie input first; more inputs are those of LSTM, then scales and zero
-    points of the weight and of the recurrence.
+    """DynamicQuantizeLSTM: integer weights, stored input first; further inputs are those of LSTM, then scales
+    and zero points of the weight and of the recurrence.
 
-    What is multiplied with them is rounded to 8 bits as onnxruntime does it: all inputs by one scale, and at
-    each step the hidden state, each sample's by its own (onnxruntime: those of a thread by theirs).
+    The operands multiplied by them are rounded to 8 bits as in onnxruntime: all inputs by one scale, and at
+    each step the hidden state, with a scale for each sample (onnxruntime: for those of a thread).
     """
     own, recurrent_own = more[5:7], more[7:9]
     if len(more) != 9 or None in (*own, *recurrent_own):
@@ -208,7 +209,7 @@ def dynamic_quantize_lstm(
 
 
 def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
-    """What ``value`` has for a direction."""
+    """The part of ``value`` for a direction."""
     if isinstance(value, Constant):
         return Constant(value.data[direction], node.span)
     picked = node.slice(value, [0], [direction], [direction + 1])
@@ -216,8 +217,8 @@ def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
 
 
 def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr, list[Expr]]:
-    """A recurrence ``(size, gates * size)`` as nn.quantized_lstm_scan takes it; a scale, zero point and sum
-    of each column."""
+    """A recurrence ``(size, gates * size)`` in the layout of nn.quantized_lstm_scan, with a scale, zero point
+    and sum for each column."""
     size, columns = node.shape(weight)
     assert isinstance(size, int)
     assert isinstance(columns, int)

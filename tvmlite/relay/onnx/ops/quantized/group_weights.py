@@ -1,4 +1,4 @@
-"""Constant weights of few bits that DequantizeLinear spreads out in blocks stay as they are in a product."""
+"""Constant weights of few bits from a blocked DequantizeLinear, which stay packed in a matrix product."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tvmlite.relay.ops.quantized.group_quantized import bytes_of
 
 
 def group_product(node: OnnxNode, data: Expr, weight: Expr, units_first: bool) -> Expr | None:
-    """``data``, whose last extent is a number, by ``weight``, the units of which are its first axis or its
-    last: by codes in groups, if ``weight`` is dequantized of such. Else None."""
+    """Return the product of ``data``, whose last extent is a number, and ``weight``, whose units are its
+    first axis or its last: by codes in groups, if it is dequantized from these; else None."""
     depth_axis = 1 if units_first else 0
     value = _uncast(weight)
     if isinstance(value, Call) and value.op == "transpose" and node.rank(value) == 2:
@@ -36,5 +36,5 @@ def _uncast(value: Expr) -> Expr:
 
 
 def _unsigned(codes: np.ndarray, middle: int) -> np.ndarray:
-    """Codes from 0 on, in bytes: the modulus of a sum of bytes is what is wanted."""
+    """Codes from 0 on, in bytes: the sum of bytes is wanted modulo 256."""
     return np.ascontiguousarray(codes.view(np.uint8) + np.uint8(middle))

@@ -1,4 +1,4 @@
-"""ONNX's quantised operators, on qnn.quantize and qnn.dequantize or integer products."""
+"""ONNX's quantized operators, by qnn.quantize and qnn.dequantize or integer products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FLOATS = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1f
 @converter("QuantizeLinear", domain="com.microsoft")
 @converter("QuantizeLinear", since=10)
 def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    """QuantizeLinear, com.microsoft's too: to ``output_dtype``, else the zero point's type, else uint8."""
+    """QuantizeLinear, also com.microsoft's: to ``output_dtype``, else the zero point's type, else uint8."""
     kind = node.dtype_attr("output_dtype", "uint8" if zero is None else node.dtype(zero))
     if zero is not None and kind != node.dtype(zero):
         node.bad(f"output_dtype is {kind}, the zero point is {node.dtype(zero)}")
@@ -32,9 +32,9 @@ def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None =
 
 
 def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
-    """``saturate(round(data / scale) + zero)``; one scale for all, one a place along an axis, or one a block.
+    """Return ``saturate(round(data / scale) + zero)``, with a scale for all, each position, or each block.
 
-    The division is in ``precision``, else in the wider dtype of the two. Floats are rounded but once, to
+    The division is in ``precision``, else in the wider dtype of the two. Floats are rounded only once, to
     ``kind``; 8-bit ones have no zero point other than 0.
     """
     work = node.dtype_attr("precision", _division_dtype(node.dtype(data), node.dtype(scale)))
@@ -55,7 +55,7 @@ def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: s
 
 
 def _division_dtype(data: str, scale: str) -> str:
-    """The wider of two floats, float32 of two halves that differ; of ints, float32."""
+    """The wider of two floats, float32 for two different 16-bit floats; float32 for ints."""
     if not dtypes.is_float(data) or dtypes.is_narrow(scale):
         return "float32"
     if data == scale:
@@ -66,7 +66,7 @@ def _division_dtype(data: str, scale: str) -> str:
 def _parameters(
     node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str
 ) -> tuple[Expr, Expr, int]:
-    """Scale and zero point as scalars, or vectors along the axis given back."""
+    """The scale and zero point as scalars, or as vectors along the axis returned."""
     rank = node.rank(data)
     if node.rank(scale) > 1:
         node.bad(f"a scale of rank {node.rank(scale)} without block_size, expected 0 or 1")
@@ -79,7 +79,7 @@ def _parameters(
 @converter("DequantizeLinear", domain="com.microsoft")
 @converter("DequantizeLinear", since=10)
 def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    """``(data - zero) * scale`` in float32, then rounded to the output's type; 8-bit floats have no zero."""
+    """``(data - zero) * scale`` in float32, rounded to the output's type; 8-bit floats have no zero point."""
     kind, out = node.dtype(data), node.dtype_attr("output_dtype", node.dtype(scale))
     if dtypes.is_narrow(out):
         node.bad(f"its output would be {out}, like the scale: expected output_dtype to be a wider float")
@@ -97,8 +97,8 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None
 
 
 def _constant_blocks(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr | None:
-    """Codes of 4 and 8 bits in blocks, all of them constant, as one operator: what multiplies with them may
-    leave them as they are. None where they are others."""
+    """Constant codes of 4 and 8 bits in blocks, as one operator, which a product may read without unpacking.
+    None for others."""
     codes = {"int4": ("int8", 4), "uint4": ("uint8", 4), "int8": ("int8", 8), "uint8": ("uint8", 8)}
     block, held = node.attr("block_size", 0), codes.get(node.dtype(data))
     given = [data, scale, *([] if zero is None else [zero])]
@@ -118,7 +118,7 @@ def _constant_blocks(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None)
 
 
 def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
-    """Scales or zero points shaped to broadcast against ``data``; of blocks, each repeated along the axis."""
+    """Scales or zero points shaped to broadcast against ``data``; for blocks repeated along the axis."""
     shape, wanted, block = node.shape(value), node.shape(data), node.attr("block_size", 0)
     if not block:
         factor, _, axis = _parameters(node, data, value, value, node.dtype(value))
@@ -127,7 +127,7 @@ def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
 
 
 def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: int) -> Expr:
-    """One number a block as one an element of ``wanted``: each repeated ``block`` times along ``axis``."""
+    """Repeat the number of each block ``block`` times along ``axis``, to the shape ``wanted``."""
     shape = node.shape(value)
     _check_blocks(node, shape, wanted, axis, block)
     made = node.reshape(value, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
@@ -152,7 +152,7 @@ def _check_blocks(node: OnnxNode, shape: Shape, wanted: Shape, axis: int, block:
 
 @converter("DynamicQuantizeLinear", since=11)
 def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
-    """uint8 over the range of the data, widened to hold 0; for zeros the scale is 1, as ONNX Runtime's."""
+    """Quantize to uint8 over the range of the data and 0; for zeros the scale is 1, as in ONNX Runtime."""
     axes = tuple(range(node.rank(data)))
     high = node.make("maximum", node.make("max", data, axis=axes, keepdims=False), 0)
     low = node.make("minimum", node.make("min", data, axis=axes, keepdims=False), 0)
@@ -167,7 +167,7 @@ def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
 def conv_integer(
     node: OnnxNode, data: Expr, weight: Expr, data_zero: Expr | None = None, weight_zero: Expr | None = None
 ) -> Expr:
-    """The convolution, in int32, of integers less their zero points (so that padding adds nothing)."""
+    """ConvInteger: the convolution of integers minus zero points (so that padding adds nothing), in int32."""
     check_parameter(node, "the zero point of the weight", weight_zero, node.shape(weight)[0])
     if data_zero is not None and not all(dims.equal(d, 1) for d in node.shape(data_zero)):
         node.unsupported("a zero point of the data that is not one number")
@@ -182,7 +182,7 @@ def conv_integer(
 
 
 def _known_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndarray | None:
-    """The zero point of each output channel of ``weight``, taken for int8; None: they are not constant."""
+    """The zero point of each output channel of ``weight``, converted to int8; None if not constant."""
     if zero is not None and not isinstance(zero, Constant):
         return None
     moved = 128 if weight.data.dtype == np.uint8 else 0
@@ -193,8 +193,8 @@ def _known_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndar
 def _convolution_of_bytes(
     node: OnnxNode, data: Expr, weight: np.ndarray, data_zero: Expr | None, zero: np.ndarray
 ) -> Expr:
-    """The convolution by one of uint8 by int8, which processors have: zero points come off its sums, as
-    ``matmul.matmul_integer`` has it. What is padded is the data's zero point, and so adds nothing."""
+    """The convolution by one of uint8 and int8, which processors support: zero points are subtracted from its
+    sums, as in ``matmul.matmul_integer``. The padding is the data's zero point, and so adds nothing."""
     moved = 128 if weight.dtype == np.uint8 else 0
     kernel = Constant((weight.astype(np.int32) - moved).astype(np.int8), node.span)
     if node.dtype(data) == "int8":
@@ -242,7 +242,7 @@ def qlinear_conv(
     out_zero: Expr,
     bias: Expr | None = None,
 ) -> Expr:
-    """An integer convolution, rescaled and rounded to the output's type."""
+    """QLinearConv: an integer convolution, rescaled and rounded to the output's type."""
     check_parameter(node, "the scale of the weight", weight_scale, node.shape(weight)[0])
     made = conv_integer(node, data, weight, data_zero, weight_zero)
     made = nn.with_bias(node, made, bias)
@@ -271,7 +271,7 @@ def qlinear_matmul(
     out_scale: Expr,
     out_zero: Expr,
 ) -> Expr:
-    """An integer product, rescaled and rounded to the output's type; scales may be by row or column."""
+    """QLinearMatMul: an integer product, rescaled and rounded; scales may be by row or column."""
     check_parameter(node, "the scale of a", a_scale, node.shape(a)[-2] if node.rank(a) > 1 else 1)
     check_parameter(node, "the scale of b", b_scale, node.shape(b)[-1] if node.rank(b) > 1 else 1)
     product = matmul_integer(node, a, b, a_zero, b_zero)

@@ -1,1 +1,1 @@
-"""ONNX's operators that make tensors, and move, pick and place elements."""
+"""ONNX's operators that create tensors, and move, select and place elements."""

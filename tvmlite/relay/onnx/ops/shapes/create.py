@@ -1,4 +1,4 @@
-"""ONNX's tensors made from nothing: constants, shapes, ranges, identity matrices."""
+"""ONNX's tensors without a data input: constants, shapes, ranges, identity matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.te import expr as e
 
 @converter("Constant")
 def constant(node: OnnxNode) -> Expr:
-    """A tensor, or a number or list of numbers by attribute."""
+    """Constant: a tensor, or a number or list of numbers, by attribute."""
     if node.has("value"):
         return Constant(node.attr("value"), node.span)
     for name, dtype in (
@@ -32,7 +32,7 @@ def constant(node: OnnxNode) -> Expr:
 
 @converter("ConstantOfShape", since=9)
 def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
-    """ConstantOfShape: ``full`` of the one element of attribute ``value``, float32 0 if left out."""
+    """ConstantOfShape: ``full`` of the one element of attribute ``value``, float32 0 by default."""
     value = node.attr("value")
     extents = node.extents(shape, "shape")
     if any(isinstance(d, int) and d < 0 for d in extents):
@@ -45,7 +45,7 @@ def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
 
 @converter("Shape")
 def shape_of(node: OnnxNode, data: Expr) -> Expr:
-    """A shape of more elements than are followed cannot be: ranks are small."""
+    """Shape of more axes than are followed at import, which does not occur: ranks are small."""
     return node.make("shape_value", values=tuple(node.shape(data)), dtype="int64")
 
 
@@ -57,7 +57,7 @@ def size_of(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Range", since=11)
 def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
-    """``arange``; its bounds follow from constants or dimensions."""
+    """Range by ``arange``, with bounds from constants or dimensions."""
     dtype = node.dtype(start)
     if any(node.known(v) is None for v in (start, limit, delta)):
         return _dynamic_range(node, *(node.reshape(v, ()) for v in (start, limit, delta)))
@@ -83,14 +83,14 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
 
 
 def _follows_dimensions(node: OnnxNode, *values: Expr) -> bool:
-    """Whether ``values`` are whole numbers, and one of them follows from the sizes of inputs."""
+    """Whether ``values`` are integers, and one of them depends on the sizes of inputs."""
     elements = [found.reshape(-1).tolist() for found in map(node.known, values) if found is not None]
     flat = [dims.whole(one) for each in elements for one in each]
     return len(elements) == len(values) and None not in flat and not all(isinstance(x, int) for x in flat)
 
 
 def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
-    """A range of bounds known only at run time."""
+    """A range with bounds known only at run time."""
     dtype = node.dtype(start)
     wide = "float64" if dtypes.is_float(dtype) else "int64"
     first, last, step = (node.cast(v, wide) for v in (start, limit, delta))
@@ -112,7 +112,7 @@ def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Exp
 
 @converter("EyeLike", since=9)
 def eye_like(node: OnnxNode, data: Expr) -> Expr:
-    """EyeLike: 1 where column = row + ``k``, else 0; of type ``dtype``, or the input's if left out."""
+    """EyeLike: 1 where column = row + ``k``, else 0; of type ``dtype``, by default the input's."""
     if node.rank(data) != 2:
         node.bad(f"input is {show_shape(node.shape(data))}, expected a matrix")
     rows, columns = node.shape(data)

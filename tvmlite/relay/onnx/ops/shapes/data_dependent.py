@@ -12,14 +12,14 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 @converter("NonZero", since=9)
 def non_zero(node: OnnxNode, data: Expr) -> Expr:
-    """The indices of elements other than 0, a column each."""
+    """NonZero: the indices of nonzero elements, a column for each."""
     (count,) = bind_dims(node, node.make("count_nonzero", data), ["count"])
     return node.transpose(node.make("argwhere", data, count=count), (1, 0))
 
 
 @converter("Compress", since=9)
 def compress(node: OnnxNode, data: Expr, condition: Expr) -> Expr:
-    """What stands, along an axis or of all elements in a row, where the condition holds."""
+    """Compress: the elements, along an axis or of the flattened data, for which the condition holds."""
     axis = node.attr("axis")
     if axis is None:
         data, axis = node.reshape(data, (node.product(node.shape(data)),)), 0
@@ -37,7 +37,7 @@ def non_max_suppression(
     overlap: Expr | None = None,
     least: Expr | None = None,
 ) -> Expr:
-    """Rows (batch, class, box) of the boxes that stay."""
+    """NonMaxSuppression: rows (batch, class, box) of the selected boxes."""
     limits = [
         node.const([default], dtype) if given is None else node.reshape(given, (1,))
         for given, default, dtype in (
@@ -54,14 +54,14 @@ def non_max_suppression(
 
 
 MOST_COLUMNS = 64
-"""Elements of a slice that Unique compares: they are sorted by one after the other."""
+"""The most elements of a slice in Unique: slices are sorted by one element after the other."""
 
 
 @converter("Unique", since=11)
 def unique(node: OnnxNode, data: Expr) -> list[Expr]:
-    """The distinct elements, or slices along an axis: they, where each stands first, which of them each
-    element is, and how often each occurs. In order, or as they come first.
-    """
+    """Unique: the distinct elements, or slices along an axis; with the position of each one's first
+    occurrence, the index of each element among them, and their numbers of occurrences. Sorted, or in order of
+    first occurrence."""
     axis = node.attr("axis")
     if axis is None:
         data = node.reshape(data, (node.product(node.shape(data)),))

@@ -1,4 +1,4 @@
-"""ONNX's operators that pick and place elements by index, sort, and accumulate."""
+"""ONNX's operators that select and place elements by index, sort, and accumulate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 
 def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
-    """Indices of one axis with negative ones counted from its end; the run stops at one outside."""
+    """Return indices of one axis with negative ones counted from its end; one outside stops the run."""
     if isinstance(indices, Constant) and isinstance(extent, int):
         data = indices.data.astype(np.int64)
         outside = data[(data < -extent) | (data >= extent)]
@@ -48,7 +48,7 @@ def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
 
 
 def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
-    """Index tuples counted from the front, their parts along the first axis (as gather_nd wants them)."""
+    """Index tuples counted from the front, with their components along the first axis, as for gather_nd."""
     shape, extents = node.shape(indices), node.shape(data)
     length = shape[-1]
     if not isinstance(length, int):
@@ -61,7 +61,7 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
 
 @converter("GatherND", since=11)
 def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
-    """GatherND: the last axis of the indices holds index tuples; ``batch_dims`` axes come before both."""
+    """GatherND: the last axis of the indices has index tuples; both have ``batch_dims`` leading axes."""
     skip = node.attr("batch_dims")
     return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
 
@@ -73,7 +73,7 @@ def _reduction(node: OnnxNode) -> str:
 
 @converter("Scatter", "ScatterElements", since=9)
 def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
-    """Scatter, and ScatterElements with ``reduction``: updates put, added, ... one element for each index."""
+    """Scatter, and ScatterElements with ``reduction``: places, adds, ... an update for each index."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     where = from_front(node, indices, shape[axis])
@@ -82,13 +82,13 @@ def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -
 
 @converter("ScatterND", since=11)
 def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
-    """ScatterND: slices of updates put at index tuples, or combined with what is there by ``reduction``."""
+    """ScatterND: places slices of updates at index tuples, or combines them with the data (``reduction``)."""
     return node.make("scatter_nd", data, _tuples(node, data, indices), updates, mode=_reduction(node))
 
 
 @converter("OneHot", since=9)
 def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
-    """``values`` are (off, on); indices outside the depth give a row of offs."""
+    """OneHot: ``values`` are (off, on); indices outside the depth give a row of offs."""
     count = _depth(node, depth)
     if not same_shape(node.shape(values), (2,)):
         node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
@@ -111,7 +111,7 @@ def _depth(node: OnnxNode, depth: Expr) -> Dim:
 
 @converter("TopK")
 def top_k(node: OnnxNode, data: Expr, k: Expr | None = None) -> list[Expr]:
-    """Older operator sets have K as an attribute."""
+    """TopK; K is an attribute in older operator sets."""
     (count,) = [node.attr("k")] if k is None else node.extents(k, "K", 1)
     rank = node.rank(data)
     axis = node.axis(node.attr("axis", -1), rank)
@@ -127,7 +127,7 @@ def top_k(node: OnnxNode, data: Expr, k: Expr | None = None) -> list[Expr]:
 
 @converter("CumSum", "CumProd", since=11)
 def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
-    """Sums or products so far along an axis; ``reverse`` counts from the end."""
+    """CumSum, CumProd: running sums or products along an axis; with ``reverse`` from the end."""
     if node.is_dynamic(axis):
         (given,) = node.ints(axis, "axis")
         return along_axis(node, data, given, lambda x, along: _cumulative(node, x, along))
@@ -152,7 +152,7 @@ def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
 
 @converter("TensorScatter", since=24)
 def tensor_scatter(node: OnnxNode, cache: Expr, update: Expr, start: Expr | None = None) -> Expr:
-    """A cache with an update written at each batch's own place."""
+    """TensorScatter: a cache with an update written at each batch's own position."""
     start = node.full(0, node.shape(cache)[:1], "int64") if start is None else start
     axis, mode = node.attr("axis", -2), node.attr("mode")
     return node.make("tensor_scatter", cache, update, start, axis=axis, mode=mode)

@@ -18,7 +18,7 @@ from tvmlite.te import expr as e
 def pad(
     node: OnnxNode, data: Expr, pads: Expr | None = None, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
-    """Widths and value are attributes in older operator sets."""
+    """Pad; widths and value are attributes in older operator sets."""
     widths = node.given(pads, "pads" if node.opset > 1 else "paddings") or []
     fill = node.attr("value", 0) if value is None else value
     return _padded(node, data, widths, fill, None if axes is None else node.ints(axes, "axes"))
@@ -27,7 +27,7 @@ def pad(
 def _padded(
     node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: Sequence[Dim] | None
 ) -> Expr:
-    """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
+    """Pad ``data``: negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat elements."""
     rank = node.rank(data)
     over = list(range(rank)) if axes is None else along.checked(node, axes, rank)
     if len(pads) != 2 * len(over):
@@ -55,9 +55,9 @@ def _padded(
 
 
 def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, list[list[Dim]]]:
-    """What negative widths leave of ``data``, and the widths then; no extent may become negative.
+    """Crop ``data`` by negative widths, and return the remaining widths; no extent may become negative.
 
-    An open extent must have all that is taken from it, which is checked when the model runs.
+    An open extent must have all elements that are cropped, which is checked at run time.
     """
     made: list[list[Dim]] = []
     for axis, (extent, pair) in enumerate(zip(node.shape(data), width, strict=True)):
@@ -68,7 +68,7 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
         crop = [max(-p, 0) if isinstance(p, int) else 0 for p in pair]
         if not any(crop):
             made.append(pair)
-        elif isinstance(extent, int) and sum(crop) > extent:  # nothing is left of it: the rest is filled
+        elif isinstance(extent, int) and sum(crop) > extent:  # nothing remains, and all is filled
             data = node.slice(data, [axis], [0], [0])
             made.append([whole, 0])
         else:
@@ -82,7 +82,7 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
 
 
 def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
-    """``width`` such that its sum with the extent, where it may be negative, is a dimension."""
+    """``width`` with a new dimension for the padded extent, if it may be negative: then a run stops."""
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
         whole = before + after + extent
@@ -94,7 +94,7 @@ def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> 
 
 
 def _with_enough(node: OnnxNode, data: Expr, width: list[list[Dim]], mode: str) -> Expr:
-    """``data``, which must have the elements that are repeated; of open extents a run is asked."""
+    """Check that ``data`` has the elements that are repeated; at run time for open extents."""
     for axis, (extent, pair) in enumerate(zip(node.shape(data), width, strict=True)):
         open_ones: list[e.Expr] = []
         for p in pair:
@@ -114,7 +114,7 @@ def _with_enough(node: OnnxNode, data: Expr, width: list[list[Dim]], mode: str) 
 
 @converter("CenterCropPad", since=18)
 def center_crop_pad(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
-    """``data`` in the middle of zeros, or its middle, axis by axis."""
+    """CenterCropPad: ``data`` centred in zeros, or its centre, axis by axis."""
     wanted = node.extents(shape, "shape")
     rank = node.rank(data)
     axes = node.axes(node.attr("axes", list(range(rank))), rank)

@@ -1,4 +1,4 @@
-"""ONNX's operators that move elements about: reshape, transpose, slice, split, join, tile."""
+"""ONNX's operators that move elements: reshape, transpose, slice, split, concatenate, tile."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
 FARTHEST = 2**31 - 1
-"""Bounds of a slice from here on mean its end, however long the axis."""
+"""The bound of a slice from which on it means the end, however long the axis."""
 
 
 @converter("Reshape")
 def reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> Expr:
-    """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
+    """Reshape: -1 is the remaining extent; 0 keeps the input's extent unless ``allowzero``."""
     have, keeps_zero = node.shape(data), node.flag("allowzero")
     wanted = node.required("shape") if shape is None else node.ints(shape, "shape")
     if any(may_be_negative(node, d) for d in wanted):
@@ -36,7 +36,7 @@ def reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> Expr:
 
 
 def _dynamic_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
-    """``resolve_shape`` of numbers known only at run time, codes and extents alike."""
+    """``resolve_shape`` for numbers known only at run time, codes and extents alike."""
     copied = [
         d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
         for i, d in enumerate(wanted)
@@ -51,7 +51,7 @@ def _is_code(extent: Dim, code: int) -> Any:
 
 
 def resolve_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
-    """``wanted`` with its codes 0 and -1 replaced by extents."""
+    """Return ``wanted`` with its codes 0 and -1 replaced by extents."""
     made: list[Dim | None] = []
     for i, extent in enumerate(wanted):
         if isinstance(extent, int) and extent == 0 and not allowzero:
@@ -93,7 +93,7 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    """Unsqueeze: 1s at ``axes`` of the result; an attribute, from opset 13 on an input."""
+    """Unsqueeze: 1s at ``axes`` of the result; an attribute, from opset 13 an input."""
     given = node.given(axes, "axes") or []
     rank = node.rank(data) + len(given)
     inserted = along.checked(node, given, rank)
@@ -103,7 +103,7 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    """Squeeze of ``axes``, an attribute or, from opset 13 on, an input; without them of every extent 1."""
+    """Squeeze of ``axes``, an attribute, from opset 13 an input; by default of every extent 1."""
     shape = node.shape(data)
     given = node.given(axes, "axes")
     if given is None:
@@ -120,7 +120,7 @@ def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 
 @converter("Transpose")
 def transpose(node: OnnxNode, data: Expr) -> Expr:
-    """Transpose by ``perm``, which reverses the axes if left out."""
+    """Transpose by ``perm``, by default with the axes reversed."""
     rank = node.rank(data)
     perm = node.attr("perm", list(range(rank))[::-1])
     if sorted(perm) != list(range(rank)):
@@ -130,7 +130,7 @@ def transpose(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Concat")
 def concat(node: OnnxNode, *inputs: Expr) -> Expr:
-    """Inputs joined along an axis; their other extents are taken to be equal."""
+    """Concat: inputs joined along an axis; their other extents are assumed to be equal."""
     first = node.shape(inputs[0])
     axis = node.axis(node.attr("axis", 1) if node.opset < 4 else node.required("axis"), len(first))
     fitted: list[Expr] = []
@@ -151,7 +151,7 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
 
 @converter("Split")
 def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
-    """Parts of the sizes given, else of ``num_outputs`` equal ones (the last may be smaller)."""
+    """Split: parts of the given sizes, or ``num_outputs`` equal ones (the last may be smaller)."""
     if node.opset < 2 and not node.has("axis"):
         node.unsupported("no axis: which one is not defined")
     shape = node.shape(data)
@@ -179,7 +179,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
 
 @converter("Slice")
 def slice_(node: OnnxNode, data: Expr, *bounds: Expr | None) -> Expr:
-    """Starts, ends, axes and steps are attributes in older operator sets."""
+    """Slice; starts, ends, axes and steps are attributes in older operator sets."""
     given = (*bounds, None, None, None, None)[:4]
     names = ("starts", "ends", "axes", "steps")
     starts, ends, axes, steps = (node.given(one, name) for one, name in zip(given, names, strict=True))
@@ -194,7 +194,7 @@ def _slice(
     axes: Sequence[Dim] | None,
     steps: Sequence[Dim] | None,
 ) -> Expr:
-    """``data[starts:ends:steps]``; of what is known only at run time, the window of each axis is computed."""
+    """``data[starts:ends:steps]``; for bounds known only at run time, the window of each axis is computed."""
     axes = list(range(len(starts))) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
@@ -217,7 +217,7 @@ def _slice(
 def _window_along(
     axis: int, extent: Dim, rank: int, slices: list[tuple[Dim, Dim, Dim, Dim]]
 ) -> tuple[Dim, Dim, Dim]:
-    """The window of ``axis``: that of the slice (axis, start, end, step) which names it, else all of it."""
+    """The window of ``axis``: that of the slice (axis, start, end, step) for it, else all of it."""
     window: tuple[Dim, Dim, Dim] = (0, 1, extent)
     for one, start, end, step in slices:
         here, own = along.is_among(axis, [one], rank), _window(start, end, step, extent)
@@ -226,7 +226,7 @@ def _window_along(
 
 
 def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Dim]:
-    """Where ``first:last:step`` begins on an axis of ``extent``, its step, and how many elements it takes."""
+    """The begin of ``first:last:step`` on an axis of ``extent``, its step, and its number of elements."""
     begin, end, stride, whole = (e.convert(v, e.INDEX) for v in (first, last, step, extent))
     zero, one = e.const(0, e.INDEX), e.const(1, e.INDEX)
     forward = stride > 0
@@ -243,13 +243,13 @@ def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Di
 
 
 def _bounded(bound: Dim) -> Dim:
-    """A bound far outside as one that is certainly understood so."""
+    """A bound far outside, clamped so that later stages interpret it correctly."""
     return max(-FARTHEST, min(bound, FARTHEST)) if isinstance(bound, int) else bound
 
 
 @converter("Expand", since=8)
 def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
-    """Broadcast in both directions: an extent of 1 on either side takes the other's."""
+    """Expand: broadcasts in both directions: an extent of 1 on either side takes the other's."""
     have, wanted = list(node.shape(data)), node.extents(shape, "shape")
     rank = max(len(have), len(wanted))
     have = [1] * (rank - len(have)) + have
@@ -265,7 +265,7 @@ def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
 
 
 def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
-    """The extent of an axis of ``own`` that is to be ``other``, which may be 1 at run time."""
+    """The extent of an axis of ``own`` broadcast with ``other``, which may be 1 at run time."""
     if dims.equal(other, 1) or dims.equal(own, other):
         return own
     if dims.equal(own, 1) or not depends_on_data(node, other):
@@ -275,7 +275,7 @@ def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
 
 @converter("Tile", since=6)
 def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
-    """Tile from opset 6 on: ``repeats`` has a count for each axis."""
+    """Tile from opset 6: ``repeats`` has a count for each axis."""
     counts = node.extents(repeats, "repeats")
     if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):
         node.bad(f"repeats {counts} for data of rank {node.rank(data)}")
@@ -284,14 +284,14 @@ def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
 
 @converter("DepthToSpace")
 def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
-    """DepthToSpace of NCHW data: in the channels the block's place varies slowest (DCR), or fastest (CRD)."""
+    """DepthToSpace of NCHW data: the position in a block is the channels' outer part (DCR) or inner (CRD)."""
     mode = node.attr("mode")
     return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
 
 
 @converter("SpaceToDepth")
 def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
-    """SpaceToDepth of NCHW data: in the channels the block's place varies slowest (DCR), or fastest (CRD)."""
+    """SpaceToDepth of NCHW data: the position in a block is the channels' outer part (DCR) or inner (CRD)."""
     block = node.required("blocksize")
     if node.attr("mode") == "CRD":
         return _channel_major(node, data, block)
@@ -299,7 +299,7 @@ def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
 
 
 def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
-    """Channels outermost (CRD): the block's place varies fastest."""
+    """Space to depth with the position in the block varying fastest (CRD)."""
     if node.rank(data) != 4 or block < 1:
         node.bad(f"blocksize is {block} and data is {show_shape(node.shape(data))}, expected 4 axes")
     n, c, h, w = node.shape(data)

@@ -16,15 +16,15 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
 LARGEST_PRIME = 2048
-"""A prime factor of a transform's length becomes a matrix of its square."""
+"""The largest prime factor of a transform's length: it becomes a matrix of that size squared."""
 
 Complex = tuple[Expr, Expr | None]
-"""Real and imaginary parts, ``(rows, n)``; None: all zeros."""
+"""The real and imaginary parts, ``(rows, n)``; None: all zeros."""
 
 
 @converter("DFT", since=17)
 def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis_input: Expr | None = None) -> Expr:
-    """Along one axis, complex numbers in the last; the axis is cut or filled with zeros to ``length``."""
+    """DFT along one axis, cut or padded with zeros to ``length``; complex numbers are in the last axis."""
     given = node.attr("axis", -2) if axis_input is None else node.one_int(axis_input, "axis")
     rank = node.rank(data)
     axis = node.axis(given, rank) if isinstance(given, int) else given
@@ -55,10 +55,10 @@ def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis_input: Expr
 def _along_run_time_axis(
     node: OnnxNode, parts: list[Expr], axis: Dim, make: Callable[[list[Expr], Dim], list[Expr]]
 ) -> list[Expr]:
-    """``make(rows, extent)`` of ``parts``, which are alike, as rows ``(rows, extent)`` along ``axis``.
+    """``make(rows, extent)`` on ``parts``, which have one shape, as rows ``(rows, extent)`` along ``axis``.
 
-    The rows that it makes may be longer or shorter, but all as long. ``axis`` may count from the end of
-    what has one axis, of fields, more.
+    All rows in the result have one length, which may be another. ``axis`` may count from the end of the
+    original data, which has an additional axis of fields.
     """
     shape, rank = node.shape(parts[0]), node.rank(parts[0])
     here = [axes.is_among(place, [axis], rank + 1) for place in range(rank)]
@@ -81,7 +81,7 @@ def _along_run_time_axis(
 
 
 def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
-    """The fields of the last axis, which goes."""
+    """The fields of the last axis, without that axis."""
     rank, shape = node.rank(data), node.shape(data)
     count = shape[-1]
     assert isinstance(count, int)
@@ -94,10 +94,10 @@ def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
 
 
 def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bool, inverse: bool) -> Complex:
-    """All ``size`` coefficients of rows, ``onesided`` the first half; of such an inverse, the signal.
+    """All ``size`` coefficients of rows, with ``onesided`` the first half; if that is inverted, the signal.
 
-    With sizes known only at run time in float64: a product with a matrix would else lose digits that a fast
-    transform keeps.
+    Sizes known only at run time are computed in float64: a product with a matrix would otherwise lose digits
+    that a fast transform keeps.
     """
     known, dtype = isinstance(have, int) and isinstance(size, int), node.dtype(data[0])
     half, real_signal = dims.simplify(size // 2 + 1), inverse and onesided
@@ -121,7 +121,7 @@ def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bo
 
 
 def _fitted(node: OnnxNode, data: Expr, have: Dim, taken: Dim) -> Expr:
-    """Rows cut, or filled with zeros, to ``taken``."""
+    """Rows cut, or padded with zeros, to ``taken``."""
     if dims.equal(have, taken):
         return data
     more = dims.simplify(taken - have)
@@ -133,7 +133,7 @@ def _fitted(node: OnnxNode, data: Expr, have: Dim, taken: Dim) -> Expr:
 def _with_conjugates(node: OnnxNode, data: Complex, count: Dim, size: Dim) -> Complex:
     """The spectrum of a real signal from its first ``count`` coefficients: the others are their conjugates.
 
-    Of a ``size`` known only at run time, coefficients that have a conjugate count twice instead.
+    For a ``size`` known only at run time, coefficients that have a conjugate count twice instead.
     """
     if not isinstance(size, int) or not isinstance(count, int):
         weights = _multiplicity(node, count, size)
@@ -164,7 +164,7 @@ def _multiplicity(node: OnnxNode, count: Dim, size: Dim) -> Expr:
 
 
 def _without_constant(node: OnnxNode, imaginary: Expr, count: int, size: int) -> Expr:
-    """A real signal has no imaginary part at frequency 0, nor at half of an even length."""
+    """Clear the imaginary part at frequency 0, and at half an even length: a real signal has none there."""
     mask = np.ones(count)
     mask[0] = 0
     if size % 2 == 0:
@@ -177,7 +177,7 @@ def _without_constant(node: OnnxNode, imaginary: Expr, count: int, size: int) ->
 def _fourier(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) -> tuple[Expr, ...]:
     """``sum_j x[j] exp(sign 2 pi i j k / size)`` of each row, for ``k`` below ``count``.
 
-    By Cooley and Tukey's split of the length, as far as it is known and has divisors; else by a matrix.
+    By Cooley and Tukey's factorisation of the length, if it is known and has divisors; otherwise by a matrix.
     """
     if not isinstance(size, int) or not isinstance(count, int):
         return _by_matrix(node, data, size, sign, count)
@@ -215,13 +215,13 @@ def _divisor(size: int) -> int:
 
 
 def _each(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
-    """``function`` of the real and of the imaginary part."""
+    """``function`` applied to the real and to the imaginary part."""
     real, imaginary = data
     return function(real), None if imaginary is None else function(imaginary)
 
 
 def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
-    """A complex product, element by element."""
+    """The element-wise complex product."""
     real, imaginary = data
     cosine, sine = (node.const(part[None], node.dtype(real)) for part in (np.real(factor), np.imag(factor)))
     return (
@@ -242,7 +242,7 @@ def _by_matrix(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) 
 
 
 def _matrices(node: OnnxNode, count: Dim, taken: Dim, size: Dim, sign: int, dtype: str) -> tuple[Expr, Expr]:
-    """Cosines and sines of ``sign 2 pi j k / size``, ``(count, taken)``; whole circles drop out."""
+    """Cosines and sines of ``sign 2 pi j k / size``, ``(count, taken)``, of angles modulo one circle."""
     if isinstance(size, int) and isinstance(count, int) and isinstance(taken, int):
         angles = 2 * np.pi * (np.outer(np.arange(count), np.arange(taken)) % size) / size
         return node.const(np.cos(angles), dtype), node.const(sign * np.sin(angles), dtype)
@@ -257,7 +257,7 @@ def _matrices(node: OnnxNode, count: Dim, taken: Dim, size: Dim, sign: int, dtyp
 def stft(
     node: OnnxNode, data: Expr, step: Expr, window: Expr | None = None, length: Expr | None = None
 ) -> Expr:
-    """Transforms of frames, ``step`` apart, each times the window."""
+    """STFT: transforms of frames, ``step`` apart, each multiplied by the window."""
     if node.rank(data) not in (2, 3):
         node.bad(f"a signal of rank {node.rank(data)}, expected 3")
     if node.rank(data) == 2:
@@ -293,7 +293,7 @@ def stft(
 
 
 def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
-    """The window, with zeros after it where frames are longer."""
+    """The window, padded with zeros if frames are longer."""
     if node.rank(window) != 1:
         node.bad(f"a window of rank {node.rank(window)}, expected 1")
     (have,) = node.shape(window)

@@ -1,4 +1,4 @@
-"""ONNX's MelWeightMatrix: a constant where all is known at import, else computed by the graph."""
+"""ONNX's MelWeightMatrix: a constant if all is known at import, else computed by the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 
 @converter("MelWeightMatrix", since=17)
 def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
-    """Triangles over the spectrum's bins, equally far apart on the mel scale: a constant if all is known."""
+    """MelWeightMatrix: triangles over the spectrum, equidistant in mel; a constant if all is known."""
     if any(node.is_dynamic(x) for x in (bins, length, rate, low, high)):
         return _at_run_time(node, bins, length, rate, low, high)
     count, size = int(node.number(bins, "num_mel_bins")), int(node.number(length, "dft_length"))
@@ -46,7 +46,7 @@ def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low:
 
 
 def _at_run_time(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
-    """The same of numbers known only at run time, ``(length // 2 + 1, bins)``."""
+    """The matrix for numbers known only at run time, ``(length // 2 + 1, bins)``."""
     count = positive(node, node.one_int(bins, "num_mel_bins"), "num_mel_bins")
     size = positive(node, node.one_int(length, "dft_length"), "dft_length")
     rows = dims.simplify(size // 2 + 1)
@@ -66,7 +66,7 @@ def _at_run_time(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr
 
 
 def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, high: Expr) -> Expr:
-    """Where the triangles begin and end: ``count + 2`` whole numbers, in float64, of bins of the spectrum."""
+    """The ends of the triangles: ``count + 2`` bin numbers of the spectrum, integers in float64."""
     first, last = (_mel(node, node.cast(node.reshape(x, ()), "float64")) for x in (low, high))
     points = dims.simplify(count + 2)
     apart = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
