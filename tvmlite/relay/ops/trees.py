@@ -69,7 +69,7 @@ def _numpy(
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:
-    """Combine the weights, one per target, of the leaves that each row reaches, by ``aggregate``.
+    """Sum, or take the minimum or maximum of, the weights (one per target) of the leaves that a row reaches.
 
     The nodes of all trees are in one table, ``(feature, other, child)`` each: from node ``n``, a row of data
     goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, and to ``other`` if it is not, or is

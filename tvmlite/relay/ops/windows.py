@@ -180,7 +180,7 @@ def padded(
     name: str = "pad",
     trailing: int = 0,
 ) -> te.Tensor:
-    """Pad the last axes of ``data``, but for ``trailing`` ones, with ``value``; return it without padding.
+    """Pad the last axes of ``data``, but for ``trailing`` ones, with ``value``, if there is padding at all.
 
     The copy is a separate stage, tagged ``pad``: whether it is made or inlined is the schedule's choice.
     """

@@ -58,7 +58,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("image_shape", "kernel_size"),
 )
 def col2im(call: Call, data: te.Tensor) -> te.Tensor:
-    """Sum the windows ``(n, c * taps, windows)`` into ``(n, c, *image_shape)``, where they overlap."""
+    """Add the windows ``(n, c * taps, windows)`` up into an image ``(n, c, *image_shape)``, as in ONNX."""
     geometry, blocks = _geometry(call)
     taps, work = math.prod(geometry.kernel), sum_dtype(data.dtype)
     over = [te.reduce_axis(k, name=f"k{i}") for i, k in enumerate(geometry.kernel)]

@@ -84,9 +84,8 @@ def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
     """Compute one small dense convolution per phase of the output, then interleave the phases.
 
     With stride ``s`` and ``b`` elements of padding before, the outputs ``y = q * s + r`` of phase ``r`` use
-    only the kernel positions ``(r + b) % s + j * s``. No multiplication by the zeros between strided inputs
-    is done. No unused output is computed, except one at the end of some phases if ``s`` does not divide the
-    extent.
+    only the kernel positions ``(r + b) % s + j * s``. So there are no products with the zeros between strided
+    inputs, and no unused outputs, except one at the end of some phases if ``s`` does not divide the extent.
     """
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:

@@ -30,8 +30,8 @@ LOG_TAIL = (
     2.180518371010481e-05,
     -1.494447139027373e-06,
 )
-"""Coefficients of ``log(erfc(a / sqrt 2)) / a`` in powers of ``a``, on 0 .. 6. The minimax fit (Lawson's
-iteration) is by the error of ``a erfc(a / sqrt 2) / 2``, 1.2e-8. Times ``a``, it decreases for all ``a``."""
+"""Coefficients of ``log(erfc(a / sqrt 2)) / a`` in powers of ``a`` on 0 .. 6: a minimax fit (Lawson's
+iteration) of ``a erfc(a / sqrt 2) / 2``, with an error of 1.2e-8. Times ``a`` it decreases for all ``a``."""
 
 TAIL_ENDS = 10.25
 """The greatest ``a`` at which that tail is evaluated; beyond, it keeps its value there, 1.2e-37. Further out

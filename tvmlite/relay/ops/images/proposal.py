@@ -240,7 +240,7 @@ class _Proposal:
         )
 
     def _part(self, own: e.Expr, other: e.Expr) -> e.Expr:
-        """The intersection over union of two boxes; both of their edges are whole pixels inside."""
+        """The intersection over union of two boxes, which include their last pixels."""
         a, b = ([loops.load(self.boxes, one, part) for part in range(4)] for one in (own, other))
         one, zero = _number(1), _number(0)
         sides = [e.Max(e.Min(a[k + 2], b[k + 2]) - e.Max(a[k], b[k]) + one, zero) for k in (0, 1)]

@@ -106,9 +106,9 @@ class NumpyNumbers:
 
 
 def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> tuple[list[Tap], Any]:
-    """Return the taps of output index ``x`` (a float) along spatial ``axis``, and if it is outside (or None).
+    """Return the taps of output index ``x`` (a float) along spatial ``axis``, and a mask of those outside.
 
-    ``sizes`` are the extents of input and output along the axis.
+    The mask may be None. ``sizes`` are the extents of input and output along the axis.
     """
     source = coordinate(call, numbers, axis, x, sizes)
     outside = None

@@ -1,7 +1,7 @@
 """Operators that read at indices: take, gather, gather_nd, unravel_index.
 
-Unless stated otherwise, negative indices count from the end, and indices out of range are clamped: none reads
-outside its tensor. A read along an axis of extent 0 gives 0.
+Unless stated otherwise, negative indices count from the end, and indices out of range are clamped: no index
+reads outside its tensor. A read along an axis of extent 0 gives 0.
 """
 
 from __future__ import annotations

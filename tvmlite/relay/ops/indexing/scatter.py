@@ -127,7 +127,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     attrs={"axis": 0, "reduction": choice(*COMBINE)},
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """``data`` with ``updates[i]`` combined in at ``i``, but along ``axis`` at ``indices[i]``."""
+    """``data``, ``updates[i]`` combined in by ``reduction`` at ``i``, but along ``axis`` at ``indices[i]``."""
     axis, extent = call["axis"] % data.ndim, data.shape[call["axis"]]
 
     def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
@@ -166,7 +166,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
 
 @statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": choice(*COMBINE)})
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """``data`` with each slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
+    """``data``, each slice ``updates[y...]`` combined in by ``mode`` at the index ``indices[:, y...]``."""
     length = indices.shape[0]
     assert isinstance(length, int)
     extents, tail = list(data.shape[:length]), data.shape[length:]

@@ -124,7 +124,7 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     schedule=anchors.DENSE,
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """``data @ weight.T`` with a weight whose columns are packed in blocks, as ``weight_layout`` says."""
+    """``data`` times a weight whose columns are packed in blocks, as ``weight_layout`` says."""
     return _panel_product(call, data, weight, _units(call, weight), _packing(call)[1])
 
 

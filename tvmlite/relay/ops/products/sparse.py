@@ -1,7 +1,7 @@
 """Products and sums with sparse matrices in compressed rows, or rows of blocks (CSR, BSR), as in TVM.
 
 A sparse matrix is three tensors: ``data``, its elements or blocks; ``indices``, the column of each;
-``indptr``, the position in both where each row begins, and at last where the last row ends.
+``indptr``, the position in both where each row begins, and finally where the last row ends.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def factor_of(largest: e.Expr, bits: int) -> e.Expr:
 
 
 def code_of(value: e.Expr, factor: e.Expr) -> e.Expr:
-    """The code of an element, as a float32; NaN where the element is not finite."""
+    """The code of an element, as a whole float32; NaN where the element is not finite."""
     return e.Call("round", (value * factor,), "float32")
 
 

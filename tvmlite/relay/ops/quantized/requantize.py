@@ -130,9 +130,9 @@ def requantize(
 ) -> e.Expr:
     """``output_zero_point + input_scale / output_scale * (data - input_zero_point)``, rounded, saturated.
 
-    With ``compute_dtype`` "int64", the default (TVM's except on x86), the factor has 31 bits, and
-    ``rounding`` decides ties: "UPWARD", the default, or "TONEAREST", away from 0. "float32" and "float64"
-    compute in floats.
+    ``rounding`` decides ties: "UPWARD", the default, or "TONEAREST", away from 0. With ``compute_dtype``
+    "int64", the default (TVM's except on x86), the factor has 31 bits; "float32" and "float64" compute in
+    floats.
     """
     tensors = (input_scale, input_zero_point, output_scale, output_zero_point)
     scale, zero, out_scale, out_zero = (_parameter(call, one, data, i) for one in tensors)

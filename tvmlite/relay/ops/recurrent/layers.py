@@ -1,8 +1,8 @@
 """Recurrent layers over a whole sequence: nn.rnn_scan, nn.gru_scan, nn.lstm_scan.
 
-The products with the inputs are computed before, as one matrix product; these operators are the sequential
-rest. From its length on, a sample's steps leave its state unchanged and give zeros. Gates are in ONNX's
-order.
+Their data, (steps, batch, gates * size), are the products with the inputs, computed before as one matrix
+product. These operators are the sequential rest. From its length on, a sample's steps leave its state
+unchanged and give zeros. Gates are in ONNX's order.
 
 The recurrence is (blocks, size, gates, lanes), so that the weights of a block of units are contiguous:
 element (b, k, g, j) is the weight of state k in gate g of unit ``b * lanes + j``. Units beyond the size are
@@ -207,10 +207,7 @@ def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
 
 @statement("nn.rnn_scan", infer=_scan_type(1, 1, 0, 1), reference=_scan_numpy(_rnn_numpy, 1), attrs=ATTRS)
 def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengths: Tensor) -> list[Tensor]:
-    """``h = f(data[t] + h @ recurrence)`` for each step ``t``. Return all ``h``, and the last.
-
-    ``data`` (steps, batch, size) are the products with the inputs.
-    """
+    """``h = f(data[t] + h @ recurrence)`` for each step ``t``. Return all ``h``, and the last."""
     steps = Steps(call, data, recurrence)
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
@@ -232,10 +229,7 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
 def gru_scan(
     call: Call, data: Tensor, recurrence: Tensor, bias: Tensor, hidden: Tensor, lengths: Tensor
 ) -> list[Tensor]:
-    """A GRU with the gates update, reset, new. Return all hidden states, and the last.
-
-    ``data`` (steps, batch, 3 * size) are the products with the inputs; ``bias`` is that of the recurrence.
-    """
+    """A GRU with gates update, reset, new; ``bias`` is the recurrence's. Return all states, and the last."""
     steps = Steps(call, data, recurrence)
     inputs, before = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
     update, masked = steps.state("update"), steps.state("masked")
@@ -287,11 +281,7 @@ def lstm_scan(
     cell: Tensor,
     lengths: Tensor,
 ) -> list[Tensor]:
-    """An LSTM with the gates input, output, forget, cell.
-
-    ``data`` (steps, batch, 4 * size) are the products with the inputs. Return all hidden states, the last
-    one, and the last cell.
-    """
+    """An LSTM with gates input, output, forget, cell. Return all states, the last one, and the last cell."""
     steps = Steps(call, data, recurrence)
     cells = steps.state("cells")
 

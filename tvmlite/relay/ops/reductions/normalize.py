@@ -305,7 +305,7 @@ def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
 )
 def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-    """Normalize each group of channels of each sample, then times ``gamma`` plus ``beta`` by channel."""
+    """Normalize each group of channels of each sample, times ``gamma`` plus ``beta`` of the channel."""
     members = data.shape[1] // call["num_groups"]
     cut = te.compute(
         (data.shape[0], call["num_groups"], members, *data.shape[2:]),

@@ -102,7 +102,10 @@ def _narrowed(result: Tensor, dtype: str) -> Tensor:
 
 
 def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> Callable[..., np.ndarray]:
-    """Return a reference: ``function`` over the call's axes; ``wide`` computes floats in float64."""
+    """Return a reference: ``function`` over the call's axes.
+
+    ``wide`` computes floats in float64, and integers in their own dtype.
+    """
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         axes = reduced_axes(call, data.ndim)
@@ -140,7 +143,7 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     "max", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.max, greatest=True)
 )
 def max_(call: Call, data: Tensor) -> Tensor:
-    """The maximum over ``axis``; NaN if any is NaN; minus infinity, or the dtype's least, of no elements."""
+    """The maximum over ``axis``; NaN if any is NaN; of no elements minus infinity, or the dtype's least."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
@@ -148,7 +151,7 @@ def max_(call: Call, data: Tensor) -> Tensor:
     "min", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.min, greatest=False)
 )
 def min_(call: Call, data: Tensor) -> Tensor:
-    """The minimum over ``axis``; NaN if any is NaN; infinity, or the dtype's greatest, of no elements."""
+    """The minimum over ``axis``; NaN if any is NaN; of no elements infinity, or the dtype's greatest."""
     return reduce_tensor(call, data, reducers.min_reduce, "min")
 
 

@@ -124,7 +124,7 @@ def _ordered(call: Call, data: Tensor, shape: Shape, wanted: Sequence[str], name
 
 
 def _order_numpy(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
-    """The stable order along ``axis``; descending is the reverse of the reversed data's, with NaN first."""
+    """The stable order along ``axis``; if descending, that of the flipped data, flipped, with NaN first."""
     if ascending:
         return np.argsort(data, axis, kind="stable")
     flipped = np.argsort(np.flip(data, axis), axis, kind="stable")

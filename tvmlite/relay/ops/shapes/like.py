@@ -59,10 +59,7 @@ def cast_like(call: Call, data: Expr, dtype_like: Expr) -> Expr:
 
 
 def _part(call: Call, side: str, rank: int) -> tuple[int, int]:
-    """Return the axes ``side_begin`` up to ``side_end`` of ``rank``.
-
-    Negative ones count from the end; ``side_end`` of None is the end.
-    """
+    """Return the axes ``side_begin`` up to ``side_end`` of ``rank``; negative from the end, None the end."""
     begin, end = call[f"{side}_begin"], call[f"{side}_end"]
     first = begin + rank if begin < 0 else begin
     last = rank if end is None else end + rank if end < 0 else end

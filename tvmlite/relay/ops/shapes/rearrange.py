@@ -67,10 +67,7 @@ def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={**_IMAGE, "mode": choice("DCR", "CRD")},
 )
 def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Move blocks of channels to ``block_size`` x ``block_size`` pixels.
-
-    In the channels, the index into the block is before the new channel ("DCR"), or after it ("CRD").
-    """
+    """Move channels to blocks of ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
     block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
     fewer = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
     within = y % block * block + x % block
@@ -164,10 +161,7 @@ def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.nd
     fills=True,
 )
 def sequence_mask(call: Call, i: Indices, data: Tensor, valid_length: Tensor) -> e.Expr:
-    """``data``, but ``mask_value`` from ``valid_length[b]`` on along ``axis``.
-
-    ``axis`` is 0 or 1, and the batch is the other of these.
-    """
+    """``data``, but ``mask_value`` from ``valid_length[b]`` on along ``axis``: 0, or 1 for batches first."""
     inside = e.Less(*e.match(i[call["axis"]], valid_length[i[1 - call["axis"]]]))
     return e.Select(inside, data[i], scalar_of(call["mask_value"], data.dtype))
 
