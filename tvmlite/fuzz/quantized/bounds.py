@@ -224,4 +224,4 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("mean", "sum", "nn.global_avg_pool2d", "image.resize2d"), _summed),
     **dict.fromkeys((f"nn.avg_pool{rank}d" for rank in (1, 2, 3)), _summed),
 }
-"""The rules of operators that are not non-decreasing, or whose terms may be larger than the result."""
+"""The rules of operators that may decrease, or whose terms may be larger than the result."""

@@ -99,7 +99,7 @@ def _variable(type_: Any) -> Expr:
 
 
 def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
-    """Return the stages for the result of ``rule`` for ``call``."""
+    """Return the stages of the expression that ``rule`` gives for ``call``."""
     done: dict[Expr, Any] = {}
 
     def argument(given: te.Tensor | Sequence[te.Tensor]) -> Expr:

@@ -42,7 +42,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray)
 
 
 def _between(plane: np.ndarray, y: float, x: float) -> float:
-    """Interpolate ``plane`` at ``(y, x)``: 0 before the first pixel, falling to 0 behind the last."""
+    """Interpolate ``plane`` at ``(y, x)``: 0 before the first pixel, falling to 0 after the last."""
     total = 0.0
     if y < 0 or x < 0:
         return total
@@ -65,7 +65,7 @@ def deformable_conv2d(call: Call, data: Expr, offset: Expr, weight: Expr) -> Exp
     """``nn.conv2d`` with each element of each window read at an offset from its position.
 
     ``offset`` is ``(n, deformable_groups * taps * 2, y, x)``, row offsets before column offsets. Positions
-    between pixels are interpolated bilinearly, and towards 0 behind the last pixel. A position before the
+    between pixels are interpolated bilinearly, and towards 0 after the last pixel. A position before the
     first row or column gives 0, as in TVM and MXNet. PyTorch and ONNX interpolate there: see
     ``nn.deformable_im2col``.
     """

@@ -52,7 +52,7 @@ def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
 
 
 def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
-    """The padding behind the data that covers every window, including those beyond the end in ceil mode."""
+    """The padding after the data that covers every window, including those beyond the end in ceil mode."""
     if not call["ceil_mode"]:
         return geometry.ends
     more = []

@@ -24,7 +24,7 @@ from tvmlite.te.tensor import reducers
 
 
 def global_type(call: Call, data: TensorType) -> TensorType:
-    """The type relation: ``(n, c, h, w)`` gives ``(n, c, 1, 1)``; a block of channels stays behind them."""
+    """The type relation: ``(n, c, h, w)`` gives ``(n, c, 1, 1)``; a block of channels stays last."""
     windows.check_data(call, data, "layout", 2)
     return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
 

@@ -256,7 +256,7 @@ def affine_grid(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
 
 
 def _correlated(call: Call, data: TensorType) -> tuple[tuple[int, int], tuple[int, int], int, list[Any]]:
-    """Padding before and behind, the radius of displacements, and the extents of the result."""
+    """Padding before and after, the radius of displacements, and the extents of the result."""
     begins, ends = windows.padding_of(call, 2)
     border = call["max_displacement"] + (call["kernel_size"] - 1) // 2
     extents = [

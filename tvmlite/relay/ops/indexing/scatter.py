@@ -127,7 +127,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     attrs={"axis": 0, "reduction": choice(*COMBINE)},
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """``data``, ``updates[i]`` combined in by ``reduction`` at ``i``, but along ``axis`` at ``indices[i]``."""
+    """``data``, ``updates[i]`` combined in by ``reduction`` at ``i`` but, along ``axis``, ``indices[i]``."""
     axis, extent = call["axis"] % data.ndim, data.shape[call["axis"]]
 
     def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:

@@ -124,7 +124,7 @@ def unique(call: Call, data: Tensor) -> list[Tensor]:
 
     Return the values, the index at which each first appears, for each element the position of its value, and
     the number of values, a vector of one. With ``return_counts`` also how often each value appears. All but
-    the number are as long as ``data``, as TVM's are at run time: behind the last value, values and counts are
+    the number are as long as ``data``, as TVM's are at run time: after the last value, values and counts are
     0, and indices of first appearances the length of the data.
     """
     extent = loops.index(data.shape[0])

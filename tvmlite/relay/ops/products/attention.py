@@ -174,7 +174,7 @@ def _whole_vectors(value: te.Tensor) -> te.Tensor:
 
 
 def _panels(key: te.Tensor) -> te.Tensor:
-    """Pack keys into panels ``(b, g, t / PANEL, d, PANEL)``, with zeros behind the last key.
+    """Pack keys into panels ``(b, g, t / PANEL, d, PANEL)``, with zeros after the last key.
 
     Rows of keys, and their transposition, are separate stages: whether they are copied or inlined is the
     schedule's choice.

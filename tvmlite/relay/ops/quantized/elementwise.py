@@ -108,7 +108,7 @@ def subtract(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """Subtract the real values, in the way of ``qnn.add``."""
+    """Subtract the real values, as ``qnn.add`` adds them."""
     parameters = lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point
     return _sum(call, (lhs, rhs), parameters, "subtract")
 

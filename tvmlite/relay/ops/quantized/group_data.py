@@ -33,7 +33,7 @@ _MAGNITUDE, _INFINITY = 0x7FFFFFFF, 0x7F800000
 def rounded_numpy(data: np.ndarray, group: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Quantize ``data (..., k)``; return the codes and the scales.
 
-    Codes are int32 ``(..., groups * group)``, 0 behind the last element; scales are float32 ``(...,
+    Codes are int32 ``(..., groups * group)``, 0 after the last element; scales are float32 ``(...,
     groups)``.
     """
     *lead, depth = data.shape

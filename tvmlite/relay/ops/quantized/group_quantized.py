@@ -38,7 +38,7 @@ def codes_of(weight: np.ndarray, bits: int, depth: int) -> np.ndarray:
 def bytes_of(codes: np.ndarray, bits: int, group: int) -> np.ndarray:
     """Pack codes ``(n, k)``, uint8, into bytes ``(n, ceil(k / group), group * bits / 8)``.
 
-    Codes are below ``2 ** bits``. This is the inverse of ``codes_of``; codes behind the last are 0.
+    Codes are below ``2 ** bits``. This is the inverse of ``codes_of``; codes after the last are 0.
     """
     count, depth = codes.shape
     whole = np.pad(codes, ((0, 0), (0, -depth % group))).reshape(count, -1, group)

@@ -200,7 +200,7 @@ def _flatten_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("nn.batch_flatten", reference=_flatten_numpy)
 def batch_flatten(call: Call, data: Expr) -> Expr:
-    """Flatten all axes behind the first into one."""
+    """Flatten all axes after the first into one."""
     shape = tensor_type_of(data).shape
     if not shape:
         raise fault(call, "data is a scalar, expected a batch")

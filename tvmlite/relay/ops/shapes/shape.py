@@ -50,7 +50,7 @@ def _expand_numpy(data: np.ndarray, axis: int, count: int) -> np.ndarray:
     view=True,
 )
 def expand_dims(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Insert ``num_newaxis`` axes of extent 1 before ``axis``; -1 is the position behind the last axis."""
+    """Insert ``num_newaxis`` axes of extent 1 before ``axis``; -1 is the position after the last axis."""
     axis = call["axis"] % (data.ndim + 1)
     return data[(*i[:axis], *i[axis + call["num_newaxis"] :])]
 

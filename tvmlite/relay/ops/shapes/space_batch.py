@@ -58,7 +58,7 @@ def _to_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"block_shape": _BLOCK, "paddings": _PAIRS, "pad_value": Attribute(0.0, lambda _: NUMBER)},
 )
 def space_to_batch_nd(call: Call, data: Expr) -> Expr:
-    """Pad the axes behind the batch, then move blocks of them to the batch: block before batch."""
+    """Pad the axes after the batch, then move blocks of them to the batch: block before batch."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "paddings")
     count, behind = len(block), len(shape) - len(block) - 1
@@ -98,7 +98,7 @@ def _from_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"block_shape": _BLOCK, "crops": _PAIRS},
 )
 def batch_to_space_nd(call: Call, data: Expr) -> Expr:
-    """Move batches to blocks of the axes behind, then crop these: the inverse of ``nn.space_to_batch_nd``."""
+    """Move batches to blocks of the axes that follow, then crop: the inverse of ``nn.space_to_batch_nd``."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "crops")
     count, behind = len(block), len(shape) - len(block) - 1
