@@ -32,8 +32,7 @@ class Finding:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether a refusal was wrong or missing while the program was made; such a finding cannot be
-        shrunk."""
+        """Whether a refusal was wrong or missing while the program was made; these cannot be shrunk."""
         return self.signature.partition(":")[0] == "refusal"
 
 

@@ -27,10 +27,7 @@ DATA_BITS = (0, *group_data.LARGEST)
 
 
 def codes_of(weight: np.ndarray, bits: int, depth: int) -> np.ndarray:
-    """Unpack bytes ``(n, groups, group * bits / 8)`` into codes ``(n, depth)``, uint8.
-
-    The lower bits of a byte hold the code with the lower index.
-    """
+    """Unpack bytes ``(n, groups, group * bits / 8)`` into uint8 codes ``(n, depth)``, lower bits first."""
     parts = [(weight >> shift) & (2**bits - 1) for shift in range(0, 8, bits)]
     return np.stack(parts, axis=-1).reshape(weight.shape[0], -1)[:, :depth]
 

@@ -31,10 +31,7 @@ def _plain(name: str, call: Call, attrs: tuple[str, ...], out_dtype: str = "int3
 def _product_type(
     name: str, attrs: tuple[str, ...], places: tuple[int, int], names: tuple[str, ...] = WEIGHT_NAMES
 ) -> Callable[..., TensorType]:
-    """Return the type relation of the plain operator, with checks of scales and zero points.
-
-    ``places`` are the axes of weight and result that the weight's scales follow (-1, -1: it has one scale).
-    """
+    """Return the type relation; ``places``: the axes of weight and result that scales follow, or (-1, -1)."""
 
     def infer(call: Call, data: TensorType, weight: TensorType, *parameters: TensorType) -> TensorType:
         expect(call, f"{names[0]} is", data.dtype, BYTES)
@@ -140,10 +137,7 @@ def conv2d(
 
 
 def _conv_of_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros: np.ndarray) -> Expr:
-    """Write out a convolution of uint8 by int8, and subtract the zero points' part from its sums.
-
-    The data are padded with their zero point, which adds nothing.
-    """
+    """Convolve uint8 by int8, and subtract the zero points' part; padding is the data's zero point."""
     span = call.span
     data, zero = _as_uint8(data, zero)
     geometry = windows.geometry(call, weight.shape[2:], 2)

@@ -285,10 +285,9 @@ class Steps:
         memory: Sequence[loop.Buffer],
         step: Step,
     ) -> list[Tensor]:
-        """Return the operator's results.
+        """Return the results; ``states`` follow the output state, ``memory`` is what else a step needs.
 
-        ``states`` are those after the output state, and ``memory`` is what else a step needs. The initial
-        states are the inputs before the last one, which is the lengths.
+        The initial states are the inputs before the last one, which is the lengths.
         """
 
         def body(*buffers: loop.Buffer) -> loop.Stmt:

@@ -102,10 +102,7 @@ def _narrowed(result: Tensor, dtype: str) -> Tensor:
 
 
 def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> Callable[..., np.ndarray]:
-    """Return a reference: ``function`` over the call's axes.
-
-    ``wide`` computes floats in float64, and integers in their own dtype.
-    """
+    """Return ``function`` over the call's axes; ``wide``: floats in float64, integers in their own dtype."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         axes = reduced_axes(call, data.ndim)
@@ -200,10 +197,7 @@ def _arg_type(call: Call, data: TensorType) -> TensorType:
 
 
 def _arg_reducer(greatest: bool, last: bool) -> Callable[..., Any]:
-    """Return a reducer of pairs (index, value) to the extreme value and its first or last index.
-
-    NaN is preferred to all numbers.
-    """
+    """The reducer of (index, value): the extreme value, NaN first; of equals, the first or last index."""
 
     def prefers(x: e.Expr, y: e.Expr) -> e.Expr:
         better = e.Less(y, x) if greatest else e.Less(x, y)
