@@ -1,4 +1,4 @@
-"""Random computes under random schedules through both code generators, against their definition's value."""
+"""Fuzzing: random computes under random schedules, in both code generators, against their definition."""
 
 from tvmlite.fuzz.expected.check import Wrong, check
 

@@ -1,4 +1,4 @@
-"""Programs: a compute and a schedule as Python text, which is what runs, shrinks and is printed."""
+"""Programs: a compute and a schedule as Python text, which is run, shrunk and printed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FILE = "<fuzz program>"
 
 @dataclass(frozen=True)
 class Program:
-    """Statements that make a schedule ``s``, and how to check it.
+    """Statements that create a schedule ``s``, and how to check it.
 
-    ``sizes`` are the values of each ``te.var`` by name; ``data`` and ``seed`` decide the inputs' elements;
-    ``target`` is what the code is for. ``tags`` say what it is made of, for the report.
+    ``sizes`` are the values of each ``te.var`` by name; ``data`` and ``seed`` determine the inputs' elements;
+    ``target`` is the target of the code. ``tags`` name the program's parts, for the report.
     """
 
     body: tuple[str, ...]
@@ -31,7 +31,7 @@ class Program:
     tags: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """The program, to paste into a file and run."""
+        """Return the program as a script to run."""
         given = [f"sizes={dict(self.sizes)!r}"] if self.sizes else []
         given += [f"data={self.data!r}", f"seed={self.seed}", f"target={self.target!r}"]
         lines = [
@@ -44,32 +44,32 @@ class Program:
         return "\n".join([*lines, f"check(s, {', '.join(given)})", ""])
 
     def with_body(self, body: Iterable[str]) -> Program:
-        """The same with other statements."""
+        """Return the program with other statements."""
         return replace(self, body=tuple(body))
 
     def to_fields(self) -> dict[str, Any]:
-        """Its fields, which JSON can hold."""
+        """Return the fields, which JSON can hold."""
         return dict(vars(self))
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> Program:
-        """The program that ``to_fields`` or JSON of it describes."""
+        """Return the program described by ``to_fields``, or by JSON of it."""
         sizes = tuple((name, value) for name, value in fields["sizes"])
         return Program(
             **{**fields, "body": tuple(fields["body"]), "sizes": sizes, "tags": tuple(fields["tags"])}
         )
 
     def names(self) -> dict[str, Any]:
-        """Run the statements; what they define."""
+        """Run the statements; return the names that they define."""
         return run(self.body)
 
     def build(self) -> te.Schedule:
-        """Run the statements; the schedule."""
+        """Run the statements; return the schedule."""
         return self.names()["s"]
 
 
 def run(body: Iterable[str], names: dict[str, Any] | None = None, first_line: int = 1) -> dict[str, Any]:
-    """The names that ``body`` defines. Errors show its lines."""
+    """Run ``body``; return the names that it defines. Errors show its lines."""
     text = "\n" * (first_line - 1) + "\n".join(body) + "\n"
     linecache.cache[FILE] = (len(text), None, text.splitlines(keepends=True), FILE)
     space = namespace() if names is None else names
@@ -78,18 +78,17 @@ def run(body: Iterable[str], names: dict[str, Any] | None = None, first_line: in
 
 
 def namespace() -> dict[str, Any]:
-    """What a program starts from."""
+    """Return the names that a program starts with."""
     return {"__name__": "fuzz_program", "te": te}
 
 
 def clean(statement: str) -> str:
-    """``statement`` without needless parentheses."""
+    """Return ``statement`` without needless parentheses."""
     return ast.unparse(ast.parse(statement)) if "def " not in statement else statement
 
 
 def arguments(schedule: te.Schedule) -> list[Any]:
-    """What the function of ``schedule`` takes: its placeholders, its outputs, and the variables in shapes
-    that are no extent of an array by themselves."""
+    """Return the arguments of the function of ``schedule``: its placeholders, then its outputs."""
     stages = [stage.op for stage in schedule.stages]
     states = {state.op for op in stages if isinstance(op, ScanOp) for state in op.state}
     inputs = [op.output(0) for op in stages if isinstance(op, t.PlaceholderOp) and op not in states]

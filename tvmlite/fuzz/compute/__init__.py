@@ -1,1 +1,1 @@
-"""Random computes, as text of a program."""
+"""Random computes, as program text."""

@@ -1,4 +1,4 @@
-"""The program as far as it is written: its tensors, its extents, and names not used yet."""
+"""The program written so far: its tensors, its extents, and unused names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tvmlite.core import dtype as dtypes
 
 LARGEST = 6000
-"""The most iterations a generated stage may have."""
+"""The largest number of iterations of a generated stage."""
 
 EXTENTS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 8, 9, 12, 13, 16, 16, 17, 19, 31, 32, 33, 40)
 _DTYPES = (*("float32",) * 8, *("int32",) * 4, *dtypes.ALL)
@@ -16,7 +16,7 @@ _DTYPES = (*("float32",) * 8, *("int32",) * 4, *dtypes.ALL)
 
 @dataclass(frozen=True)
 class Dim:
-    """An extent: as text, and its value."""
+    """An extent: its text, and its value."""
 
     text: str
     value: int
@@ -25,14 +25,14 @@ class Dim:
         return self.text if self.text.isalnum() else f"({self.text})"
 
     def plus(self, more: int) -> Dim:
-        """``more`` added."""
+        """Return the extent plus ``more``."""
         if not more:
             return self
         text = str(self.value + more) if self.text.isdecimal() else f"{self.text} + {more}"
         return Dim(text.replace("+ -", "- "), self.value + more)
 
     def times(self, other: Dim) -> Dim:
-        """Both multiplied."""
+        """Return the product of both extents."""
         value = self.value * other.value
         both = self.text.isdecimal() and other.text.isdecimal()
         return Dim(str(value) if both else f"({self.text}) * ({other.text})", value)
@@ -57,7 +57,7 @@ class Known:
 
 @dataclass
 class Builder:
-    """The program as far as it is written."""
+    """The program written so far."""
 
     rnd: random.Random
     lines: list[str] = field(default_factory=list)
@@ -68,16 +68,16 @@ class Builder:
     count: int = 0
 
     def fresh(self, letter: str) -> str:
-        """A name not used yet."""
+        """Return an unused name."""
         self.count += 1
         return f"{letter}{self.count}"
 
     def constant(self, value: int) -> Dim:
-        """An extent that the program has as a literal number."""
+        """Return an extent that is a literal number in the program."""
         return Dim(str(value), value)
 
     def extent(self, small: bool = False, least: int = 0) -> Dim:
-        """A random extent: mostly a number, at times a variable, seldom zero."""
+        """Return a random extent: mostly a number, sometimes a variable, rarely zero."""
         rnd = self.rnd
         value = rnd.choice(EXTENTS[:12] if small else EXTENTS)
         if least == 0 and rnd.random() < 0.012:
@@ -88,7 +88,7 @@ class Builder:
         return Dim(str(value), value)
 
     def symbol(self, value: int) -> Dim:
-        """A variable extent, new or known."""
+        """Return a variable extent of ``value``, new or existing."""
         known = [name for name, have in self.sizes.items() if have == value]
         if known and self.rnd.random() < 0.5:
             return Dim(self.rnd.choice(known), value)
@@ -100,7 +100,7 @@ class Builder:
         return Dim(name, value)
 
     def dtype(self) -> str:
-        """A random dtype: float32 and int32 are the most frequent."""
+        """Return a random dtype: float32 and int32 are the most frequent."""
         return self.rnd.choice(_DTYPES)
 
     def placeholder(self, dims: tuple[Dim, ...], dtype: str) -> Known:
@@ -112,7 +112,7 @@ class Builder:
         return made
 
     def reduce_axis(self, extent: Dim) -> str:
-        """Write a ``te.reduce_axis`` from 0 to ``extent``; its name."""
+        """Write a ``te.reduce_axis`` from 0 to ``extent``; return its name."""
         name = self.fresh("k")
         self.lines.append(f'{name} = te.reduce_axis((0, {extent}), name="{name}")')
         return name
@@ -126,7 +126,7 @@ class Builder:
         return self.add(Known(name, dims, dtype))
 
     def computes(self, dims: tuple[Dim, ...], axes: list[str], body: str, kinds: list[str]) -> list[Known]:
-        """A compute of several outputs, of dtypes ``kinds``."""
+        """Write a compute of several outputs, with the dtypes ``kinds``."""
         names = [self.fresh("T") for _ in kinds]
         text = f'te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{names[0]}")'
         self.lines.append(f"{', '.join(names)} = {text}")
@@ -139,7 +139,7 @@ class Builder:
         return made
 
     def pick(self, rank: int | None = None, kinds: tuple[str, ...] = dtypes.ALL, least: int = 0) -> Known:
-        """A tensor to start from: mostly the last computed, else an older or a new one."""
+        """Return a tensor to start from: mostly the last computed one, else an older or a new one."""
         fits = [
             x
             for x in self.tensors
@@ -163,27 +163,27 @@ class Builder:
         return self.placeholder(tuple(dims), self.rnd.choice(options))
 
     def arith(self, dtype: str) -> str:
-        """A dtype to compute in, given that of an input: most often the same."""
+        """Return a dtype to compute in, given that of an input: usually the same."""
         if dtype == "bool" or self.rnd.random() < 0.2:
             return self.rnd.choice([d for d in _DTYPES if d != "bool"])
         return dtype
 
 
 def shape(dims: tuple[Dim, ...]) -> str:
-    """A shape as text."""
+    """Return a shape as text."""
     return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"
 
 
 def axes_of(rank: int) -> list[str]:
-    """Names of axes."""
+    """Return names of ``rank`` axes."""
     return list("ijlpqr"[:rank])
 
 
 def index(axes: list[str]) -> str:
-    """Indices as text; of no axes at all the empty tuple."""
+    """Return indices as text; the empty tuple without axes."""
     return ", ".join(axes) or "()"
 
 
 def same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
-    """Whether both shapes have the same text: extents that are equal by value only do not count."""
+    """Whether both shapes have the same text; extents with only their value in common differ."""
     return [d.text for d in a] == [d.text for d in b]

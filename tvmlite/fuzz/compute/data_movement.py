@@ -6,7 +6,7 @@ from tvmlite.fuzz.compute.builder import LARGEST, Builder, axes_of, index
 
 
 def gather(b: Builder) -> bool:
-    """Elements or rows taken by an array of indices, brought in range by the formula."""
+    """Read elements or rows at the indices in an array, which the formula brings into range."""
     x = b.pick(least=1)
     if not x.dims or x.size > LARGEST:
         return False

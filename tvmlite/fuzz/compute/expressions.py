@@ -31,8 +31,8 @@ _COMPARE = ("({0} < {1})", "({0} <= {1})", "({0} > {1})", "({0} >= {1})", "({0} 
 
 @dataclass(frozen=True)
 class Text:
-    """An expression; ``index`` says that it is made of axes and constants alone, which are index arithmetic
-    and must not overflow."""
+    """An expression; ``index`` is whether it consists of axes and constants only: such index arithmetic
+    must not overflow."""
 
     text: str
     index: bool = False
@@ -40,7 +40,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Something an expression may be made of: an element of a tensor."""
+    """An operand of expressions: an element of a tensor."""
 
     text: str
     dtype: str
@@ -53,11 +53,11 @@ class Expressions:
         self.rnd, self.leaves, self.axes = rnd, list(leaves), list(axes)
 
     def value(self, dtype: str, depth: int) -> str:
-        """An expression of ``dtype``, about ``depth`` operations deep."""
+        """Return an expression of ``dtype``, about ``depth`` operations deep."""
         return self._value(dtype, depth).text
 
     def condition(self, depth: int) -> str:
-        """A bool."""
+        """Return a bool expression."""
         return self._bool(depth).text
 
     def _value(self, dtype: str, depth: int) -> Text:
@@ -108,7 +108,7 @@ class Expressions:
         return f'te.const({self.rnd.choice(choices)}, "{dtype}")'
 
     def _opaque(self, dtype: str, part: Text) -> str:
-        """The part as a value that wraps: not index arithmetic."""
+        """Return ``part`` as an operand that wraps, so that it is not index arithmetic."""
         return f'{part.text}.astype("int16").astype("{dtype}")' if part.index else part.text
 
     def _binary(self, dtype: str, depth: int) -> Text:

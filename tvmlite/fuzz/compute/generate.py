@@ -16,7 +16,7 @@ from tvmlite.fuzz.compute.windows import convolution, padding, stencil
 
 
 def generate(rnd: random.Random) -> Builder:
-    """A chain of one to four stages."""
+    """Write a chain of one to four stages."""
     builder = Builder(rnd)
     if rnd.random() < 0.25:
         builder.symbol(rnd.choice(EXTENTS[:20]))
@@ -52,4 +52,4 @@ KINDS: dict[str, tuple[int, Callable[[Builder], bool]]] = {
     "scan": (2, scan),
     "extern": (1, extern),
 }
-"""What stages there are, by name: how often, and what writes one (False if it does not fit)."""
+"""The kinds of stages by name: the weight, and the function that writes one (False if it does not fit)."""

@@ -1,4 +1,4 @@
-"""Loop nests written by hand."""
+"""Hand-written loop nests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CUMSUM = """def {name}(ins, outs):
 
 
 def extern(b: Builder) -> bool:
-    """A loop nest written by hand: a scatter, or sums so far."""
+    """A hand-written loop nest: a scatter, or cumulative sums."""
     kinds = tuple(d for d in dtypes.ALL if d != "bool")
     name = b.fresh("nest")
     if b.rnd.random() < 0.5:

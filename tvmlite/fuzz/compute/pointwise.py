@@ -1,4 +1,4 @@
-"""Computes of one element for one: formulas, broadcasts, casts, several at once."""
+"""Element-wise computes: formulas, broadcasts, casts, several outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.fuzz.compute.expressions import Expressions, Leaf
 
 
 def elementwise(b: Builder) -> bool:
-    """A formula over the elements of one or two tensors of a shape."""
+    """A formula over the elements of one or two tensors of the same shape."""
     x = b.pick()
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
@@ -25,7 +25,7 @@ def elementwise(b: Builder) -> bool:
 
 
 def broadcast(b: Builder) -> bool:
-    """Two tensors, of which one has fewer or shorter axes."""
+    """A formula of two tensors, one of which is broadcast along some axes."""
     x = b.pick()
     if not x.dims or x.size > LARGEST // 2:
         return False
@@ -42,7 +42,7 @@ def broadcast(b: Builder) -> bool:
 
 
 def cast_chain(b: Builder) -> bool:
-    """Through several dtypes and back."""
+    """Casts through one to four random dtypes."""
     x = b.pick()
     axes = axes_of(len(x.dims))
     text, dtype = f"{x.name}[{index(axes)}]", x.dtype
@@ -54,7 +54,7 @@ def cast_chain(b: Builder) -> bool:
 
 
 def several(b: Builder) -> bool:
-    """Two or three outputs of one formula each."""
+    """Two or three outputs with one formula each."""
     x = b.pick()
     axes = axes_of(len(x.dims))
     kinds = [b.rnd.choice((x.dtype, b.dtype())) for _ in range(b.rnd.randint(2, 3))]

@@ -1,4 +1,4 @@
-"""Computes that reduce: sums, extremes and others, products of matrices, pairs."""
+"""Computes that reduce: sums, extremes and others, matrix products, pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.fuzz.compute.expressions import Expressions, Leaf
 
 
 def reduction(b: Builder) -> bool:
-    """A sum, product, extreme or quantifier over some of the axes, under a condition at times."""
+    """A sum, product, extreme, quantifier or xor over some of the axes, sometimes under a condition."""
     x = b.pick()
     if not x.dims or x.size > LARGEST:
         return False
@@ -54,7 +54,7 @@ def _source(b: Builder, scalars: Expressions, read: str, have: str, dtype: str) 
 
 
 def matmul(b: Builder) -> bool:
-    """A product of matrices, batched and transposed at times."""
+    """A matrix product, sometimes batched or transposed."""
     dtype = b.rnd.choice(("float32", "float32", "float32", "int32", "int8", "float16", "float64", "bfloat16"))
     batch = (b.extent(small=True),) if b.rnd.random() < 0.3 else ()
     m, n, k = b.extent(small=bool(batch)), b.extent(small=bool(batch)), b.extent(small=True)
@@ -74,7 +74,7 @@ def matmul(b: Builder) -> bool:
 
 
 def argmax(b: Builder) -> bool:
-    """Where the greatest or least element is, and the element: a reduction of pairs."""
+    """The index and the value of the greatest or least element: a reduction of pairs."""
     x = b.pick(kinds=("float32", "int32", "int8", "float64", "int64", "float16", "uint8"))
     if not x.dims or x.size > LARGEST:
         return False
@@ -98,7 +98,7 @@ def argmax(b: Builder) -> bool:
 
 
 def sums_of_pairs(b: Builder) -> bool:
-    """A sum and a sum of squares, or a count and a sum, in one reduction."""
+    """A sum and a sum of squares in one reduction."""
     x = b.pick(kinds=("float32", "int32", "float64", "int64", "int16"))
     if not x.dims or x.size > LARGEST:
         return False

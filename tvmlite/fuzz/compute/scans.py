@@ -1,4 +1,4 @@
-"""Scans: rows computed one after the other, from those before them."""
+"""Scans: rows computed one after the other, from earlier ones."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ _KINDS = tuple(d for d in dtypes.ALL if d != "bool")
 
 
 def scan(b: Builder) -> bool:
-    """One state or two of one shape, whose rows follow from earlier ones and from a row of another tensor;
-    at times by way of stages of their own."""
+    """A scan of one or two states of the same shape, in some cases with separate stages.
+
+    The rows follow from earlier ones and from a row of another tensor.
+    """
     x = b.pick(kinds=_KINDS, least=2)
     if not 1 <= len(x.dims) <= 3 or x.size > LARGEST // 4:
         return False
@@ -47,7 +49,7 @@ def _state(b: Builder, x: Known) -> Known:
 
 
 def _first(b: Builder, x: Known, state: Known, rows: int) -> Known:
-    """The rows that are there to begin with."""
+    """Write the initial rows."""
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
     body = Expressions(b.rnd, leaves, axes).value(state.dtype, b.rnd.randint(0, 2))
@@ -55,7 +57,7 @@ def _first(b: Builder, x: Known, state: Known, rows: int) -> Known:
 
 
 def _part(b: Builder, dims: tuple[Dim, ...], body: str, dtype: str) -> Known:
-    """A compute that stands for no tensor of its own."""
+    """Write a compute that is only a part of the scan."""
     name, axes = b.fresh("P"), axes_of(len(dims))
     text = f'te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{name}")'
     b.lines.append(f"{name} = {text}")
@@ -63,7 +65,7 @@ def _part(b: Builder, dims: tuple[Dim, ...], body: str, dtype: str) -> Known:
 
 
 def _before(b: Builder, state: Known, axes: list[str], rows: int) -> str:
-    """An element of an earlier row; of another column at times."""
+    """Return an element of an earlier row, sometimes of another column."""
     at = [f"{axes[0]} - {b.rnd.randint(1, rows)}", *axes[1:]]
     if len(axes) > 1 and b.rnd.random() < 0.3:
         at[-1] = f"{state.dims[-1]} - 1 - {axes[-1]}"
@@ -71,7 +73,7 @@ def _before(b: Builder, state: Known, axes: list[str], rows: int) -> str:
 
 
 def _between(b: Builder, x: Known, states: list[Known], rows: int) -> Known:
-    """A stage that the update reads, and that reads the states."""
+    """Write a stage that reads the states, and that the update reads."""
     axes = axes_of(len(x.dims))
     state = b.rnd.choice(states)
     leaves = [Leaf(_before(b, state, axes, rows), state.dtype), Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
@@ -80,14 +82,14 @@ def _between(b: Builder, x: Known, states: list[Known], rows: int) -> Known:
 
 
 def _total(b: Builder, state: Known, rows: int) -> Known:
-    """The sum of an earlier row."""
+    """Write the sum of an earlier row."""
     k = b.reduce_axis(state.dims[1])
     read = f"{state.name}[i - {b.rnd.randint(1, rows)}, {k}]"
     return _part(b, state.dims[:1], f"te.sum({read}, axis={k})", state.dtype)
 
 
 def _next(b: Builder, x: Known, state: Known, states: list[Known], stages: list[Known], rows: int) -> Known:
-    """The row that follows."""
+    """Write the next row."""
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
     for one in states:

@@ -1,4 +1,4 @@
-"""Index arithmetic: steps backwards, divisions of negative numbers, ranges that begin anywhere."""
+"""Index arithmetic: negative steps, divisions of negative numbers, ranges that do not begin at 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIVISIONS = ("({0}) // {1}", "({0}) % {1}", "te.truncdiv({0}, {1})", "te.truncm
 
 
 class _Trunc:
-    """What an index speaks of, as numbers."""
+    """The functions that an index calls, for Python's integers."""
 
     @staticmethod
     def truncdiv(a: int, b: int) -> int:
@@ -25,7 +25,7 @@ class _Trunc:
 
 
 def strided(b: Builder) -> bool:
-    """Elements at places that index arithmetic over one or two axes gives, all within bounds."""
+    """Elements at positions computed by index arithmetic over one or two axes, all within bounds."""
     dims = tuple(b.constant(b.rnd.choice((1, 2, 3, 5, 8, 11))) for _ in range(b.rnd.randint(1, 3)))
     axes = axes_of(len(dims))
     texts = [_place(b, axes) for _ in range(b.rnd.randint(1, 2))]
@@ -49,7 +49,7 @@ def strided(b: Builder) -> bool:
 
 
 def ranged(b: Builder) -> bool:
-    """A reduction over a range that does not begin at 0, around each element or of a part of an axis."""
+    """A reduction over a range that does not begin at 0, of a window at each element or of a whole axis."""
     x = b.pick(rank=b.rnd.randint(1, 2), kinds=tuple(d for d in dtypes.ALL if d != "bool"), least=1)
     begin = b.rnd.randint(-4, 4)
     if x.size > LARGEST // 4:
@@ -70,7 +70,7 @@ def ranged(b: Builder) -> bool:
 
 
 def _place(b: Builder, axes: Sequence[str]) -> str:
-    """An index, which may be negative."""
+    """Return an index, which may be negative."""
     rnd = b.rnd
     terms = [
         f"{axis} * {rnd.choice((1, 1, 2, -1, -1, -2, 3, -3))}" for axis in rnd.sample(axes, min(2, len(axes)))
@@ -86,7 +86,7 @@ def _place(b: Builder, axes: Sequence[str]) -> str:
 
 
 def _span(text: str, axes: Sequence[str], dims: Sequence[Dim]) -> tuple[int, int]:
-    """The least and the greatest value of an index."""
+    """Return the least and the greatest value of an index."""
     code = compile(text, "<index>", "eval")
     places: list[dict[str, int]] = [{}]
     for axis, dim in zip(axes, dims, strict=True):

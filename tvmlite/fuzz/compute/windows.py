@@ -1,4 +1,4 @@
-"""Computes of windows: stencils, padding, convolutions."""
+"""Computes with windows: stencils, padding, convolutions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tvmlite.fuzz.compute.builder import LARGEST, Builder, Dim, Known, axes_of, 
 
 
 def stencil(b: Builder) -> bool:
-    """Neighbours added up, with padding in the formula or in a stage of its own."""
+    """A sum of neighbours along an axis of a padded tensor."""
     x = b.pick(kinds=tuple(d for d in dtypes.ALL if d != "bool"))
     if not 1 <= len(x.dims) <= 3 or x.size > LARGEST // 3:
         return False
@@ -30,7 +30,7 @@ def stencil(b: Builder) -> bool:
 
 
 def pad(b: Builder, x: Known, place: int, pads: tuple[int, int]) -> Known:
-    """``x`` with elements added before and after along one axis."""
+    """Write ``x`` with elements added before and after along one axis."""
     axes = axes_of(len(x.dims))
     at = axes.copy()
     at[place] = f"{axes[place]} - {pads[0]}"
@@ -46,7 +46,7 @@ def pad(b: Builder, x: Known, place: int, pads: tuple[int, int]) -> Known:
 
 
 def padding(b: Builder) -> bool:
-    """Padding alone."""
+    """Padding along one axis."""
     x = b.pick()
     if not x.dims or x.size > LARGEST // 3:
         return False
@@ -55,7 +55,7 @@ def padding(b: Builder) -> bool:
 
 
 def convolution(b: Builder) -> bool:
-    """One or two dimensions, with stride, dilation, groups and padding."""
+    """A convolution of one or two spatial axes, with stride, dilation, groups and padding."""
     flat = b.rnd.random() < 0.5
     space = 1 if flat else 2
     kinds = ("float32", "float32", "int32", "int8", "uint8", "float16", "float64", "bfloat16")

@@ -1,1 +1,1 @@
-"""What a program must compute, found without lowering, and whether it does."""
+"""The values that a program must compute, found without lowering, and the comparison with its results."""

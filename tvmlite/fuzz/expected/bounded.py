@@ -1,4 +1,4 @@
-"""Values with a bound on their error: what any order of operations and any contraction may give.
+"""Values with a bound on their error, for any order of operations and any contraction.
 
 This arithmetic is the fuzzer's own. It shares no code with the compiler or its interpreter.
 """
@@ -13,22 +13,22 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 
 WIDE = np.longdouble
-"""Floats of every dtype are computed in this."""
+"""The type in which floats of every dtype are computed."""
 
 _MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 _LEAST = {"float16": 2.0**-24, "bfloat16": 2.0**-126, "float32": 2.0**-149, "float64": 5e-324}
-"""What rounding is off by at least: half the least number above 0, and as bfloat16 (te.expr.Cast) all below
-the least normal one."""
+"""The least positive number, which bounds the absolute error of a rounding; for bfloat16 the least normal
+one, since subnormal numbers may become 0 (te.expr.Cast)."""
 _SLACK = 1.0 + 2.0**-6
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """Elements of ``dtype``, floats as ``WIDE``; the true ones differ by at most ``error``.
+    """Elements of ``dtype``, with floats as ``WIDE``; the true values differ by at most ``error``.
 
-    An ``error`` of infinity says that nothing is known, NaN that the value comes from an access out of
-    bounds. An ``error`` of 0 says exactly this value (but for the sign of a zero), NaN and infinities too:
-    none of a bfloat16 that is subnormal, of which an instruction makes 0.
+    An ``error`` of infinity means that nothing is known, NaN that the value comes from an access out of
+    bounds. An ``error`` of 0 means exactly this value (but for the sign of a zero), including NaN and
+    infinities. A subnormal bfloat16 never has an error of 0, since an instruction makes it 0.
     """
 
     value: np.ndarray
@@ -48,34 +48,34 @@ class Bounded:
 
 
 def exact(array: Any, dtype: str) -> Bounded:
-    """``array`` as it is."""
+    """Return ``array`` without error."""
     value = np.asarray(array)
     value = value.astype(WIDE) if dtypes.is_float(dtype) else value.astype(dtypes.numpy_of(dtype))
     return Bounded(value, np.zeros(value.shape), dtype)
 
 
 def constant(value: Any, dtype: str) -> Bounded:
-    """A number, rounded to ``dtype``."""
+    """Return a number, rounded to ``dtype``, without error."""
     return exact(np.asarray(value).astype(dtypes.numpy_of(dtype)), dtype)
 
 
 def mantissa(dtype: str) -> int:
-    """The bits of precision of a float."""
+    """Return the bits of precision of a float dtype."""
     return _MANTISSA[dtype]
 
 
 def unit(dtype: str) -> float:
-    """The greatest relative error of one rounding."""
+    """Return the largest relative error of one rounding."""
     return 2.0 ** -_MANTISSA[dtype]
 
 
 def least(dtype: str) -> float:
-    """The least positive number."""
+    """Return the least positive number; for bfloat16 the least normal one."""
     return _LEAST[dtype]
 
 
 def errors(*parts: Bounded) -> tuple[np.ndarray, np.ndarray]:
-    """Where all ``parts`` are exact, and where one is out of bounds."""
+    """Return where all ``parts`` are exact, and where one is out of bounds."""
     sure: Any = True
     lost: Any = False
     for part in parts:
@@ -85,7 +85,7 @@ def errors(*parts: Bounded) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_ints(value: Any, dtype: str, *parts: Bounded) -> Bounded:
-    """The result of an int or bool operation on ``parts``: exact, or unknown."""
+    """Return the result of an int or bool operation on ``parts``: exact if they are, else unknown."""
     value = np.asarray(value)
     sure, lost = errors(*parts)
     error = np.where(lost, np.nan, np.where(sure, 0.0, np.inf))
@@ -95,10 +95,10 @@ def of_ints(value: Any, dtype: str, *parts: Bounded) -> Bounded:
 def rounded(
     value: Any, error: Any, dtype: str, *parts: Bounded, ulps: float = 1.0, whole: Any = True
 ) -> Bounded:
-    """The result of a float operation: ``value`` within ``error``, then rounded to ``dtype``.
+    """Return the result of a float operation: ``value`` within ``error``, then rounded to ``dtype``.
 
-    It is exact where ``parts`` are, the operation itself is (``whole``), and rounding changes nothing.
-    ``ulps`` is how many roundings' worth the operation may be wrong by.
+    It is exact where ``parts`` are exact, the operation is exact (``whole``), and rounding changes nothing.
+    ``ulps`` is the operation's error as a number of roundings.
     """
     value = np.asarray(value, WIDE)
     sure, lost = errors(*parts)
@@ -122,7 +122,7 @@ def rounded(
 
 
 def lowest_bit(value: np.ndarray) -> np.ndarray:
-    """The value of the lowest bit set in each number; infinity for zero."""
+    """Return the value of the lowest bit set in each number; infinity for zero."""
     fraction, exponent = np.frexp(value.astype(WIDE))
     finite = np.isfinite(fraction)
     digits = np.where(finite, np.abs(fraction), 0) * WIDE(2) ** 64
@@ -132,14 +132,14 @@ def lowest_bit(value: np.ndarray) -> np.ndarray:
 
 
 def bits_needed(value: np.ndarray) -> np.ndarray:
-    """How many bits of mantissa each number takes; 0 for zero."""
+    """Return the number of mantissa bits that each number needs; 0 for zero."""
     low = lowest_bit(value)
     ratio = np.where(np.isfinite(low), np.abs(value) / np.where(np.isfinite(low), low, 1), 0)
     return np.where(ratio > 0, np.frexp(ratio)[1], 0)
 
 
 def difference(wanted: Bounded, got: np.ndarray) -> tuple[np.ndarray, int]:
-    """Where ``got`` is not what was ``wanted``, and how many elements could be checked."""
+    """Return where ``got`` differs from ``wanted`` by more than its error, and how many were checked."""
     error = wanted.error
     known = np.isfinite(error)
     if not wanted.is_float:

@@ -1,5 +1,4 @@
-"""One program compared in all ways: interpreters of both forms, both code generators, the definition's
-value."""
+"""One program checked in all ways: both lowered forms interpreted, both code generators, its definition."""
 
 from __future__ import annotations
 
@@ -34,8 +33,11 @@ from tvmlite.te.tensor import tensor as t
 
 
 class Wrong(AssertionError):
-    """A program that does not do what its definition says. ``stage`` is where: "lower", "loops" (the
-    lowered form), "legalize", "legal", "llvm" or "c"; ``kind`` is "value", "guard", "input", or an error."""
+    """A program that does not compute what its definition says.
+
+    ``stage`` is where: "lower", "loops" (the lowered form), "legalize", "legal", "llvm" or "c"; ``kind`` is
+    "value", "guard", "input", or an error.
+    """
 
     def __init__(self, stage: str, kind: str, text: str) -> None:
         self.stage, self.kind, self.text = stage, kind, text
@@ -43,17 +45,17 @@ class Wrong(AssertionError):
 
     @property
     def signature(self) -> str:
-        """What stays the same while the program shrinks."""
+        """What must stay the same while the program is shrunk."""
         return f"{self.stage}: {self.kind}"
 
 
 class Refused(Exception):
-    """The schedule cannot be carried out, and says so as it should."""
+    """The schedule cannot be carried out, and is refused as it should be."""
 
 
 @dataclass
 class Job:
-    """A program lowered, with its inputs and the values its outputs must have."""
+    """A lowered program, with its inputs and the values that its outputs must have."""
 
     program: Program
     function: ir.Function
@@ -65,7 +67,7 @@ class Job:
     stage: Callable[[str], object] = lambda name: None
 
     def compare(self, stage: str, outputs: Mapping[int, np.ndarray]) -> None:
-        """Raise Wrong if ``outputs`` are not those wanted."""
+        """Raise Wrong if ``outputs`` differ from the wanted values."""
         for place, wanted in self.wanted.items():
             with np.errstate(all="ignore"):
                 wrong, known = difference(wanted, outputs[place])
@@ -83,11 +85,11 @@ def check(
     target: str = "native",
     backends: Sequence[str] = ("llvm", "c"),
 ) -> None:
-    """Raise ``Wrong`` unless the schedule gives what its computation is defined to give.
+    """Raise ``Wrong`` unless the schedule computes what its computation is defined to give.
 
-    It is lowered and interpreted in both forms, then compiled by each of ``backends`` (``target`` is LLVM's)
-    and run on arrays between guard pages. ``sizes`` are the values of each ``te.var`` in it by name; the
-    inputs' elements follow from ``data`` ("small", "normal" or "wide") and ``seed``.
+    The schedule is lowered and interpreted in both forms, then compiled by each of ``backends`` (``target``
+    is LLVM's) and run on arrays between guard pages. ``sizes`` are the values of each ``te.var`` by name;
+    ``data`` ("small", "normal" or "wide") and ``seed`` determine the elements of the inputs.
     """
     program = Program((), tuple((sizes or {}).items()), data, seed, target)
     job = prepare(program, schedule)
@@ -107,7 +109,7 @@ def prepare(
 ) -> Job:
     """Lower ``schedule``, evaluate its definition, and compare the lowered form. Raises Wrong or Refused.
 
-    ``stage`` is called with the name of what is about to run.
+    ``stage`` is called with the name of each step before it runs.
     """
     args = [*arguments(schedule)]
     bound = _variables(args, dict(program.sizes))
@@ -136,7 +138,7 @@ def prepare(
 
 
 def _definitions(schedule: te.Schedule) -> Callable[[te.Tensor], te.Tensor]:
-    """What a tensor was defined as, before primitives such as ``cache_write`` rewrote its stage."""
+    """Return a function from tensors to their definitions before primitives such as ``cache_write``."""
 
     def original(tensor: te.Tensor) -> te.Tensor:
         return schedule[tensor].origin_op.output(tensor.value_index)
@@ -157,15 +159,17 @@ def _lowered(schedule: te.Schedule, args: list[Any], name: str) -> ir.Function:
 
 
 def _names_its_line(error: ScheduleError) -> bool:
-    """Whether the error is of a primitive, and shows the line where that was used: which loops there are in
-    the end is decided late, so some schedules can only be refused when they are lowered."""
+    """Whether the error is of a primitive and shows the line that used it.
+
+    The final loops are known late, so some schedules can only be refused when they are lowered.
+    """
     span, primitive = error.span, error.message.split(":", 1)[0]
     line = "" if span is None else linecache.getline(span.source, span.line)
     return span is not None and (not line or f"{primitive}(" in line)
 
 
 def check_legal(job: Job, target: str) -> ir.Function:
-    """Legalise for ``target`` and compare the legal form."""
+    """Legalize for ``target`` and compare the legal form."""
     with _stage("legalize"):
         legal = legalize(job.function, Target.parse(target))
         verify(legal, legal=True)
@@ -174,7 +178,7 @@ def check_legal(job: Job, target: str) -> ir.Function:
 
 
 def run_native(job: Job, legal: ir.Function, target: str) -> None:
-    """Compile the legal form with LLVM for ``target``, run, compare."""
+    """Compile the legal form with LLVM for ``target``, run and compare it."""
     parsed = Target.parse(target)
     with _stage("llvm"):
         called = _compiled(process.load([legal], parsed), legal)
@@ -182,8 +186,10 @@ def run_native(job: Job, legal: ir.Function, target: str) -> None:
 
 
 def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
-    """Compile all ``jobs``, whose functions have names of their own, into one C library, and run each; gives
-    what is wrong by positions. Where that library cannot be compiled, each has one of its own."""
+    """Compile all ``jobs``, whose functions have different names, into one C library, and run each.
+
+    Return the errors by positions. If that library cannot be compiled, each job is compiled separately.
+    """
     parsed = Target.parse(target)
     try:
         with _stage("c"):
@@ -211,7 +217,7 @@ def _compiled(loaded: process.Loaded, function: ir.Function) -> CompiledFunction
 
 @contextmanager
 def _stage(name: str) -> Iterator[None]:
-    """Errors inside are those of a stage."""
+    """Raise errors inside as those of the stage ``name``."""
     try:
         yield
     except (Wrong, Refused):
@@ -254,7 +260,7 @@ def _called(job: Job, stage: str, function: CompiledFunction) -> None:
 
 
 def _filled(job: Job, place: int) -> np.ndarray:
-    """An output before the call: of a pattern that is no likely result."""
+    """Return an output before the call, filled with a pattern that is an unlikely result."""
     tensor, shape = job.args[place], job.wanted[place].value.shape
     wanted = dtypes.numpy_of(tensor.dtype)
     if wanted.kind == "b":
@@ -264,7 +270,7 @@ def _filled(job: Job, place: int) -> np.ndarray:
 
 
 def _variables(args: Sequence[te.Tensor], sizes: Mapping[str, int]) -> dict[e.Var, int]:
-    """The variables that the computation of ``args`` speaks of, and their values."""
+    """Return the variables in the computation of ``args``, and their values."""
     found: dict[e.Var, int] = {}
     for op in _operations([a.op for a in args]):
         for node in _expressions(op):
@@ -285,7 +291,7 @@ def _operations(roots: Sequence[t.Operation]) -> Iterator[t.Operation]:
 
 
 def _expressions(op: t.Operation) -> Iterator[Any]:
-    """All nodes of shapes and formulas."""
+    """Yield all nodes of shapes and formulas."""
     roots: list[Any] = [n for k in range(op.num_outputs) for n in op.output_shape(k) if isinstance(n, e.Expr)]
     if isinstance(op, t.ComputeOp):
         roots += op.body

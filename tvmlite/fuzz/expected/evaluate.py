@@ -1,4 +1,4 @@
-"""The value of a computation straight from its definition: no schedule, no loops, no lowering."""
+"""The value of a computation from its definition alone: without schedule, loops or lowering."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.scan import ScanOp
 
 LIMIT = 400_000
-"""The most iterations a compute may have."""
+"""The largest number of iterations of a compute."""
 
 
 class OutOfBounds(AssertionError):
-    """The computation itself reads outside a tensor: it has no value."""
+    """The computation itself reads outside a tensor, and has no value."""
 
 
 class TooLarge(AssertionError):
@@ -35,10 +35,10 @@ def evaluate(
     variables: Mapping[e.Var, int],
     predicates: Mapping[t.Operation, e.Expr] | None = None,
 ) -> list[Bounded]:
-    """The values of ``tensors``, from those of the placeholders and of the size variables. Where one of
-    ``predicates``, over an operation's axes, does not hold, an element is not set, or a value not reduced.
+    """Return the values of ``tensors``, from those of the placeholders and of the size variables.
 
-    Each has a bound on what rounding, contraction and the order of reductions can make of it. Raises
+    Where one of ``predicates``, over an operation's axes, is false, an element is not set, or a value not
+    reduced. Each value has a bound on the effect of rounding, contraction and the order of reductions. Raises
     OutOfBounds where an element depends on one that does not exist.
     """
     with np.errstate(all="ignore"):
@@ -47,7 +47,7 @@ def evaluate(
 
 
 def shape_at(tensor: t.Tensor, variables: Mapping[e.Var, int]) -> tuple[int, ...]:
-    """The shape of ``tensor`` where the size variables have these values."""
+    """Return the shape of ``tensor`` for these values of the size variables."""
     run = _Evaluation({}, variables, {})
     return tuple(run.number(n) for n in tensor.shape)
 
@@ -73,7 +73,7 @@ class _Evaluation:
         return self.known[tensor]
 
     def operation(self, op: t.Operation) -> list[Bounded]:
-        """The results of ``op`` from those of the operations it reads."""
+        """Return the results of ``op``, after those of the operations that it reads."""
         assert isinstance(op, (t.ComputeOp, ExternOp)), f"no value is given for {op.name}"
         for one in op.inputs:
             self.tensor(one)
@@ -82,8 +82,11 @@ class _Evaluation:
         return made
 
     def scan(self, op: ScanOp) -> list[Bounded]:
-        """Row by row: what is done in each iteration is evaluated whole, with the rows that are there so far;
-        of what that gives one row counts, in the others are reads of rows that are not there yet."""
+        """Evaluate a scan row by row.
+
+        In each iteration the update is evaluated as a whole, with the rows known so far. One row of its
+        result is used; the others read rows that do not exist yet.
+        """
         rows, body = self.number(op.state[0].shape[0]), op.body()
         states = [_lost(tuple(map(self.number, one.shape)), one.dtype) for one in op.state]
         order = [one for one in _producers_first(op.update) if one in body]
@@ -102,7 +105,7 @@ class _Evaluation:
         return states
 
     def number(self, value: Any) -> int:
-        """An extent or the like."""
+        """Evaluate an extent or a similar expression."""
         if isinstance(value, int):
             return value
         return int(_Scope(self, self.variables).expr(value).value)
@@ -141,7 +144,7 @@ class _Evaluation:
 
 
 def _lost(shape: tuple[int, ...], dtype: str) -> Bounded:
-    """Elements that nothing may depend on."""
+    """Return elements that nothing may depend on."""
     made = _unwritten(shape, dtype)
     return Bounded(made.value, np.full(shape, np.nan), dtype)
 
@@ -151,7 +154,7 @@ def _set_rows(target: Bounded, rows: slice, source: Bounded) -> None:
 
 
 def _producers_first(tensors: Sequence[t.Tensor]) -> list[t.Operation]:
-    """All operations that ``tensors`` need, each after those it reads."""
+    """Return all operations that ``tensors`` need, each after those that it reads."""
     order: dict[t.Operation, None] = {}
 
     def visit(op: t.Operation) -> None:
@@ -166,7 +169,7 @@ def _producers_first(tensors: Sequence[t.Tensor]) -> list[t.Operation]:
 
 
 def _where(stored: Bounded, made: Bounded) -> Bounded:
-    """``made``, unknown where it is not stored; what is not stored may be anything, even out of bounds."""
+    """Return ``made``, unknown where it is not stored: it may be anything there, even out of bounds."""
     return Bounded(made.value, np.where(stored.value, made.error, np.inf), made.dtype)
 
 
@@ -182,7 +185,7 @@ def _spread(part: Bounded, shape: tuple[int, ...]) -> Bounded:
 
 
 class _Scope:
-    """Expressions evaluated for all values of the axes at once."""
+    """Evaluates expressions for all values of the axes at once."""
 
     def __init__(self, evaluation: _Evaluation, values: dict[e.Var, Bounded]) -> None:
         self.evaluation, self.values = evaluation, values
@@ -220,7 +223,7 @@ class _Scope:
         raise AssertionError(f"unknown expression {type(node).__name__}")
 
     def read(self, array: Bounded, indices: Sequence[e.Expr]) -> Bounded:
-        """The elements at ``indices``; those outside, and those at an unknown place, are so marked."""
+        """Read the elements at ``indices``; those out of bounds, and those at unknown indices, are marked."""
         places = [self.expr(i) for i in indices]
         inside: Any = True
         clipped = []
@@ -239,7 +242,7 @@ class _Scope:
 
 
 class _Reduction:
-    """A reduction over the last axes of everything."""
+    """A reduction over the last axes of its terms."""
 
     def __init__(
         self,
@@ -264,7 +267,7 @@ class _Reduction:
         return self.scope.expr(identity)
 
     def lifted(self, part: Bounded) -> Bounded:
-        """``part``, which does not depend on the reduce axes, without them."""
+        """Remove the reduce axes from ``part``, which does not depend on them."""
         extra = max(0, part.value.ndim - len(self.whole))
         shape = part.value.shape[: part.value.ndim - extra]
         return Bounded(part.value.reshape(shape), part.error.reshape(shape), part.dtype)
@@ -284,7 +287,7 @@ class _Reduction:
         return self.fold()
 
     def fold(self) -> list[Bounded]:
-        """One term after another; any order must give the same where terms are exact."""
+        """Combine one term after another; any order must give the same where terms are exact."""
         combiner = self.node.combiner
         state = self.starts
         for n in range(self.terms[0].value.shape[-1]):
@@ -301,7 +304,7 @@ class _Reduction:
 
 
 def _uncertain_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
-    """Comparisons with NaN depend on the order in which values meet."""
+    """Mark ``state`` as unknown if a term is NaN: comparisons with NaN depend on the order of the terms."""
     nan: Any = False
     for term in terms:
         nan = nan | (np.isnan(term.value).any(-1) if term.is_float else False)
@@ -309,8 +312,11 @@ def _uncertain_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
 
 
 def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
-    """What was not rounded in one order may be in another, and be off by as much as a sum may; unless it is
-    one of the terms, or all are multiples of one number that is large enough."""
+    """Widen the error of ``state`` to that of any order of its terms.
+
+    A result that is exact in one order may be rounded in another, by as much as a sum may; unless it is one
+    of the terms, or all are multiples of one number that is large enough.
+    """
     if not state.is_float:
         return state
     size = np.abs(terms.value).sum(-1)
@@ -323,7 +329,7 @@ def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
 
 
 def _execute(stmt: ir.Stmt, scope: _Scope) -> None:
-    """A statement of an extern, one iteration after another."""
+    """Execute a statement of an extern, one iteration after another."""
     match stmt:
         case ir.Seq(body):
             for one in body:

@@ -13,9 +13,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class GuardedArray:
-    """An array between two forbidden pages, right at the second (``at_end``) or at the first.
+    """An array between two protected pages, directly at the second (``at_end``) or at the first.
 
-    Where forbidden pages cannot be had it has bands of a fixed pattern only.
+    Where pages cannot be protected, it only has margins with a fixed pattern.
     """
 
     def __init__(self, values: np.ndarray, at_end: bool) -> None:
@@ -38,5 +38,5 @@ class GuardedArray:
                 _libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(_PAGE), ctypes.c_int(kind))
 
     def intact(self) -> bool:
-        """Whether nothing was written beside the array, on its own pages."""
+        """Whether nothing was written next to the array, on its own pages."""
         return bool((self._before == _FILL).all() and (self._after == _FILL).all())

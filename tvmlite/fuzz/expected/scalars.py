@@ -1,4 +1,4 @@
-"""What each scalar node means, on bounded values: the fuzzer's own reading of ``te.expr``."""
+"""The meaning of each scalar node, on bounded values: the fuzzer's own reading of ``te.expr``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.fuzz.expected.bounded import WIDE, Bounded, bits_needed, constant, 
 from tvmlite.te import expr as e
 
 ULPS = 16.0
-"""How many roundings' worth (half ULPs) the mathematical functions may be wrong by."""
+"""The error of the mathematical functions, as a number of roundings (half ULPs)."""
 
 
 def binary(node: e.Binary, a: Bounded, b: Bounded) -> Bounded:
-    """``node`` of its operands' values."""
+    """Apply ``node`` to its operands' values."""
     if isinstance(node, e.Compare):
         return _compare(node, a, b)
     if isinstance(node, (e.And, e.Or)):
@@ -28,10 +28,10 @@ def binary(node: e.Binary, a: Bounded, b: Bounded) -> Bounded:
 
 
 def add(a: Bounded, b: Bounded) -> Bounded:
-    """The sum of floats."""
+    """Add floats."""
     value = a.value + b.value
     made = rounded(value, a.error + b.error, a.dtype, a, b)
-    twice = a.value == b.value  # which is a product
+    twice = a.value == b.value  # then the sum is a product
     return Bounded(made.value, np.where(twice, _contracted(value, made).error, made.error), made.dtype)
 
 
@@ -40,14 +40,14 @@ def _subtract(a: Bounded, b: Bounded) -> Bounded:
 
 
 def multiply(a: Bounded, b: Bounded) -> Bounded:
-    """The product of floats."""
+    """Multiply floats."""
     fits = a.dtype != "float64" or bits_needed(a.value) + bits_needed(b.value) <= 64
     value = a.value * b.value
     return _contracted(value, rounded(value, _product_error(a, b), a.dtype, a, b, whole=fits))
 
 
 def _contracted(value: np.ndarray, made: Bounded) -> Bounded:
-    """A product that overflows does not where it becomes part of a fused multiply-add."""
+    """Mark products that overflow as unknown: as part of a fused multiply-add they do not."""
     overflows = np.isfinite(value) & ~np.isfinite(made.value)
     return Bounded(made.value, np.where(overflows, np.inf, made.error), made.dtype)
 
@@ -65,9 +65,9 @@ def _divide(a: Bounded, b: Bounded) -> Bounded:
     error = np.where(room > 0, (a.error + np.abs(value) * b.error) / room, np.inf)
     error = np.where(both_exact & np.isfinite(value), 0.0, error)
     made = rounded(value, error, a.dtype, a, b, whole=bits_needed(value) <= 60)
-    signless = (b.value == 0) & ~np.isnan(value)  # of which zero it is nothing is known
+    signless = (b.value == 0) & ~np.isnan(value)  # the sign of the zero is unknown
     made = Bounded(made.value, np.where(signless & (made.error == 0), np.inf, made.error), a.dtype)
-    by_power_of_two = np.abs(np.frexp(b.value)[0]) == 0.5  # which may be done by a multiplication
+    by_power_of_two = np.abs(np.frexp(b.value)[0]) == 0.5  # may be computed as a multiplication
     error = np.where(by_power_of_two, _contracted(value, made).error, made.error)
     return Bounded(made.value, error, a.dtype)
 
@@ -161,7 +161,7 @@ def _extreme(a: Bounded, b: Bounded, least: bool) -> Bounded:
 
 
 def choose(test: Bounded, a: Bounded, b: Bounded, lazy: bool) -> Bounded:
-    """``a`` where ``test`` holds, else ``b``; what is not chosen may be out of bounds if ``lazy``."""
+    """Return ``a`` where ``test`` holds, else ``b``; the other one may be out of bounds if ``lazy``."""
     value = np.where(test.value, a.value, b.value)
     error = np.where(test.value, a.error, b.error)
     error = np.where(test.error > 0, np.inf, error)
@@ -170,7 +170,7 @@ def choose(test: Bounded, a: Bounded, b: Bounded, lazy: bool) -> Bounded:
 
 
 def cast(a: Bounded, dtype: str) -> Bounded:
-    """``a`` converted: floats to ints truncate, saturate, and take NaN to 0."""
+    """Convert ``a``: floats to ints truncate and saturate, and NaN becomes 0."""
     if dtype == a.dtype:
         return a
     if dtype == "bool":
@@ -198,7 +198,7 @@ def _to_int(value: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def reinterpret(a: Bounded, dtype: str) -> Bounded:
-    """The bits of ``a``; unknown where they are, as of NaN and computed zeros."""
+    """Reinterpret the bits of ``a``; unknown if ``a`` is not exact, or is a float NaN or zero."""
     raw = np.ascontiguousarray(a.value.astype(dtypes.numpy_of(a.dtype)))
     made = exact_view(raw, dtype).reshape(np.shape(a.value))
     unknown = (a.error != 0) | ((np.isnan(a.value) | (a.value == 0)) if a.is_float else False)
@@ -207,7 +207,7 @@ def reinterpret(a: Bounded, dtype: str) -> Bounded:
 
 
 def exact_view(raw: np.ndarray, dtype: str) -> np.ndarray:
-    """The bytes of ``raw`` as elements of ``dtype``."""
+    """Return the bytes of ``raw`` as elements of ``dtype``."""
     return raw.reshape(-1).view(dtypes.numpy_of(dtype))
 
 
@@ -239,7 +239,7 @@ _WHOLE: dict[str, Callable[[Any], Any]] = {
 
 
 def call(name: str, dtype: str, args: list[Bounded]) -> Bounded:
-    """The intrinsic ``name`` of ``args``; KeyError if it is not known here."""
+    """Apply the intrinsic ``name``; raise a KeyError if it is not known here."""
     a = args[0]
     if name in _MONOTONE:
         return _monotone(_MONOTONE[name], a, 2.0 if name == "sqrt" else ULPS)
@@ -283,7 +283,7 @@ def _smooth(name: str, a: Bounded) -> Bounded:
 
 
 def _only_exact(function: Callable[..., Any], ulps: float = ULPS) -> Callable[..., Bounded]:
-    """Nothing is known of the result unless the arguments are exact."""
+    """Return ``function`` on bounded values; its result is unknown unless all arguments are exact."""
 
     def apply(*args: Bounded) -> Bounded:
         sure, _ = errors(*args)
@@ -324,7 +324,7 @@ def _shift(a: Bounded, b: Bounded, left: bool) -> Bounded:
 
 
 def constant_int(value: int, dtype: str) -> int:
-    """``value`` wrapped to ``dtype``."""
+    """Return ``value`` wrapped to ``dtype``."""
     width = dtypes.bits(dtype)
     value &= (1 << width) - 1
     return value - (1 << width) if not dtypes.is_unsigned(dtype) and value >> (width - 1) else value

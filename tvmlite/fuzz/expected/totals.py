@@ -1,4 +1,4 @@
-"""Float reductions in any order: what sums, products and extremes of bounded terms may be."""
+"""Float reductions in any order: bounds on sums, products and extremes of bounded terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.fuzz.expected.bounded import Bounded, least, lowest_bit, mantissa, 
 
 
 def fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
-    """Whether sums of the terms, whose magnitudes add up to ``size``, are exact in any order."""
+    """Whether sums of the terms, whose magnitudes sum to ``size``, are exact in any order."""
     step = lowest_bit(terms.value).min(-1, initial=np.inf)
     exact = np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype))
     if terms.dtype == "bfloat16":
@@ -20,7 +20,7 @@ def fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
 
 
 def joined(terms: Bounded, start: Bounded) -> Bounded:
-    """The terms after what a reduction starts from."""
+    """Return the initial value of a reduction, followed by its terms."""
     return Bounded(
         np.concatenate([start.value[..., None], terms.value], -1),
         np.concatenate([start.error[..., None], terms.error], -1),
@@ -29,7 +29,7 @@ def joined(terms: Bounded, start: Bounded) -> Bounded:
 
 
 def total_sum(terms: Bounded) -> Bounded:
-    """The sum of the last axis."""
+    """Return the sum over the last axis."""
     value, size = terms.value.sum(-1), np.abs(terms.value).sum(-1)
     count = terms.value.shape[-1]
     error = terms.error.sum(-1) + count * 1.1 * unit(terms.dtype) * size
@@ -40,7 +40,7 @@ def total_sum(terms: Bounded) -> Bounded:
 
 
 def total_product(terms: Bounded) -> Bounded:
-    """The product of the last axis."""
+    """Return the product over the last axis."""
     value, size = terms.value.prod(-1), np.abs(terms.value)
     ones = np.isin(size, (0, 1)).all(-1) & (terms.error == 0).all(-1)
     relative = np.where(terms.error == 0, 0.0, terms.error / np.where(size > 0, size, 1))
@@ -55,14 +55,14 @@ def total_product(terms: Bounded) -> Bounded:
 
 
 def total_extreme(terms: Bounded, name: str) -> Bounded:
-    """The least (``"min"``) or the greatest of the last axis."""
+    """Return the minimum (``"min"``) or the maximum over the last axis."""
     value = (np.min if name == "min" else np.max)(terms.value, -1)
     nan = (np.isnan(terms.value) & (terms.error == 0)).any(-1)
     return Bounded(value, np.where(nan, 0.0, terms.error.max(-1)), terms.dtype)
 
 
 def _settled(value: np.ndarray, error: Any, whole: Any, terms: Bounded) -> Bounded:
-    """The result of a float reduction: what is not finite is known if all terms are."""
+    """Return the result of a float reduction; where it is not finite, it is known if all terms are exact."""
     sure, lost = (terms.error == 0).all(-1), np.isnan(terms.error).any(-1)
     zeros = terms.value.dtype.type(0)
     last = Bounded(np.where(sure, zeros, zeros), np.where(sure, 0.0, np.inf), terms.dtype)

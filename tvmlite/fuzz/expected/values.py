@@ -14,8 +14,11 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"))
 
 
 def make(kind: str, shape: tuple[int, ...], dtype: str, seed: int, number: int) -> np.ndarray:
-    """The elements of input ``number``: of a small range ("small": exact in every float), normally
-    distributed ("normal"), or of any size with limits, infinities and NaN among them ("wide")."""
+    """Return the elements of input ``number``.
+
+    "small" are whole numbers of a small range, exact in every float; "normal" are normally distributed;
+    "wide" are of any size, with limits, infinities and NaN among them.
+    """
     rng = np.random.default_rng([seed, number])
     wanted = dtypes.numpy_of(dtype)
     if dtype == "bool":
@@ -47,5 +50,5 @@ def _ints(kind: str, shape: tuple[int, ...], dtype: str, rng: np.random.Generato
 
 
 def random_kind(rnd: random.Random) -> str:
-    """A kind of data."""
+    """Return a random kind of data."""
     return rnd.choices(KINDS, (5, 3, 3))[0]

@@ -1,1 +1,1 @@
-"""Random quantized graphs, as quantizers write them, held against bounds that float64 gives."""
+"""Random quantized graphs, as quantizers write them, checked against bounds computed in float64."""

@@ -1,9 +1,9 @@
-"""What a quantized graph may come to: the least and the greatest of each element, by float64 arithmetic.
+"""Bounds of the results of a quantized graph: the least and the greatest value of each element, in float64.
 
-Compilers may round a float32 otherwise than the graph says: scales are folded into one, sums of floats are
-those of whole numbers. Each operator therefore adds a few roundings of its terms to what it may be off by.
-What is rounded to steps is one code nearly everywhere, and either of two beside a tie. So whole numbers are
-compared exactly, but where floats decide.
+Compilers may round a float32 differently from the graph: scales are folded into one, and sums of floats
+become sums of integers. Each operator therefore widens its bounds by a few roundings of its terms. A
+quantized value is one integer nearly everywhere, and either of two near a tie. So integers are compared
+exactly, except where floats decide.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
 from tvmlite.relay.ir.types import Binding, evaluate_attrs
 
 ROUNDINGS = 2.0**-21
-"""How far an operator's result may be off, of its terms: four roundings of float32."""
+"""The error of an operator's result, relative to its terms: four roundings of float32."""
 
 SUMMED = 2.0**-20
-"""The same of sums and products of many terms, of the sum of their magnitudes."""
+"""The error of sums and products of many terms, relative to the sum of their magnitudes."""
 
 CURVED = 2.0**-19
-"""The same of transcendental functions, in float32 by polynomials of a few units in the last place."""
+"""The error of transcendental functions, which are polynomials in float32 with a few ULPs of error."""
 
 LEAST_OF_GELU = -0.7517915
-"""Where gelu has its minimum: it falls before and rises behind."""
+"""Where gelu has its minimum: it decreases before and increases after."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Each element is at least that of ``low``, at most that of ``high``; floats are in float64."""
+    """Bounds of each element: at least ``low``, at most ``high``; floats are in float64."""
 
     low: np.ndarray
     high: np.ndarray
 
     @property
     def middle(self) -> np.ndarray:
-        """Halfway between both."""
+        """The middle between both bounds."""
         return (self.low + self.high) / 2
 
     @property
     def radius(self) -> np.ndarray:
-        """How far both are from the middle."""
+        """The distance of both bounds from the middle."""
         return (self.high - self.low) / 2
 
     @property
@@ -57,7 +57,7 @@ class Bounds:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def wider(self, by: np.ndarray | float) -> Bounds:
-        """``by`` lower and higher."""
+        """Return bounds that are ``by`` lower and higher."""
         return Bounds(self.low - by, self.high + by)
 
 
@@ -66,8 +66,10 @@ Rule: TypeAlias = Callable[..., Bounds]
 
 
 def bounds(module: Module, arguments: Sequence[np.ndarray], binding: Binding) -> list[Bounds]:
-    """Of each result of ``module``'s main, a tensor or a tuple of them, on ``arguments``; ``binding`` gives
-    named dimensions values."""
+    """Return the bounds of each result of ``module``'s main on ``arguments``.
+
+    ``binding`` gives values to named dimensions.
+    """
     main = module.main
     known: dict[Expr, Any] = {p: _exact(a) for p, a in zip(main.params, arguments, strict=True)}
     for node in postorder(main.body):
@@ -102,7 +104,7 @@ def _of(node: Expr, known: dict[Expr, Any], binding: Binding) -> Any:
 
 
 def _rising(call: Call, reference: Reference, *given: Bounds) -> Bounds:
-    """An operator that does not fall in any argument: what selects, joins, limits or averages."""
+    """An operator that is non-decreasing in each argument: one that selects, joins, limits or averages."""
     low, high = reference(*(one.low for one in given)), reference(*(one.high for one in given))
     if low.dtype.kind != "f":
         return Bounds(low, high)
@@ -159,7 +161,7 @@ def _magnitude(call: Call, reference: Reference, data: Bounds) -> Bounds:
 
 
 def _product(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
-    """A sum of products of terms of both: matrices, convolutions."""
+    """A sum of products of terms of both: a matrix product or a convolution."""
     middle = reference(one.middle, other.middle)
     radius = reference(one.largest, other.radius) + reference(one.radius, other.largest)
     terms = reference(one.largest, other.largest)
@@ -172,7 +174,7 @@ def _summed(call: Call, reference: Reference, data: Bounds) -> Bounds:
 
 
 def _softmax(call: Call, reference: Reference, data: Bounds) -> Bounds:
-    """Each element rises with its own and falls with the others."""
+    """Each element increases with its own operand and decreases with the others."""
     greatest = data.high.max(axis=call["axis"], keepdims=True)
     low, high = np.exp(data.low - greatest), np.exp(data.high - greatest)
     lows, highs = (x.sum(axis=call["axis"], keepdims=True) for x in (low, high))
@@ -181,7 +183,7 @@ def _softmax(call: Call, reference: Reference, data: Bounds) -> Bounds:
 
 
 def _to_steps(call: Call, reference: Reference, data: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
-    """Both codes where the quotient is a tie, but for roundings."""
+    """Quantize; where the quotient is a tie within rounding errors, the bounds are both integers."""
     step, point = (_along(call, one.low.astype(np.float64), data.low.ndim) for one in (scale, zero))
     low, high = data.low / step, data.high / step
     slack = np.maximum(np.abs(low), np.abs(high)) * ROUNDINGS
@@ -222,4 +224,4 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("mean", "sum", "nn.global_avg_pool2d", "image.resize2d"), _summed),
     **dict.fromkeys((f"nn.avg_pool{rank}d" for rank in (1, 2, 3)), _summed),
 }
-"""Of operators that fall somewhere, or whose terms may be larger than the result; other ones rise."""
+"""The rules of operators that may decrease, or whose terms may be larger than the result."""

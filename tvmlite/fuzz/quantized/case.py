@@ -30,7 +30,7 @@ MAKERS: dict[str, tuple[int, Callable[[Graph, Expr], Expr | None]]] = {
     "rearranged": (3, elements.rearranged),
     "reduced": (1, elements.reduced),
 }
-"""What a graph is made of, by name: how often, and its maker."""
+"""The parts of a graph by name: the weight, and the function that makes one."""
 
 MOST_ELEMENTS = 40_000
 
@@ -45,7 +45,7 @@ class Case:
 
 
 def make(seed: int, index: int) -> Case:
-    """The case, the same for the same numbers."""
+    """Return the case, which is the same for the same numbers."""
     rnd = random.Random(f"quantized/{seed}/{index}")
     graph = Graph(rnd, np.random.default_rng(rnd.randrange(1 << 32)))
     is_open = rnd.random() < 0.25
@@ -60,7 +60,7 @@ def make(seed: int, index: int) -> Case:
 
 
 def _shape(rnd: random.Random, batch: Dim) -> tuple[Dim, ...]:
-    """Rows, sequences or images of one to three axes."""
+    """Return a shape of rows, of a sequence, or of an image with one to three axes."""
     kind = rnd.choice(("rows", "sequence", "image", "image", "image", "image"))
     if kind == "rows":
         return batch, rnd.choice((5, 8, 16, 33, 64))
@@ -73,7 +73,7 @@ def _shape(rnd: random.Random, batch: Dim) -> tuple[Dim, ...]:
 
 
 def _input(graph: Graph, shape: tuple[Dim, ...]) -> Expr:
-    """A parameter of floats that is rounded, or of codes."""
+    """Return a float parameter that is quantized, or a parameter of quantized integers."""
     if graph.rnd.random() < 0.5:
         return graph.rounded(graph.param(shape))
     dtype = graph.rnd.choice(("uint8", "int8"))
@@ -84,7 +84,7 @@ def _input(graph: Graph, shape: tuple[Dim, ...]) -> Expr:
 
 
 def _grow(graph: Graph) -> set[str]:
-    """Some operators, mostly rounded in the end; gives their names."""
+    """Add some operators, the last of which is mostly quantized; return their names."""
     rnd = graph.rnd
     if rnd.random() < 0.12:
         source = graph.params[0].type.shape  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ def _grow(graph: Graph) -> set[str]:
 
 
 def _results(graph: Graph) -> Expr:
-    """The last value, as floats or as codes; now and then others too."""
+    """Return the last value, as floats or as integers, and sometimes another one."""
     rnd = graph.rnd
     chosen = [graph.values[-1]]
     if rnd.random() < 0.3:

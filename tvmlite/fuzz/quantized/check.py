@@ -1,4 +1,4 @@
-"""A case compiled for several processors and in C, and run, beside the bounds of what it may give."""
+"""A case compiled for several processors and in C, run, and compared with the bounds of its results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.types import Binding, TensorType, evaluate_shape
 
 NARROWER = "llvm -mcpu=haswell"
-"""A processor of other instructions, whose code machines with AVX2 run too."""
+"""A processor with other instructions, whose code also runs on machines with AVX2."""
 
 
 def targets(backends: Sequence[str]) -> list[str]:
-    """What this machine runs: its own code, that of a processor with less, and C."""
+    """Return the targets that this machine runs: itself, a processor with less, and C."""
     found = []
     if "llvm" in backends:
         native = Target.parse("native")
@@ -33,8 +33,10 @@ def targets(backends: Sequence[str]) -> list[str]:
 
 
 def check(case: Case, names: Sequence[str]) -> int:
-    """Compile ``case`` for each target of ``names`` and run it; gives how many runs there were. Wrong if
-    anything but a right answer comes of it."""
+    """Compile ``case`` for each target in ``names`` and run it; return the number of runs.
+
+    Raise Wrong for any error and any wrong result.
+    """
     given = [arguments_at(case, binding) for binding in case.runs]
     allowed = [
         bounds(case.module, arguments, binding) for arguments, binding in zip(given, case.runs, strict=True)
@@ -62,7 +64,7 @@ def check(case: Case, names: Sequence[str]) -> int:
 
 
 def arguments_at(case: Case, binding: Binding) -> list[np.ndarray]:
-    """Seeded arguments of the case's module where its dimensions have the values of ``binding``."""
+    """Return seeded arguments of the case's module, with its dimensions as in ``binding``."""
     source = np.random.default_rng(zlib.crc32(repr((sorted(binding.values()), case.kinds)).encode()))
     made = []
     for param in case.module.main.params:

@@ -1,4 +1,4 @@
-"""What stands between layers: functions of elements, joins, masks, rearrangements."""
+"""Operators between layers: functions of elements, joins, masks, rearrangements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def function(graph: Graph, value: Expr) -> Expr | None:
 
 
 def scaled(graph: Graph, value: Expr) -> Expr | None:
-    """By a number, or by one for each place along the last axis or the channels."""
+    """Combine with a number, or with a vector along an axis."""
     shape, rnd = graph.shape(value), graph.rnd
     axis = rnd.choice([n for n in graph.fixed_axes(value) if n] or [len(shape) - 1])
     if axis not in graph.fixed_axes(value):
@@ -39,7 +39,7 @@ def scaled(graph: Graph, value: Expr) -> Expr | None:
 
 
 def joined(graph: Graph, value: Expr) -> Expr | None:
-    """Element by element with another value of its shape."""
+    """Combine element-wise with another value of the same shape."""
     others = [one for one in graph.values if alike(one, value)]
     if not others:
         return None
@@ -50,7 +50,7 @@ def joined(graph: Graph, value: Expr) -> Expr | None:
 
 
 def concatenated(graph: Graph, value: Expr) -> Expr | None:
-    """Behind other values of its shape, and behind constants."""
+    """Concatenate with other values of the same shape, and with constants."""
     rnd, axes = graph.rnd, graph.fixed_axes(value)
     shape = graph.shape(value)
     if not axes or np.prod(shape) > 6000:
@@ -66,14 +66,14 @@ def concatenated(graph: Graph, value: Expr) -> Expr | None:
 
 
 def part(graph: Graph, value: Expr) -> Expr | None:
-    """A part of one axis."""
+    """Slice a random axis."""
     shape = graph.shape(value)
     axes = [n for n in graph.fixed_axes(value) if shape[n] > 1]
     return sliced(graph, value, graph.rnd.choice(axes)) if axes else None
 
 
 def sliced(graph: Graph, value: Expr, axis: int) -> Expr:
-    """A part of ``axis``."""
+    """Slice ``axis``."""
     rnd, shape = graph.rnd, graph.shape(value)
     begin, stride = rnd.randrange(shape[axis] // 2 + 1), rnd.choice((1, 1, 2))
     end = rnd.randint(begin + 1, shape[axis])
@@ -81,7 +81,7 @@ def sliced(graph: Graph, value: Expr, axis: int) -> Expr:
 
 
 def padded(graph: Graph, value: Expr) -> Expr | None:
-    """A border of zeros, of another number, of the edge or of a mirror image."""
+    """Pad with zeros, with another number, with the edge or with a mirror image."""
     rnd, fixed, shape = graph.rnd, graph.fixed_axes(value), graph.shape(value)
     if np.prod(shape) > 6000:
         return None
@@ -95,7 +95,7 @@ def padded(graph: Graph, value: Expr) -> Expr | None:
 
 
 def masked(graph: Graph, value: Expr) -> Expr | None:
-    """Elements that a mask chooses, of this and of another value or a number; triangles."""
+    """Select elements of this and another value, or a number, by a mask; or take a triangle."""
     rnd, shape = graph.rnd, tensor_type_of(value).shape
     if len(shape) > 1 and rnd.random() < 0.3:
         return graph.call("trilu", value, k=rnd.randint(-1, 1), upper=rnd.random() < 0.5)
@@ -108,7 +108,7 @@ def masked(graph: Graph, value: Expr) -> Expr | None:
 
 
 def rearranged(graph: Graph, value: Expr) -> Expr | None:
-    """The same elements in another order or shape."""
+    """Change the order or the shape of the elements."""
     rnd, type_ = graph.rnd, tensor_type_of(value)
     rank, shape = type_.ndim, type_.shape
     kind = rnd.choice(("transpose", "merge", "split", "repeat", "take", "flip", "tile"))
@@ -141,7 +141,7 @@ def rearranged(graph: Graph, value: Expr) -> Expr | None:
 
 
 def reduced(graph: Graph, value: Expr) -> Expr | None:
-    """A mean, sum, greatest or least along some axes; softmax along the last one."""
+    """Take a mean, sum, maximum or minimum along some axes, or a softmax along the last one."""
     rnd, rank = graph.rnd, len(graph.shape(value))
     if rank < 2:
         return None

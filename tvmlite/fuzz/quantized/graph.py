@@ -1,4 +1,4 @@
-"""A quantized graph in the making: values that are known on sample inputs, and how they are rounded."""
+"""A quantized graph under construction: values known on sample inputs, and their quantization."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, dim, evaluate_shape
 
 BATCH = dim("n")
-"""The first axis of the inputs, in some graphs."""
+"""The first dimension of the inputs, in some graphs."""
 
 SAMPLES = {BATCH: 2}
 
@@ -26,7 +26,7 @@ BYTES = ("uint8", "int8")
 
 @dataclass
 class Graph:
-    """Parameters and values; ``sample`` has what each node comes to, from which scales are chosen."""
+    """Parameters and values; ``samples`` has each node's value on sample inputs, to choose scales from."""
 
     rnd: random.Random
     random: np.random.Generator
@@ -36,7 +36,7 @@ class Graph:
     samples: dict[Expr, Any] = field(default_factory=dict)
 
     def call(self, name: str, *args: Expr | Sequence[Expr], **attrs: Any) -> Expr:
-        """A call of the operator ``name``, evaluated on the samples; a list of arguments is a tuple."""
+        """Call the operator ``name`` and evaluate it on the samples; a list of arguments is a tuple."""
         given = [one if isinstance(one, Expr) else Tuple(tuple(one)) for one in args]
         made = make(name, *given, **attrs)
         assert isinstance(made, Call)
@@ -44,11 +44,11 @@ class Graph:
         return made
 
     def reshaped(self, value: Expr, shape: Sequence[Dim]) -> Expr:
-        """``value`` in another ``shape``."""
+        """Reshape ``value`` to ``shape``."""
         return self.call("reshape", value, newshape=tuple(shape), allowzero=True)
 
     def sample(self, value: Expr) -> Any:
-        """What ``value`` comes to on the samples."""
+        """Return the value of ``value`` on the samples."""
         match value:
             case Constant(data):
                 return data
@@ -57,15 +57,15 @@ class Graph:
         return self.samples[value]
 
     def shape(self, value: Expr) -> tuple[int, ...]:
-        """The extents of ``value``'s sample."""
+        """Return the extents of ``value``'s sample."""
         return self.sample(value).shape
 
     def fixed_axes(self, value: Expr) -> list[int]:
-        """The axes whose extents are numbers."""
+        """Return the axes whose extents are numbers."""
         return [n for n, extent in enumerate(tensor_type_of(value).shape) if isinstance(extent, int)]
 
     def param(self, shape: Sequence[Dim], dtype: str = "float32") -> Var:
-        """A new parameter."""
+        """Add a parameter."""
         made = var(f"x{len(self.params)}", tuple(shape), dtype)
         self.params.append(made)
         extents = evaluate_shape(tuple(shape), SAMPLES)
@@ -73,7 +73,7 @@ class Graph:
         return made
 
     def codes(self, shape: Sequence[int], dtype: str) -> np.ndarray:
-        """Random codes: of the whole range, a part of it, or its two ends, whose products are largest."""
+        """Return random integers: of the whole range, a part, or its ends, whose products are largest."""
         low, high = limits_of(dtype)
         kind = self.rnd.random()
         if kind < 0.15:
@@ -83,12 +83,12 @@ class Graph:
         return self.random.integers(low, high, tuple(shape), dtype=dtype, endpoint=True)
 
     def scales(self, count: int | None = None) -> np.ndarray:
-        """One scale, or ``count``."""
+        """Return one scale, or a vector of ``count``."""
         made = self.random.uniform(0.002, 0.03, () if count is None else count)
         return np.asarray(made, np.float32)
 
     def constant(self, shape: Sequence[int]) -> Expr:
-        """A constant of floats: quantized, or not."""
+        """Return a float constant, quantized or not."""
         if self.rnd.random() < 0.4:
             return constant(np.asarray(self.random.standard_normal(tuple(shape)), np.float32))
         dtype = self.rnd.choice(BYTES)
@@ -97,8 +97,10 @@ class Graph:
         return self.call("qnn.dequantize", codes, constant(self.scales(), "float32"), zero)
 
     def weight(self, shape: Sequence[int], axis: int) -> Expr:
-        """A constant, quantized by one scale or by one for each place along ``axis``; rarely of floats, or of
-        codes that are a parameter."""
+        """Return a constant weight, quantized with one scale, or with one for each index along ``axis``.
+
+        Rarely it is of floats, or its integers are a parameter.
+        """
         if self.rnd.random() < 0.06:
             return constant(np.asarray(self.random.standard_normal(tuple(shape)) / 4, np.float32))
         dtype, by_channel = self.rnd.choice(("int8", "int8", "uint8")), self.rnd.random() < 0.5
@@ -113,7 +115,7 @@ class Graph:
         return self.call("qnn.dequantize", codes, *parts, axis=axis)
 
     def rounded(self, value: Expr) -> Expr:
-        """``value`` by 256 steps of a scale that fits, or of one that is in the graph already."""
+        """Quantize and dequantize ``value``, with a scale that fits or one of the graph's."""
         dtype = self.rnd.choice(BYTES)
         scale, zero = self.steps(value, dtype)
         if self.rnd.random() < 0.06 and (axes := self.fixed_axes(value)):
@@ -125,7 +127,7 @@ class Graph:
         return self.call("qnn.dequantize", codes, scale, zero)
 
     def _rounded_by_place(self, value: Expr, axis: int, dtype: str) -> Expr:
-        """``value`` by steps of a scale and zero point for each place along ``axis``."""
+        """Quantize and dequantize ``value`` with a scale and zero point for each index along ``axis``."""
         pairs = [self.steps(value, dtype) for _ in range(self.shape(value)[axis])]
         scale = constant(np.array([self.sample(one) for one, _ in pairs]), "float32")
         zero = constant(np.array([self.sample(one) for _, one in pairs]), "int32")
@@ -133,12 +135,12 @@ class Graph:
         return self.call("qnn.dequantize", codes, scale, zero, axis=axis)
 
     def dequantized(self) -> list[Call]:
-        """The values that are dequantized by one scale."""
+        """Return the values that are dequantized with one scale."""
         found = [one for one in self.values if isinstance(one, Call) and one.op == "qnn.dequantize"]
         return [one for one in found if self.sample(one.args[1]).size == 1]
 
     def steps(self, value: Expr, dtype: str) -> tuple[Expr, Expr]:
-        """A scale and a zero point for ``value``, of its range, of more or of less."""
+        """Return a scale and a zero point for ``value``, for its range, or a larger or a smaller one."""
         sample = self.sample(value)
         low, high = min(float(sample.min(initial=0.0)), 0.0), max(float(sample.max(initial=0.0)), 0.0)
         width = max(high - low, 1e-3)
@@ -156,7 +158,7 @@ class Graph:
 
 
 def limits_of(dtype: str) -> tuple[int, int]:
-    """The least and the greatest integer of ``dtype``."""
+    """Return the least and the greatest integer of ``dtype``."""
     least, most = dtypes.limits(dtype)
     return int(least), int(most)
 
@@ -167,7 +169,7 @@ def alike(one: Expr, other: Expr) -> bool:
 
 
 def argument(source: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Random elements of ``dtype`` for a parameter."""
+    """Return random elements of ``dtype`` for a parameter."""
     if dtype == "bool":
         return source.integers(0, 2, shape).astype(bool)
     if dtypes.is_float(dtype):

@@ -1,4 +1,4 @@
-"""Layers of quantized networks: convolutions, products, poolings. Each is None where ranks do not fit."""
+"""Layers of quantized networks: convolutions, products, poolings. Each returns None if ranks do not fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.relay.ir.types import Dim, normal_dim
 
 
 def convolution(graph: Graph, value: Expr) -> Expr | None:
-    """One group, some, or one for each channel, along one to three axes."""
+    """A convolution along one to three axes, with one group, with several, or with one for each channel."""
     rnd, shape = graph.rnd, graph.shape(value)
     rank = len(shape) - 2
     if rank not in (1, 2, 3) or not _is_image(graph, value):
@@ -36,7 +36,7 @@ def convolution(graph: Graph, value: Expr) -> Expr | None:
 
 
 def transposed_convolution(graph: Graph, value: Expr) -> Expr | None:
-    """A convolution whose windows are spread apart, along one axis or two."""
+    """A transposed convolution along one axis or two."""
     rnd, shape = graph.rnd, graph.shape(value)
     rank = len(shape) - 2
     if rank not in (1, 2) or not _is_image(graph, value) or math.prod(shape) > 4000:
@@ -55,7 +55,7 @@ def _is_image(graph: Graph, value: Expr) -> bool:
 
 
 def _window(graph: Graph, sizes: Sequence[int]) -> tuple[tuple[int, ...], dict[str, Any]]:
-    """A kernel that fits ``sizes``, and how it moves."""
+    """Return a kernel that fits ``sizes``, and its strides and padding."""
     rnd = graph.rnd
     kernel = tuple(min(size, rnd.choice((1, 2, 3, 3))) for size in sizes)
     if rnd.random() < 0.2:
@@ -66,7 +66,7 @@ def _window(graph: Graph, sizes: Sequence[int]) -> tuple[tuple[int, ...], dict[s
 
 
 def _with_bias(graph: Graph, made: Expr, of: tuple[Expr, Expr], count: int, axis: int) -> Expr:
-    """``made`` and a bias along ``axis``: of floats, or in the product of the scales ``of`` its operands."""
+    """Add a bias along ``axis``: of floats, or with the product of the scales of the operands ``of``."""
     rnd, rank = graph.rnd, len(graph.shape(made))
     if rnd.random() < 0.3:
         return made
@@ -97,7 +97,7 @@ def _scale(value: Expr) -> np.ndarray | None:
 
 
 def dense(graph: Graph, value: Expr) -> Expr | None:
-    """Rows by a constant weight, in either order of its axes."""
+    """A product of rows with a constant weight, whose axes are in either order."""
     rnd, shape = graph.rnd, graph.shape(value)
     if len(shape) < 2 or shape[-1] > 400 or len(shape) - 1 not in graph.fixed_axes(value):
         return None
@@ -113,7 +113,7 @@ def dense(graph: Graph, value: Expr) -> Expr | None:
 
 
 def prod(extents: Sequence[Dim]) -> Dim:
-    """The product of all, at most one of which is open."""
+    """Return the product of all extents, at most one of which is open."""
     made: Dim = 1
     for extent in extents:
         made = made * extent
@@ -121,7 +121,7 @@ def prod(extents: Sequence[Dim]) -> Dim:
 
 
 def _by_matrix(graph: Graph, value: Expr, weight: Expr) -> Expr:
-    """``value``, whose leading axes become one, by ``weight``, and the leading axes again."""
+    """Multiply ``value``, with its leading axes merged, by ``weight``, and split them again."""
     shape, units = tensor_type_of(value).shape, tensor_type_of(weight).shape[-1]
     rows = graph.reshaped(value, (prod(shape[:-1]), shape[-1]))
     made = graph.call("nn.matmul", rows, weight, transpose_a=False, transpose_b=False)
@@ -129,7 +129,7 @@ def _by_matrix(graph: Graph, value: Expr, weight: Expr) -> Expr:
 
 
 def product_of_two(graph: Graph, value: Expr) -> Expr | None:
-    """A batch of matrices by another one that is computed, transposed perhaps."""
+    """A batch of matrices times another computed one, which may be transposed."""
     rnd, shape = graph.rnd, graph.shape(value)
     if len(shape) < 3:
         return None
@@ -149,7 +149,7 @@ def product_of_two(graph: Graph, value: Expr) -> Expr | None:
 
 
 def pooling(graph: Graph, value: Expr) -> Expr | None:
-    """Greatest or mean, of windows or of all."""
+    """A maximum or mean pooling, of windows or of the whole."""
     rnd, shape = graph.rnd, graph.shape(value)
     rank = len(shape) - 2
     if rank not in (1, 2, 3) or not _is_image(graph, value):
@@ -165,7 +165,7 @@ def pooling(graph: Graph, value: Expr) -> Expr | None:
 
 
 def resized(graph: Graph, value: Expr) -> Expr | None:
-    """An image of twice the size, or of another one."""
+    """Resize an image to twice its size, or to another one."""
     shape = graph.shape(value)
     if len(shape) != 4 or not _is_image(graph, value) or np.prod(shape) > 6000:
         return None

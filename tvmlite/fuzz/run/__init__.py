@@ -1,1 +1,1 @@
-"""Many random programs through several processes: run, shrunk, reported."""
+"""Many random programs in several processes: run, shrunk, reported."""

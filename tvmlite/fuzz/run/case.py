@@ -1,4 +1,4 @@
-"""Case ``index`` of seed ``seed``: a program made from random choices that those two numbers decide."""
+"""Case ``index`` of seed ``seed``: a program made by random choices that these numbers determine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvmlite.fuzz.schedule.arranger import Arranger
 from tvmlite.fuzz.schedule.schedules import arrange
 
 TARGETS = ("native", "native", "native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64")
-"""What LLVM makes code for: this machine, which an x86 is taken to be as far as the others run on it."""
+"""The targets of LLVM: this machine, which is assumed to be an x86 if the others are to run on it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program, and what was found while it was made: a wrong refusal, and the primitives refused."""
+    """A program, with what was found while it was made: a wrong refusal, and the primitives refused."""
 
     program: Program
     wrong: Wrong | None = None
@@ -28,7 +28,7 @@ class Case:
 
 
 def make(seed: int, index: int, targets: tuple[str, ...] = TARGETS) -> Case:
-    """The case, the same for the same numbers."""
+    """Return the case, which is the same for the same numbers."""
     rnd = random.Random(f"{seed}/{index}")
     builder = generate(rnd)
     lines = list(builder.lines)

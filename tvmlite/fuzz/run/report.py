@@ -1,4 +1,4 @@
-"""What a run of the fuzzer says in the end: a table by kind of compute and primitive, and the findings."""
+"""The report at the end of a run: a table by kind of compute and primitive, and totals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.fuzz.run.run import Counts
 
 
 def table(counts: Counts) -> str:
-    """How many cases had what in them, and how many of those went wrong."""
+    """Return a table of the cases, and of those that went wrong, by compute and primitive."""
     computes = [name for name in KINDS if counts.tags[name]]
     primitives = sorted(name for name in counts.tags if name not in KINDS)
     lines = [f"{'compute':<16}{'cases':>7}{'wrong':>7}    {'primitive':<16}{'cases':>7}{'wrong':>7}"]
@@ -33,7 +33,7 @@ def table(counts: Counts) -> str:
 
 
 def families(counts: Counts) -> str:
-    """The same of graphs, by the family of their operators."""
+    """Return the table for graphs, by the family of their operators."""
     lines = [f"{'operators':<24}{'graphs':>7}{'wrong':>7}"]
     lines += [f"{name:<24}{counts.tags[name]:>7}{counts.wrong_tags[name]:>7}" for name in sorted(counts.tags)]
     lines.append("")

@@ -1,4 +1,4 @@
-"""Many cases through several workers: progress, findings, and a table of what was tried."""
+"""Many cases in several workers: progress, findings, and counts of what was tried."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run.worker_pool import Member
 
 BLOCK = 12
-"""Cases a worker is given at once; their C code is one compilation."""
+"""The number of cases that a worker gets at once; their C code is compiled together."""
 
 
 KINDS = ("schedules", "symbolic", "quantized")
-"""What can be tried: computes under random schedules, graphs of operators over symbolic extents, or quantized
-graphs."""
+"""The kinds of cases: computes under random schedules, graphs of operators over symbolic extents, and
+quantized graphs."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Finding:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether a refusal was wrong or missing while the program was made: such cannot be shrunk."""
+        """Whether a refusal was wrong or missing while the program was made; these cannot be shrunk."""
         return self.signature.partition(":")[0] == "refusal"
 
 
 @dataclass
 class Counts:
-    """What was tried."""
+    """Counts of what was tried."""
 
     cases: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -62,8 +62,11 @@ def fuzz(
     progress: Callable[[Counts], object] = lambda counts: None,
     kind: str = "schedules",
 ) -> Counts:
-    """Try cases 0 to ``count - 1`` of ``seed``, of ``kind`` (one of ``KINDS``), or as many as ``seconds``
-    allow, or as come before a KeyboardInterrupt. ``progress`` is given the counts after each."""
+    """Try cases 0 to ``count - 1`` of ``seed``, of ``kind`` (one of ``KINDS``).
+
+    End early after ``seconds``, or at a KeyboardInterrupt. ``progress`` is called with the counts after each
+    case.
+    """
     return _Run(seed, count, backends, jobs, seconds, progress, kind).run()
 
 
@@ -82,7 +85,7 @@ class _Run:
         self.blocks = deque(list(range(n, min(n + BLOCK, count))) for n in range(0, count, BLOCK))
         self.members = [Member() for _ in range(jobs)]
         self.waiting: dict[Member, list[int]] = {}
-        """The cases that each busy worker has yet to report on."""
+        """The cases that each busy worker has not reported on yet."""
         self.counts, self.start = Counts(), time.monotonic()
         self.end = None if seconds is None else self.start + seconds
 
@@ -100,7 +103,7 @@ class _Run:
         return self.counts
 
     def deal(self) -> bool:
-        """Give idle workers blocks; False when all is done."""
+        """Give idle workers blocks of cases; return False when all is done."""
         late = self.end is not None and time.monotonic() > self.end
         for member in self.members:
             if member not in self.waiting and self.blocks and not late:
@@ -116,7 +119,7 @@ class _Run:
                 self.take(outputs[output], message)
 
     def take(self, member: Member, message: dict[str, Any]) -> None:
-        """Count what a message reports; what else a worker that crashed was given goes to the next one."""
+        """Count what a message reports; put the other cases of a worker that crashed back into the queue."""
         if "end" in message:
             del self.waiting[member]
         elif "crash" in message:

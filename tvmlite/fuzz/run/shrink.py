@@ -1,4 +1,4 @@
-"""From a failing program to a small one: whatever can be left out while it still fails in the same way."""
+"""Shrinks a failing program: leaves out whatever it can while the program still fails in the same way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shrink(
     seconds: float = 60.0,
     progress: Callable[[Program], object] = lambda program: None,
 ) -> Program:
-    """The smallest program found within ``seconds`` that fails with ``signature``."""
+    """Return the smallest program found within ``seconds`` that fails with ``signature``."""
     member, end = Member(30.0), time.monotonic() + seconds
     try:
         return _Shrinker(member, signature, backends, end, progress).run(program)
@@ -29,7 +29,7 @@ def shrink(
 
 
 def failure(member: Member, program: Program, backends: Sequence[str]) -> tuple[str, str]:
-    """The signature and the text of ``program``'s failure; empty if it does not fail."""
+    """Return the signature and the text of ``program``'s failure; empty if it does not fail."""
     for message in member.ask(program=program.to_fields(), backends=list(backends)):
         if "crash" in message:
             return f"{message['stage']}: crash", message["crash"]
@@ -39,7 +39,7 @@ def failure(member: Member, program: Program, backends: Sequence[str]) -> tuple[
 
 
 def failure_of(program: Program, backends: Sequence[str]) -> str:
-    """What is wrong with ``program``, tried in a process of its own."""
+    """Return what is wrong with ``program``, tried in a separate process."""
     member = Member(60.0)
     try:
         return ": ".join(part for part in failure(member, program, backends) if part) or "nothing is wrong"
@@ -69,7 +69,7 @@ class _Shrinker:
         return program
 
     def improve(self, program: Program, candidates: Callable[[Program], Iterator[Program]]) -> Program:
-        """Take the first candidate that fails, again and again; later candidates come first again."""
+        """Take the first candidate that fails, and search on from its position, until none fails."""
         better = True
         skip = 0
         while better and time.monotonic() < self.end:
@@ -93,7 +93,7 @@ class _Shrinker:
         return failure(self.member, program, self.backends)[0] == self.signature
 
     def _placeholders(self, program: Program) -> Iterator[Program]:
-        """Stages given from outside instead of computed."""
+        """Yield programs with a stage replaced by placeholders."""
         tensors: dict[str, list[str]] = {}
         for message in self.member.ask(describe=program.to_fields()):
             tensors = message.get("tensors", tensors)
@@ -112,7 +112,7 @@ class _Shrinker:
 
 
 def _outputs_computed(body: list[str], given: set[str]) -> list[str]:
-    """The schedule's outputs without those that are placeholders now."""
+    """Remove from the schedule's outputs those that are placeholders now."""
     done = []
     for line in body:
         if line.startswith("s = te.create_schedule("):
@@ -124,7 +124,7 @@ def _outputs_computed(body: list[str], given: set[str]) -> list[str]:
 
 
 def _targets(statement: ast.stmt) -> list[str]:
-    """The names a statement defines."""
+    """Return the names that a statement defines."""
     if isinstance(statement, ast.FunctionDef):
         return [statement.name]
     found: list[str] = []
@@ -138,7 +138,7 @@ def _uses(statement: str) -> set[str]:
 
 
 def _without(body: Sequence[str], place: int) -> tuple[str, ...]:
-    """``body`` without a statement and all that needs what it defines."""
+    """Return ``body`` without a statement and all that depend on it."""
     gone = set(_targets(ast.parse(body[place]).body[0]))
     kept = list(body[:place])
     for line in body[place + 1 :]:
@@ -173,7 +173,7 @@ def _without_statements(program: Program) -> Iterator[Program]:
 
 
 def _first_for_source(program: Program, place: int) -> Iterator[Program]:
-    """A split, fuse or cache left out, what it was made from taken in place of its first result."""
+    """Yield programs without a split, fuse or cache, with its operand in place of one of its results."""
     statement = ast.parse(program.body[place]).body[0]
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return
@@ -215,7 +215,7 @@ def _simpler_settings(program: Program) -> Iterator[Program]:
 
 
 def _simpler_nodes(program: Program) -> Iterator[Program]:
-    """Expressions replaced by parts of them, numbers by smaller ones, arguments left out."""
+    """Yield programs with expressions replaced by parts of them, smaller numbers, or fewer arguments."""
     for place in range(len(program.body) - 1, -1, -1):
         tree = ast.parse(program.body[place])
         for change in range(sum(1 for _ in _changes(tree))):
@@ -230,7 +230,7 @@ def _simpler_nodes(program: Program) -> Iterator[Program]:
 
 
 def _changes(tree: ast.AST) -> Iterator[Callable[[], None]]:
-    """What can be made simpler in a statement."""
+    """Yield functions that each simplify something in a statement."""
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
@@ -248,7 +248,7 @@ def _changes(tree: ast.AST) -> Iterator[Callable[[], None]]:
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
-    """Simpler expressions that may stand for ``node``."""
+    """Return simpler expressions that may replace ``node``."""
     match node:
         case ast.BinOp(left, _, right):
             return [left, right]

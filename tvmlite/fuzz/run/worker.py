@@ -1,7 +1,7 @@
-"""A process that tries programs, so that one that crashes takes no other with it.
+"""A process that tries programs, so that a crash affects no other process.
 
-It reads a request a line from standard input and writes messages a line to standard output, both JSON. A
-message with "stage" says what is about to be tried, so that whoever reads them knows what a crash was in.
+It reads one request per line from standard input and writes one message per line to standard output, both in
+JSON. A message with "stage" names what is tried next, so that its reader knows where a crash happened.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tvmlite.te.tensor import tensor as t
 C_TARGETS = ("c -vector-bits=512", "c -vector-bits=256", "c")
 
 C_SHARE = 8
-"""One in so many quantized graphs is compiled in C."""
+"""One of this many quantized graphs is compiled in C."""
 
 
 class Worker:
-    """Carries requests out; ``say`` sends a message."""
+    """Carries out requests; ``say`` sends a message."""
 
     def __init__(self) -> None:
         self.output = os.fdopen(os.dup(1), "w", buffering=1)
@@ -43,7 +43,7 @@ class Worker:
         self.output.write(json.dumps(message) + "\n")
 
     def serve(self) -> None:
-        """Until the input ends."""
+        """Serve requests until the input ends."""
         self.output.write("ready\n")
         for line in sys.stdin:
             request = json.loads(line)
@@ -57,7 +57,7 @@ class Worker:
             self.say(end=True)
 
     def single(self, program: Program, backends: Sequence[str]) -> None:
-        """One program, in all forms of C."""
+        """Check one program, in all forms of C."""
         self.say(stage="lower")
         job = self.prepared(program, 0, backends)
         for target in C_TARGETS if "c" in backends else ():
@@ -66,7 +66,7 @@ class Worker:
                 raise wrong
 
     def prepared(self, program: Program, index: int, backends: Sequence[str]) -> Job:
-        """``program`` compared in all but C."""
+        """Compare ``program`` in all ways but C."""
 
         def stage(name: str) -> None:
             self.say(index=index, stage=name)
@@ -80,7 +80,7 @@ class Worker:
         return job
 
     def block(self, kind: str, seed: int, indices: Sequence[int], backends: Sequence[str]) -> None:
-        """Several cases; the C code of all is compiled at once."""
+        """Check several cases; their C code is compiled together."""
         waiting: dict[int, tuple[Job, dict[str, Any]]] = {}
         for index in indices:
             self.say(index=index, stage="generate")
@@ -105,7 +105,7 @@ class Worker:
             self.done(index, facts | (_fields(failed[place]) if place in failed else {}))
 
     def symbolic(self, seed: int, index: int, facts: dict[str, Any]) -> None:
-        """One graph over symbolic extents; what is known of it joins ``facts``."""
+        """Check one graph over symbolic extents; what is known of it is added to ``facts``."""
         try:
             made = symbolic_case.make(seed, index)
             facts["tags"] = [made.family]
@@ -115,7 +115,7 @@ class Worker:
             raise Refused(error.message) from error
 
     def quantized(self, seed: int, index: int, backends: Sequence[str], facts: dict[str, Any]) -> None:
-        """One quantized graph, as ``symbolic``; one in ``C_SHARE`` in C too, whose compilers are slow."""
+        """Check one quantized graph; one in ``C_SHARE`` also in C, whose compilers are slow."""
         made = quantized_case.make(seed, index)
         facts["tags"] = list(made.kinds)
         self.say(index=index, stage="compile", **facts)
@@ -125,8 +125,10 @@ class Worker:
     def schedule(
         self, seed: int, index: int, backends: Sequence[str], facts: dict[str, Any], jobs: list[Job]
     ) -> None:
-        """All but the C code of one case, which joins ``jobs`` when it is ready for that; what is known of it
-        joins ``facts``."""
+        """Check one case but for its C code; add it to ``jobs`` when it is ready for that.
+
+        What is known of it is added to ``facts``.
+        """
         made = case.make(seed, index)
         facts |= {"tags": made.program.tags, "program": made.program.to_fields(), "mistake": made.mistake}
         facts["primitives_refused"] = made.refused
@@ -144,13 +146,13 @@ class Worker:
         self.say(index=index, done=True, **facts)
 
     def describe(self, program: Program) -> None:
-        """Shape and dtype, as text, of each tensor by its name: what a placeholder in its place would be."""
+        """Report shape and dtype, as text, of each tensor by its name, for a placeholder in its place."""
         tensors = {name: value for name, value in program.names().items() if isinstance(value, t.Tensor)}
         self.say(tensors={n: [", ".join(map(str, one.shape)), one.dtype] for n, one in tensors.items()})
 
 
 def _outcome(attempt: Callable[[], object]) -> dict[str, Any]:
-    """What is wrong, refused or, of the fuzzer, broken in ``attempt``; empty if nothing is."""
+    """Return what is wrong, refused, or broken in the fuzzer itself, in ``attempt``; empty if nothing is."""
     try:
         attempt()
     except Wrong as wrong:

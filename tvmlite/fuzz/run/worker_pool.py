@@ -1,4 +1,4 @@
-"""A worker process of the fuzzer: requests go out, messages come in, a crash is a message too."""
+"""A worker process of the fuzzer: sends it requests, receives messages, and reports a crash as a message."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WORKER = "tvmlite.fuzz.run.worker"
 READY = b"ready\n"
 
 PATIENCE = 120.0
-"""Seconds of its own work without a message after which a worker is taken to be stuck; where the system does
-not report how much it works, seconds."""
+"""The seconds of its own work without a message after which a worker is considered stuck; elapsed seconds
+where the system does not report its work."""
 
 _IDLE = 10
-"""How many times as many seconds a worker may take that hardly gets to work, or does none."""
+"""A worker that gets hardly any processor time may take this many times as many elapsed seconds."""
 
 _ENDING = 5.0
-"""Seconds for a worker to end that has closed its output; its exit status is None if it goes on."""
+"""The seconds that a worker may take to end after closing its output; else its exit status is None."""
 
 
 class Member:
@@ -36,12 +36,12 @@ class Member:
         self.process: WorkerProcess | None = None
         self.pending = b""
         self.at: dict[str, Any] = {}
-        """What it is trying: the fields of its messages about that."""
+        """What the process is trying: the fields of its messages about that."""
         self.last = 0.0
         self.worked: float | None = None
 
     def send(self, **request: Any) -> None:
-        """Give it a request."""
+        """Send a request; start the process if necessary."""
         if self.process is None:
             self.process = WorkerProcess(WORKER, PYTHONFAULTHANDLER="1")
             self.pending = b""
@@ -54,8 +54,10 @@ class Member:
             data = data[os.write(self.process.input, data) :]
 
     def messages(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
-        """Those that have come, or that come within ``timeout`` seconds; of a process that ended or is stuck,
-        one with "crash" and what it was trying, and it is over."""
+        """Yield the messages that have arrived, or that arrive within ``timeout`` seconds.
+
+        If the process has ended or is stuck, stop it and yield one with "crash" and what it was trying.
+        """
         process = self.process
         if process is None:
             return
@@ -81,15 +83,17 @@ class Member:
                 yield message
 
     def is_stuck(self, pid: int) -> bool:
-        """Whether it has worked for too long without a message, or is silent for very long. A machine that
-        has much else to do makes it slow, but not wrong."""
+        """Whether the process has worked too long without a message, or is silent for very long.
+
+        A busy machine makes it slow, which is no error.
+        """
         silent = time.monotonic() - self.last
         worked = _seconds_worked(pid)
         spent = silent if worked is None or self.worked is None else worked - self.worked
         return spent > self.patience or silent > self.patience * _IDLE
 
     def ask(self, **request: Any) -> list[dict[str, Any]]:
-        """All messages up to the end of the request, or the crash."""
+        """Send a request; return all messages up to its end, or to the crash."""
         self.send(**request)
         found: list[dict[str, Any]] = []
         while not found or not ("end" in found[-1] or "crash" in found[-1]):
@@ -104,8 +108,7 @@ class Member:
 
 
 def _seconds_worked(pid: int) -> float | None:
-    """The processor time that a process and its finished children have used; None where the system does not
-    report it."""
+    """Return the processor time of a process and its finished children; None if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""A schedule in the making: primitives tried on the live schedule, and kept as text if they took."""
+"""A schedule under construction: primitives are tried on the live schedule, and kept as text if accepted."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 
 LONG = 1000
-"""What an extent that is not known is taken to be."""
+"""The assumed value of an unknown extent."""
 
 
 @dataclass
 class Arranger:
-    """A schedule in the making: the program's names, its statements so far, and what is known of axes."""
+    """A schedule under construction: the program's names, its statements so far, and facts about axes."""
 
     rnd: random.Random
     names: dict[str, Any]
@@ -43,11 +43,11 @@ class Arranger:
 
     @property
     def schedule(self) -> te.Schedule:
-        """The live schedule, which the program calls ``s``."""
+        """The live schedule, which is ``s`` in the program."""
         return self.names["s"]
 
     def attempt(self, tag: str, line: str) -> bool:
-        """Carry out ``line``; keep it unless the schedule refuses it. Wrong if it is changed all the same."""
+        """Run ``line``; keep it unless it is refused. Raise Wrong if a refusal changed the schedule."""
         before = str(self.schedule)
         try:
             run([line], self.names, len(self.lines) + 1)
@@ -62,7 +62,7 @@ class Arranger:
         return True
 
     def fresh(self, base: str) -> str:
-        """A name not used yet, like ``base``."""
+        """Return an unused name that is similar to ``base``."""
         name = "".join(c if c.isalnum() else "_" for c in base)
         while name in self.names:
             self.count += 1
@@ -70,19 +70,21 @@ class Arranger:
         return name
 
     def stages(self) -> list[Stage]:
-        """The stages that have loops to arrange."""
+        """Return the stages that have loops to schedule."""
         return [stage for stage in self.schedule.stages if isinstance(stage.op, t.ComputeOp)]
 
     def tensor(self, stage: Stage) -> str:
-        """The name of a tensor that ``stage`` makes."""
+        """Return the name of a tensor that ``stage`` computes."""
         for name, value in self.names.items():
             if isinstance(value, te.Tensor) and self.schedule.stage_map.get(value.op) is stage:
                 return name
         raise AssertionError(f"no name for {stage.name}")
 
     def label(self, stage: Stage, axis: IterVar) -> str:
-        """The name of ``axis``, one of the stage's loops; written when first needed, for all axes of an
-        operation at once."""
+        """Return the name of ``axis``, one of the stage's loops.
+
+        The program defines names when they are first needed, for all axes of an operation at once.
+        """
         if axis not in self.labels:
             op = stage.op
             assert isinstance(op, t.ComputeOp)
@@ -103,14 +105,14 @@ class Arranger:
         return self.labels[axis]
 
     def note(self, labels: Sequence[str], extents: Sequence[int], fixed: Sequence[bool]) -> None:
-        """The loops called ``labels`` have these extents, ``fixed`` for all sizes or not."""
+        """Record the extents of the loops called ``labels``, and whether they are ``fixed`` for all sizes."""
         for label, extent, known in zip(labels, extents, fixed, strict=True):
             self.labels[self.names[label]] = label
             self.extents[self.names[label]] = extent
             self.fixed[self.names[label]] = known
 
     def extent(self, axis: IterVar) -> int:
-        """How many iterations the loop may have."""
+        """Return the number of iterations that the loop may have."""
         if axis not in self.extents:
             if axis.dom is None:
                 return 1
@@ -126,13 +128,13 @@ class Arranger:
 
 
 def _number(extent: Any, sizes: dict[str, int]) -> int:
-    """``extent`` at ``sizes``; one that other variables decide may be long."""
+    """Evaluate ``extent`` at ``sizes``; one that depends on other variables may be long."""
     binding = {n: sizes.get(n.name) for n in postorder(e.convert(extent)) if isinstance(n, e.Var)}
     return LONG if None in binding.values() else evaluate_dim(extent, binding)  # type: ignore[arg-type]
 
 
 def name_of(a: Arranger, tensor: te.Tensor) -> str | None:
-    """The name of what ``tensor`` stands for now, if it has one."""
+    """Return the name of a tensor that ``tensor`` currently represents, if it has one."""
     for name, value in a.names.items():
         if isinstance(value, te.Tensor) and value.op in a.schedule.stage_map:
             if a.schedule.current(value) is tensor:
@@ -141,12 +143,12 @@ def name_of(a: Arranger, tensor: te.Tensor) -> str | None:
 
 
 def readers_of(a: Arranger, stage: Stage) -> list[Stage]:
-    """The stages that read what ``stage`` makes."""
+    """Return the stages that read a result of ``stage``."""
     return [one for one in a.schedule.stages if any(o in one.op.inputs for o in stage.op.outputs)]
 
 
 def outputs_of(a: Arranger, stage: Stage) -> list[str] | None:
-    """Names of all the results of a stage."""
+    """Return the names of all results of a stage; None unless each has one."""
     found: dict[int, str] = {}
     for name, value in a.names.items():
         if isinstance(value, te.Tensor) and a.schedule.stage_map.get(value.op) is stage:
@@ -156,7 +158,7 @@ def outputs_of(a: Arranger, stage: Stage) -> list[str] | None:
 
 
 def free_leaves(stage: Stage, kind: str = "") -> list[IterVar]:
-    """The stage's loops, of a kind if one is given, but for those that an intrinsic stands for."""
+    """Return the stage's loops, of a kind if one is given, except those that an intrinsic replaces."""
     leaves = stage.leaf_iter_vars
     if stage.tensorized is not None:
         inner = stage.tensorized[0]
@@ -165,6 +167,6 @@ def free_leaves(stage: Stage, kind: str = "") -> list[IterVar]:
 
 
 def some_leaf(a: Arranger, stage: Stage, kind: str = "") -> IterVar | None:
-    """One of the stage's free loops."""
+    """Return one of the stage's free loops."""
     leaves = free_leaves(stage, kind)
     return a.rnd.choice(leaves) if leaves else None

@@ -1,5 +1,5 @@
-"""Schedules that are wrong on purpose: each must be refused with the primitive, the thing at fault and the
-user's line, and must leave the schedule as it was."""
+"""Schedules with deliberate mistakes: each must be refused with an error that names the primitive, the thing
+at fault and the user's line, and must leave the schedule unchanged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from tvmlite.te.tensor import tensor as t
 
 @dataclass(frozen=True)
 class Mistake:
-    """A line to be refused, with an error that has all of ``words`` in it."""
+    """A line that must be refused, with an error that contains all of ``words``."""
 
     line: str
     words: tuple[str, ...]
 
 
 def attempt(arranger: Arranger) -> str | None:
-    """Try one mistake; its name, or None if none fits. Wrong if the schedule takes it, or says too little."""
+    """Try one mistake; return its name, or None if none fits.
+
+    Raise Wrong if the schedule accepts it, or if the error says too little.
+    """
     stages = arranger.stages()
     if not stages:
         return None
@@ -51,7 +54,7 @@ def attempt(arranger: Arranger) -> str | None:
 
 
 def _leaf(a: Arranger, stage: Stage, kind: str) -> tuple[str, str] | None:
-    """A loop's label in the program, and its name."""
+    """Return a loop's label in the program, and its name."""
     leaves = [axis for axis in stage.leaf_iter_vars if axis.kind == kind]
     if not leaves:
         return None

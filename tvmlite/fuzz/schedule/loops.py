@@ -1,4 +1,4 @@
-"""Random uses of the primitives about loops."""
+"""Random uses of the loop primitives."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tvmlite.te.schedule.stage_base import INLINE, SHRINK, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 UNROLLED = 64
-"""The most iterations that loops marked for unrolling may have together, in one stage."""
+"""The largest product of extents of the loops marked for unrolling in one stage."""
 
 
 LANES = 64
-"""The longest loop that is made a vector."""
+"""The longest loop that is vectorized."""
 
 
 def split(a: Arranger, stage: Stage) -> None:
-    """A loop becomes two, or two and smaller ones for what fills no tile."""
+    """Split a loop in two, in some cases with smaller loops for the remainder."""
     leaves = _free_to_change(stage)
     if not leaves or len(stage.leaf_iter_vars) > 9:
         return
@@ -38,13 +38,13 @@ def split(a: Arranger, stage: Stage) -> None:
 
 
 def _free_to_change(stage: Stage) -> list[IterVar]:
-    """The free loops but for those after which smaller tiles come, which must stay."""
+    """Return the free loops except those that are followed by smaller tiles, which must stay."""
     kept = {r.outer for r in stage.relations if isinstance(r, Split) and r.tail == SHRINK}
     return [leaf for leaf in free_leaves(stage) if leaf not in kept]
 
 
 def tile(a: Arranger, stage: Stage) -> None:
-    """Two loops become four."""
+    """Tile two loops into four."""
     leaves = _free_to_change(stage)
     if not 2 <= len(leaves) <= 7:
         return
@@ -64,7 +64,7 @@ def tile(a: Arranger, stage: Stage) -> None:
 
 
 def fuse(a: Arranger, stage: Stage) -> None:
-    """Neighbouring loops become one; of no loops at all, one that runs once."""
+    """Fuse neighbouring loops; if there are none, create one with a single iteration."""
     leaves = free_leaves(stage)
     if not leaves:
         if a.rnd.random() < 0.3:
@@ -86,7 +86,7 @@ def fuse(a: Arranger, stage: Stage) -> None:
 
 
 def reorder(a: Arranger, stage: Stage) -> None:
-    """Some of the loops change places."""
+    """Reorder some of the loops."""
     leaves = free_leaves(stage)
     if len(leaves) < 2:
         return
@@ -96,7 +96,7 @@ def reorder(a: Arranger, stage: Stage) -> None:
 
 
 def unroll(a: Arranger, stage: Stage) -> None:
-    """A loop is written out, if that is not too long."""
+    """Unroll a loop, if it is not too long."""
     axis = some_leaf(a, stage)
     copies = 1
     for one, kind in stage.loop_kinds.items():
@@ -106,21 +106,21 @@ def unroll(a: Arranger, stage: Stage) -> None:
 
 
 def parallel(a: Arranger, stage: Stage) -> None:
-    """A loop is divided among threads."""
+    """Divide a loop among threads."""
     axis = some_leaf(a, stage, "data")
     if axis is not None:
         a.attempt("parallel", f"s[{a.tensor(stage)}].parallel({a.label(stage, axis)})")
 
 
 def vectorize(a: Arranger, stage: Stage) -> None:
-    """A short loop becomes lanes."""
+    """Vectorize a short loop."""
     axis = some_leaf(a, stage, "data")
     if axis is not None and a.extent(axis) <= LANES and a.is_fixed(axis):
         a.attempt("vectorize", f"s[{a.tensor(stage)}].vectorize({a.label(stage, axis)})")
 
 
 def vectorize_last(a: Arranger, stage: Stage) -> None:
-    """The last loop over elements becomes lanes, if it is short."""
+    """Vectorize the last data loop, if it is short."""
     if stage.attach_type == INLINE:
         return
     data = free_leaves(stage, "data")
@@ -130,7 +130,7 @@ def vectorize_last(a: Arranger, stage: Stage) -> None:
 
 
 def pragma(a: Arranger, stage: Stage) -> None:
-    """A note on a loop."""
+    """Add a pragma to a loop."""
     axis = some_leaf(a, stage)
     if axis is not None:
         step = a.rnd.choice((0, 4, 16))

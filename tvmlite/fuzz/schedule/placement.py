@@ -1,4 +1,4 @@
-"""Where stages are computed, and copies of what they read and make."""
+"""Where stages are computed, and caches of what they read and write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def caches(a: Arranger) -> None:
-    """Some stages write to a cache, and some of what stages read is copied to one."""
+    """Let some stages write to a cache, and copy some of what stages read to one."""
     for stage in a.stages():
         if a.rnd.random() < 0.3:
             names = outputs_of(a, stage)
@@ -42,7 +42,7 @@ def _cache_read(a: Arranger, stage: Stage) -> None:
 
 
 def place(a: Arranger) -> None:
-    """Stages moved into loops of those that read them, or written out where they are read."""
+    """Compute stages in loops of their readers, or inline them."""
     for stage in a.stages():
         choice = a.rnd.random()
         if stage.is_output or any(stage.op is one for one in a.schedule.outputs):
@@ -64,7 +64,7 @@ def place(a: Arranger) -> None:
 
 
 def groups(a: Arranger) -> None:
-    """Some of the stages that lie between others are moved together."""
+    """Move some groups of intermediate stages together."""
     for stage in a.stages():
         readers = readers_of(a, stage)
         if stage.is_output or len(readers) != 1 or a.rnd.random() > 0.15:
@@ -82,13 +82,13 @@ def groups(a: Arranger) -> None:
 
 
 def _sources(stage: Stage) -> list[t.Tensor]:
-    """What the stage reads, and what that reads."""
+    """Return the operands of the stage, and their operands."""
     near = list(stage.op.inputs)
     return near + [far for one in near for far in one.op.inputs]
 
 
 def double_buffers(a: Arranger) -> None:
-    """Some of the stages computed in a loop of their reader are computed one iteration ahead."""
+    """Double-buffer some of the stages that are computed in a loop of their reader."""
     for stage in a.stages():
         parent, axis = stage.attach_stage, stage.attach_ivar
         if stage.attach_type != AT or parent is None or axis is None or a.rnd.random() > 0.25:
@@ -98,7 +98,7 @@ def double_buffers(a: Arranger) -> None:
 
 
 def predicates(a: Arranger) -> None:
-    """Some stages store, or go on with a reduction, only under a condition over their axes."""
+    """Restrict the stores, or the updates, of some stages to a condition over their axes."""
     for stage in a.stages():
         op, origin = stage.op, stage.origin_op
         assert isinstance(op, t.ComputeOp)

@@ -1,4 +1,4 @@
-"""Random uses of the primitives about memory and order."""
+"""Random uses of the primitives for memory and order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def prefetch(a: Arranger, stage: Stage) -> None:
-    """What later iterations read is prefetched."""
+    """Prefetch what later iterations read."""
     names = [name for tensor in stage.op.inputs if (name := name_of(a, tensor)) is not None]
     axis = some_leaf(a, stage)
     if names and axis is not None:
@@ -18,7 +18,7 @@ def prefetch(a: Arranger, stage: Stage) -> None:
 
 
 def storage_align(a: Arranger, stage: Stage) -> None:
-    """Rows are padded."""
+    """Pad the rows of a buffer."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     if op.axis and not stage.is_output:
@@ -28,7 +28,7 @@ def storage_align(a: Arranger, stage: Stage) -> None:
 
 
 def align_bounds(a: Arranger, stage: Stage) -> None:
-    """Whole groups of elements are computed."""
+    """Compute whole groups of elements."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     if op.axis and not stage.is_output:
@@ -37,7 +37,7 @@ def align_bounds(a: Arranger, stage: Stage) -> None:
 
 
 def transform_layout(a: Arranger, stage: Stage) -> None:
-    """Axes change places, or are split first."""
+    """Permute the axes of a buffer; one may be split first."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     if not op.axis or stage.is_output or stage.relations:
@@ -55,7 +55,7 @@ def transform_layout(a: Arranger, stage: Stage) -> None:
 
 
 def loop_partition(a: Arranger, stage: Stage) -> None:
-    """A loop becomes several, one after the other."""
+    """Partition a loop into several that are executed one after the other."""
     axis = some_leaf(a, stage)
     if axis is not None:
         sizes = a.rnd.choice(([1, None], [None, 1], [2, None, 3], [1, 2], [5]))
@@ -65,7 +65,7 @@ def loop_partition(a: Arranger, stage: Stage) -> None:
 
 
 def decompose_reduction(a: Arranger, stage: Stage) -> None:
-    """A reduction starts further out."""
+    """Initialize a reduction in an outer loop."""
     leaves = free_leaves(stage)
     first = next((n for n, axis in enumerate(leaves) if axis.kind == "reduce"), None)
     if first is not None:
@@ -75,7 +75,7 @@ def decompose_reduction(a: Arranger, stage: Stage) -> None:
 
 
 def reverse_compute_at(a: Arranger, stage: Stage) -> None:
-    """``stage`` in a loop of what it reads, where nothing else reads that."""
+    """Compute ``stage`` in a loop of a producer that nothing else reads."""
     for tensor in stage.op.inputs:
         producer = a.schedule.stage_map.get(tensor.op)
         if producer is None or not isinstance(producer.op, t.ComputeOp) or producer.is_output:

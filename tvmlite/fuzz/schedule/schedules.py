@@ -13,7 +13,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def arrange(arranger: Arranger) -> None:
-    """A random schedule: caches, loops, placement."""
+    """Apply a random schedule: caches, loops, placement."""
     rnd = arranger.rnd
     if rnd.random() < 0.05:
         return
@@ -35,7 +35,7 @@ def arrange(arranger: Arranger) -> None:
 
 
 def _rfactor(a: Arranger, stage: Stage) -> None:
-    """``rfactor`` of a reduce axis, at times."""
+    """Apply ``rfactor`` to a reduce axis, sometimes."""
     reducing = free_leaves(stage, "reduce")
     if not reducing or stage.tensorized is not None or a.rnd.random() > 0.2:
         return
@@ -74,4 +74,4 @@ PRIMITIVES: dict[str, tuple[int, Callable[[Arranger, Stage], None]]] = {
     "reverse_compute_at": (1, primitives.reverse_compute_at),
     "tensorize": (2, tensorize),
 }
-"""What is tried on a stage, and how often."""
+"""The primitives that are tried on a stage, with their weights."""

@@ -1,4 +1,4 @@
-"""Random uses of ``tensorize``: the intrinsic is declared with the stage's own formula, over windows."""
+"""Random uses of ``tensorize``: the intrinsic is declared with the stage's own formula, over tiles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 
 LARGEST = 128
-"""The most iterations that an intrinsic may stand for."""
+"""The largest number of iterations that an intrinsic replaces."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A compute as the program has it: what its axes and reduce axes are called there, and the axes by which
-    it reads each tensor."""
+    """A compute as written in the program: the names of its axes and reduce axes, and the axes by which it
+    reads each tensor.
+    """
 
     names: str
     axes: tuple[str, ...]
@@ -35,7 +36,7 @@ class Formula:
 
 
 def tensorize(a: Arranger, stage: Stage) -> None:
-    """Tiles of all the stage's loops become an intrinsic."""
+    """Replace tiles of all the stage's loops by an intrinsic."""
     formula = _formula(a, stage)
     if formula is None or stage.relations or stage.tensorized is not None or stage.layout is not None:
         return
@@ -65,7 +66,7 @@ def tensorize(a: Arranger, stage: Stage) -> None:
 
 
 def _factor(a: Arranger, axis: te.IterVar) -> int:
-    """How many iterations of a loop the intrinsic takes: mostly a divisor of all."""
+    """Return the number of a loop's iterations in the intrinsic: mostly a divisor of its extent."""
     if not a.is_fixed(axis) or a.extent(axis) == 0:
         return 1
     extent = a.extent(axis)
@@ -75,7 +76,7 @@ def _factor(a: Arranger, axis: te.IterVar) -> int:
 
 
 def _formula(a: Arranger, stage: Stage) -> Formula | None:
-    """The stage's formula, if it reads each tensor by axes alone and depends on them in no other way."""
+    """Return the stage's formula, if it reads each tensor by axes alone and uses them for nothing else."""
     names = {name for name, x in a.names.items() if isinstance(x, te.Tensor) and x.op is stage.origin_op}
     for line in a.lines:
         made = _cached(line)
@@ -98,7 +99,7 @@ def _formula(a: Arranger, stage: Stage) -> Formula | None:
 
 
 def _cached(line: str) -> tuple[str, str] | None:
-    """Of a ``cache_write``, the first tensor it made and the first it was made of."""
+    """Return the first result and the first operand of a ``cache_write``; None for other lines."""
     if ".cache_write(" not in line:
         return None
     tree = ast.parse(line).body[0]
@@ -144,7 +145,7 @@ def _read(a: Arranger, names: str, function: ast.Lambda) -> Formula | None:
 
 
 def _declared(a: Arranger, name: str, formula: Formula, sizes: Mapping[str, int]) -> str:
-    """A function that gives the intrinsic: loops made from its formula, or written by hand."""
+    """Return a function that declares the intrinsic, with loops from its formula or hand-written ones."""
     strided = a.rnd.random() < 0.8
     lines, binds = [], []
     for tensor, words in formula.reads.items():
@@ -172,7 +173,7 @@ def _strides(rank: int) -> str:
 
 
 def _emitted(a: Arranger, formula: Formula, sizes: Mapping[str, int]) -> Sequence[str]:
-    """Of a plain sum, at times, the loops by hand: body, reset and update, or fewer of them."""
+    """For a plain sum, sometimes return hand-written loops: body, reset and update, or fewer of them."""
     match formula.body:
         case ast.Call(ast.Attribute(attr="sum"), [source], [ast.keyword(arg="axis")]):
             term = ast.unparse(source)

@@ -1,1 +1,1 @@
-"""Random graphs whose extents are expressions over named dimensions, compiled once, run at several sizes."""
+"""Random graphs with extents over named dimensions, compiled once and run at several sizes."""

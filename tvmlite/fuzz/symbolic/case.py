@@ -27,7 +27,7 @@ def named(binding: Binding) -> str:
 
 
 def make(seed: int, index: int) -> Case:
-    """The case, the same for the same numbers. A TvmliteError where an operator refuses the extents."""
+    """Return the case of these numbers; raise a TvmliteError if an operator refuses the extents."""
     rnd = random.Random(f"symbolic/{seed}/{index}")
     name = rnd.choice(list(FAMILIES))
     inputs = Inputs(rnd)

@@ -1,4 +1,4 @@
-"""A case compiled once and run at its sizes, beside the interpreter of graphs, which is numpy alone."""
+"""A case compiled once and run at its sizes, compared with the graph interpreter, which is numpy alone."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.ir.types import Binding, TensorType, evaluate_shape
 
 TOLERANCE = 2e-3
-"""Of the largest magnitude of a result of floats; integers may be one step apart where floats are rounded."""
+"""Relative to the largest magnitude of a float result; 8-bit integers may differ by one step."""
 
 
 def check(case: Case) -> int:
-    """Compile and run ``case``; gives how many runs there were. Wrong if anything but the right answer comes
-    of it: no error is the fault of a case whose graph the interpreter carries out."""
+    """Compile and run ``case``; return the number of runs.
+
+    Raise Wrong for any error and any wrong result: the interpreter can run the graph of every case.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a template that does not fit is a fault, though only a warning
@@ -45,8 +47,7 @@ def check(case: Case) -> int:
 
 
 def arguments_at(module: Module, binding: Binding) -> list[np.ndarray]:
-    """Seeded arguments of ``module`` where its dimensions have the values of ``binding``; integers are such
-    that any axis of one element has them as indices."""
+    """Return seeded arguments of ``module``, with its dimensions as in ``binding``; integers are small."""
     data = np.random.default_rng(zlib.crc32(repr(sorted(binding.values())).encode()))
     found = []
     for param in module.main.params:
@@ -81,7 +82,7 @@ def _compare(what: str, wanted: np.ndarray, given: np.ndarray) -> None:
 
 
 def _step(dtype: str) -> int:
-    """How far integers may be apart: those of 8 bits are rounded floats."""
+    """Return the allowed difference of integers: 8-bit ones are rounded floats."""
     return 1 if dtype in ("int8", "uint8") else 0
 
 

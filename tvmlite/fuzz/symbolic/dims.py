@@ -11,14 +11,14 @@ from tvmlite.te import expr as te
 NAMES = ("a", "b", "c")
 
 MOST = 96
-"""The largest value an extent takes: graphs are many, so they must be quick."""
+"""The largest value of an extent: there are many graphs, so they must be quick."""
 
 SIZES = ((1, 2, 3, 4), (5, 6, 7, 8, 9), (11, 16, 17, 23))
-"""What dimensions are drawn from, run after run."""
+"""The values that dimensions are drawn from, run by run."""
 
 
 def extent(rnd: random.Random) -> Dim:
-    """An extent that is positive wherever dimensions are, over one or two of ``NAMES``."""
+    """Return an extent over one or two of ``NAMES`` that is positive wherever dimensions are."""
     a, b = (dim(name) for name in rnd.sample(NAMES, 2))
     number = rnd.randint(1, 9)
     makers = (
@@ -50,12 +50,12 @@ def extent(rnd: random.Random) -> Dim:
 
 
 def fixed_or_open(rnd: random.Random, numbers: Sequence[int], share: float = 0.5) -> Dim:
-    """One of ``numbers``, or, ``share`` of the time, an extent over named dimensions."""
+    """Return one of ``numbers`` or, with probability ``share``, an extent over named dimensions."""
     return extent(rnd) if rnd.random() < share else rnd.choice(numbers)
 
 
 def bindings(rnd: random.Random, extents: Sequence[Dim]) -> Iterator[Binding]:
-    """Values of the dimensions for several runs, at which no extent is below 0 or above ``MOST``."""
+    """Yield values of the dimensions for several runs, with no extent below 0 or above ``MOST``."""
     names = [dim(name) for name in NAMES]
     for choices in SIZES:
         for _ in range(20):

@@ -18,7 +18,7 @@ from tvmlite.te import expr as te
 Family: TypeAlias = Callable[[Inputs, random.Random], Expr]
 
 FAMILIES: dict[str, Callable[[Inputs], Expr]] = {}
-"""What a graph may have at its heart, by name; behind it come more operators, where it gives floats."""
+"""The families by name; if their result is of floats, more operators follow."""
 
 
 def family(function: Family) -> Family:
@@ -34,7 +34,7 @@ def family(function: Family) -> Family:
 
 
 def some_shape(rnd: random.Random, least: int = 1, most: int = 3) -> list[Dim]:
-    """Extents, one of them open at least."""
+    """Return extents, at least one of which is open."""
     shape: list[Dim] = [fixed_or_open(rnd, (1, 2, 3, 5, 8, 16)) for _ in range(rnd.randint(least, most))]
     shape[rnd.randrange(len(shape))] = extent(rnd)
     return shape
@@ -115,7 +115,7 @@ def _image(inputs: Inputs, channels: int, rank: int, dtype: str = "float32") -> 
 
 
 def _window(rnd: random.Random, rank: int) -> tuple[tuple[int, ...], dict[str, tuple[int, ...]]]:
-    """A kernel of at most 3 places a side that fits 4 of them, and how it moves."""
+    """Return a kernel of at most 3 elements per axis, which fits 4, and its strides and padding."""
     kernel = tuple(rnd.choice((1, 2, 3)) for _ in range(rank))
     strides = tuple(rnd.choice((1, 1, 2, 3)) for _ in range(rank))
     padding = tuple(rnd.choice((0, 1)) if n > 1 else 0 for n in kernel)
@@ -279,7 +279,7 @@ def composed_attention(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def concatenate(inputs: Inputs, rnd: random.Random) -> Expr:
-    """Two to four tensors concatenated along any axis, of extents of their own."""
+    """Two to four tensors with different extents along any axis, concatenated along it."""
     shape = some_shape(rnd)
     axis, parts = rnd.randrange(len(shape)), []
     for _ in range(rnd.randint(2, 4)):
@@ -414,7 +414,7 @@ def repeats(inputs: Inputs, rnd: random.Random) -> Expr:
 
 @family
 def split(inputs: Inputs, rnd: random.Random) -> Expr:
-    """A gated unit: an axis of even extent cut in halves, one times the sigmoid of the other."""
+    """A gated unit: an axis of even extent split in halves, one times the sigmoid of the other."""
     shape = some_shape(rnd)
     axis = rnd.randrange(len(shape))
     half = shape[axis]

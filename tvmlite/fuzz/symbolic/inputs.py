@@ -1,4 +1,4 @@
-"""Random tensors of wanted shapes: parameters, or what other operators make of parameters."""
+"""Random tensors of given shapes: parameters, or results of operators on parameters."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tvmlite.te import expr as te
 
 
 def call(name: str, *args: Any, **attrs: Any) -> Expr:
-    """A call of the operator ``name``; a list of arguments is a tuple."""
+    """Call the operator ``name``; a list of arguments is a tuple."""
     return make(name, *(Tuple(tuple(a)) if isinstance(a, (list, tuple)) else a for a in args), **attrs)
 
 
 def reshaped(value: Expr, shape: Shape) -> Expr:
-    """``value`` in another ``shape``, in which 0 is an extent: extents may be empty here."""
+    """Reshape ``value`` to ``shape``, in which 0 is an extent: extents may be empty here."""
     return call("reshape", value, newshape=shape, allowzero=True)
 
 
 @dataclass
 class Inputs:
-    """The parameters of a graph in the making, and all extents that must stay small."""
+    """The parameters of a graph under construction, and all extents that must stay small."""
 
     rnd: random.Random
     params: list[Var] = field(default_factory=list)
     extents: list[Dim] = field(default_factory=list)
 
     def param(self, shape: Sequence[Dim], dtype: str = "float32") -> Var:
-        """A new parameter."""
+        """Add a parameter."""
         made = var(f"x{len(self.params)}", tuple(shape), dtype)
         self.params.append(made)
         self.extents += shape
         return made
 
     def weight(self, shape: Sequence[int], dtype: str = "float32") -> Expr:
-        """A constant, or, now and then, a parameter."""
+        """Return a constant or, sometimes, a parameter."""
         if self.rnd.random() < 0.2:
             return self.param(shape, dtype)
         data = np.random.default_rng(self.rnd.randrange(1 << 30))
@@ -52,7 +52,7 @@ class Inputs:
         return constant(data.integers(low, high, shape).astype(dtype))
 
     def tensor(self, shape: Sequence[Dim], dtype: str = "float32") -> Expr:
-        """A tensor of ``shape``: a parameter, or something computed of one."""
+        """Return a tensor of ``shape``: a parameter, or the result of an operator on one."""
         constructors = [self.param] * 3 + [
             self._sliced,
             self._joined,
@@ -66,12 +66,12 @@ class Inputs:
         return made
 
     def _axis(self, shape: Shape) -> int:
-        """One of the axes, rather an open one."""
+        """Return one of the axes, preferably an open one."""
         open_axes = [n for n, one in enumerate(shape) if not isinstance(one, int)]
         return self.rnd.choice(open_axes or range(len(shape)))
 
     def _sliced(self, shape: Shape, dtype: str) -> Expr:
-        """The middle, or every second, of a longer tensor."""
+        """Slice a longer tensor, with a stride of 1 or 2."""
         axis, before = self._axis(shape), self.rnd.randint(0, 2)
         longer, stride = list(shape), self.rnd.choice((1, 1, 2))
         longer[axis] = normal_dim(shape[axis] * stride + before)
@@ -80,7 +80,7 @@ class Inputs:
         return call("strided_slice", data, begin=(before,), end=(end,), strides=(stride,), axes=(axis,))
 
     def _joined(self, shape: Shape, dtype: str) -> Expr:
-        """Two tensors, one behind the other, where the extent is a sum; two of half the axis cut off else."""
+        """Concatenate two tensors; where the extent is no sum, slice the front of the result."""
         axis = self._axis(shape)
         extent = shape[axis]
         first, second = (
@@ -94,7 +94,7 @@ class Inputs:
         return call("strided_slice", both, begin=(0,), end=(normal_dim(extent),), axes=(axis,))
 
     def _reshaped(self, shape: Shape, dtype: str) -> Expr:
-        """A tensor whose axis is split where its extent is a product, or with two axes merged."""
+        """Reshape a tensor with an axis split, if its extent is a product, or else with two axes merged."""
         for axis, extent in enumerate(shape):
             if isinstance(extent, te.Mul):
                 apart = (*shape[:axis], normal_dim(extent.a), normal_dim(extent.b), *shape[axis + 1 :])
@@ -109,7 +109,7 @@ class Inputs:
         return self.param(shape, dtype)
 
     def _padded(self, shape: Shape, dtype: str) -> Expr:
-        """A shorter tensor with a border."""
+        """Pad a shorter tensor by one element."""
         axis = self._axis(shape)
         if shape[axis] == 1:
             return self.param(shape, dtype)
@@ -120,7 +120,7 @@ class Inputs:
         return call("nn.pad", self.param(shorter, dtype), pad_width=tuple(width))
 
     def _rotated(self, shape: Shape, dtype: str) -> Expr:
-        """A transposition of a tensor of other order."""
+        """Transpose a tensor with its axes in another order."""
         axes = list(range(len(shape)))
         self.rnd.shuffle(axes)
         given: list[Dim] = [0] * len(shape)
@@ -130,7 +130,7 @@ class Inputs:
 
 
 def after(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
-    """``value``, of floats, with element-wise operators behind it, or a reshape, a slice, a sum."""
+    """Apply element-wise operators to the float tensor ``value``, then at times a rearrangement."""
     rnd = inputs.rnd
     for _ in range(rnd.randint(0, 2)):
         kind = rnd.choice(("unary", "bias", "residual", "scale"))

@@ -1,4 +1,4 @@
-"""The operators, a folder a family: importing this package fills the table in ``relay.ir.op``."""
+"""The operators, one folder per family. Importing this package registers them in ``relay.ir.op``."""
 
 from importlib import import_module
 from pkgutil import walk_packages
@@ -14,7 +14,7 @@ FAMILIES = (
     "recurrent",
     "quantized",
 )
-"""The folders, in the order in which the reference has them."""
+"""The folders of the families, in the order in which the reference lists them."""
 
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)

@@ -1,4 +1,4 @@
-"""Marks that passes leave for each other in a graph: they compute nothing."""
+"""Annotations that passes leave in a graph for each other. They return their operand unchanged."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     },
 )
 def quantize(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``data`` itself, which the layer called ``layer`` is to read in 8 bits (``relay.quantize``).
+    """Return ``data`` unchanged, marked to be read in 8 bits by the layer ``layer`` (``relay.quantize``).
 
-    ``tensor`` names the data: marks of one name have one range, ``low`` to ``high``, None before calibration.
-    Of a constant, ``channel_axis`` is the axis along which each place has a scale of its own, None if all
-    have one.
+    ``tensor`` names the data: annotations with the same name share the range ``low`` to ``high``, which is
+    None before calibration. ``dtype`` is the 8-bit dtype. For a constant, ``channel_axis`` is the axis with
+    one scale per index, or None if the whole tensor has one scale.
     """
     return data[i]

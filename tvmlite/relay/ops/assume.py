@@ -1,4 +1,4 @@
-"""What a model assumes of its sizes and indices; a run stops where it does not hold."""
+"""Checks of what a model assumes about its sizes and indices. A failed check stops the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _wanted(call: Call) -> Shape:
 
 
 def _message(have: Any, want: Any) -> str:
-    """Messages do not name the node: equal groups share one kernel. The entry adds the name (``entry``)."""
+    """Return the message without the node's name, which ``entry`` adds: equal groups share one kernel."""
     return f"the extents {show_dim(have)} and {show_dim(want)} must be equal"
 
 
@@ -55,7 +55,7 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("newshape",),
 )
 def assume_shape(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``data`` itself, of the shape ``newshape`` that it is not known to have: else the run stops."""
+    """Return ``data`` typed with the shape ``newshape``; stop the run if an extent differs from it."""
     return data[i]
 
 
@@ -78,9 +78,9 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("conditions",),
 )
 def assume(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
+    """Return ``data`` unchanged; stop the run with ``message`` if one of the ``conditions`` is false.
 
-    Nothing is right about no elements, and nothing wrong, unless the conditions must hold ``always``.
+    The conditions on dimensions are not checked if ``data`` is empty, unless ``always`` is true.
     """
     return data[i]
 
@@ -89,7 +89,7 @@ def assume(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 def promises(call: Call) -> list[ir.Assert]:
-    """What the kernel that ``call`` is a part of checks before all else; nothing of most operators."""
+    """Return the checks at the start of the kernel that contains ``call``; none for most operators."""
     if call.op == "assume_shape":
         return [
             ir.Assert(e.Equal(*e.match(e.convert(have), e.convert(want))), _message(have, want))
@@ -143,10 +143,11 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     open_attrs=("extents",),
 )
 def assume_indices(call: Call, indices: Tensor) -> Tensor:
-    """``indices``, negative ones counted from the end; the run stops at one outside the axis it is of.
+    """Return ``indices`` with negative ones counted from the end; stop the run if one is out of range.
 
-    ``extents`` has the extent of that axis. With ``axis``, the positions along it are of different axes, and
-    ``extents`` has one for each.
+    ``extents`` holds the extent of the indexed axis. With ``axis``, each position along that axis of
+    ``indices`` indexes another axis, and ``extents`` has one extent for each position. Indices have 32 or 64
+    bits.
     """
     axis, shape = None if call["axis"] is None else call["axis"] % indices.ndim, indices.shape
 
@@ -161,7 +162,7 @@ def assume_indices(call: Call, indices: Tensor) -> Tensor:
                 checks.append(loops.store(target, place, e.Select(index < 0, index + end, index)))
             return ir.sequence(*checks)
 
-        # Not in parallel: tokens and the like are too few to wake threads for.
+        # Not in parallel: there are usually too few indices (of tokens, say) to wake threads for.
         return loops.nest(shape if axis is None else replaced(shape, axis), check)
 
     return loops.extern("assume_indices", [indices], [(shape, indices.dtype)], body)[0]

@@ -1,4 +1,4 @@
-"""What operator families share: their errors, axes, dtype rules, and the edges of arithmetic in numpy."""
+"""Helpers for all operator families: errors, axes, dtype rules, and te's corner cases in numpy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Reference = Callable[..., Any]
 
 
 def fault(call: Call, message: str, hint: str | None = None) -> TypeInferError:
-    """The error of ``call``: ``message`` after the operator's name, and where the call was written."""
+    """Return a type error for ``call``: the operator's name and ``message``, with the span of the call."""
     return TypeInferError(f"{call.op}: {message}", call.span, hint)
 
 
 Dtypes = tuple[str, Callable[[str], bool]]
-"""A set of dtypes: what errors call it, and whether a dtype is in it."""
+"""A set of dtypes: its name in error messages, and a predicate for whether a dtype is in it."""
 
 ANY: Dtypes = "any dtype", lambda dtype: True
 FLOAT: Dtypes = "a float", dtypes.is_float
@@ -37,7 +37,7 @@ NO_FLOATS: Dtypes = "integers or bools", lambda dtype: not dtypes.is_float(dtype
 
 
 def expect(call: Call, given: str, dtype: str, wanted: Dtypes) -> None:
-    """Refuse a ``dtype`` that is not one of ``wanted``; ``given`` begins the message: "data is"."""
+    """Raise a type error unless ``dtype`` is in ``wanted``; ``given`` starts the message: "data is"."""
     name, holds = wanted
     if not holds(dtype):
         raise fault(call, f"{given} {dtype}, expected {name}", _OF_BOOLS if dtype == "bool" else None)
@@ -51,10 +51,10 @@ def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorTy
 def data_type(
     wanted: Dtypes, axes: Callable[..., Any] | None = None, dtype: str = ""
 ) -> Callable[..., TensorType]:
-    """The type relation of results that have the type of the data, but for a ``dtype`` if there is one.
+    """Return the type relation of results with the type of the data, or with ``dtype`` if it is given.
 
-    The data must be one of ``wanted``, and have what the attribute ``axis`` names: one axis, ``axis_of``, or
-    several, ``axes_of``.
+    The data's dtype must be in ``wanted``. ``axes`` checks the attribute ``axis``: ``axis_of`` if it names
+    one axis, ``axes_of`` if it names several.
     """
 
     def infer(call: Call, data: TensorType) -> TensorType:
@@ -67,7 +67,7 @@ def data_type(
 
 
 def one_dtype(call: Call, *types: TensorType) -> str:
-    """The dtype that all of ``types`` share."""
+    """Return the dtype that all of ``types`` share; raise a type error if they differ."""
     given = [t.dtype for t in types]
     if len(set(given)) > 1:
         raise fault(call, f"dtypes are {' and '.join(given)}, expected one dtype")
@@ -75,14 +75,14 @@ def one_dtype(call: Call, *types: TensorType) -> str:
 
 
 def axis_of(call: Call, axis: Any, rank: int, name: str = "axis") -> int:
-    """``axis`` counted from the front, of a tensor with ``rank`` axes."""
+    """Return ``axis`` as a non-negative axis of a tensor with ``rank`` axes."""
     if not isinstance(axis, int) or not -rank <= axis < rank:
         raise fault(call, f"{name} is {axis}, expected one of the {rank} axes of the data")
     return axis % rank
 
 
 def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, ...]:
-    """``axes`` (one, several, or None for all) counted from the front, sorted; none may repeat."""
+    """Return ``axes`` (one, several, or None for all) sorted and non-negative; none may repeat."""
     if axes is None:
         return tuple(range(rank))
     several = axes if isinstance(axes, (tuple, list)) else (axes,)
@@ -93,12 +93,12 @@ def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, 
 
 
 def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
-    """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
+    """Reshape the vector ``values`` to broadcast along ``axis`` of a tensor with ``rank`` axes."""
     return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
 
 
 def replaced(at: Sequence[Any], axis: int, *values: Any) -> tuple[Any, ...]:
-    """``at``, indices or extents, with ``values`` in place of the one of ``axis``."""
+    """Return the indices or extents ``at`` with ``values`` in place of the entry for ``axis``."""
     return (*at[:axis], *values, *at[axis + 1 :])
 
 
@@ -108,7 +108,7 @@ def is_one(extent: Dim) -> bool:
 
 
 def broadcast_indices(shape: Sequence[Any], result: Shape, indices: Sequence[e.Expr]) -> tuple[Any, ...]:
-    """Where a tensor of ``shape`` is read for element ``indices`` of the ``result`` it is broadcast to."""
+    """Return where a tensor of ``shape``, broadcast to ``result``, is read for the element at ``indices``."""
     skip = len(result) - len(shape)
     return tuple(
         0 if is_one(own) and not is_one(extent) else index
@@ -117,7 +117,7 @@ def broadcast_indices(shape: Sequence[Any], result: Shape, indices: Sequence[e.E
 
 
 def elementwise(data: Tensor, formula: Callable[[e.Expr], Any], name: str, tag: str = "elemwise") -> Tensor:
-    """``formula`` of each element of ``data``."""
+    """Apply ``formula`` to each element of ``data``."""
 
     def element(*i: e.Expr) -> Any:
         return formula(data[i])
@@ -126,12 +126,12 @@ def elementwise(data: Tensor, formula: Callable[[e.Expr], Any], name: str, tag: 
 
 
 def short_name(call: Call) -> str:
-    """The operator's name without its family: what its te stage is called."""
+    """Return the operator's name without its family, which is the name of its te stage."""
     return str(call.op).rsplit(".", 1)[-1]
 
 
 def intrinsic(name: str, *args: e.Expr) -> e.Expr:
-    """The intrinsic ``name`` in the dtype of ``args``; 16-bit and narrower floats compute in float32."""
+    """Call the intrinsic ``name`` in the dtype of ``args``; 16-bit and narrower floats compute in float32."""
     dtype = args[0].dtype
     if dtypes.is_float(dtype) and dtypes.bits(dtype) <= 16:
         return e.cast(dtype, e.Call(name, tuple(e.cast("float32", a) for a in args), "float32"))
@@ -139,23 +139,23 @@ def intrinsic(name: str, *args: e.Expr) -> e.Expr:
 
 
 def as_bool(value: e.Expr) -> e.Expr:
-    """Whether ``value`` is not zero (NaN is not)."""
+    """Whether ``value`` is not zero; true for NaN."""
     return value if value.dtype == "bool" else e.NotEqual(*e.match(value, 0))
 
 
 def scalar_of(value: Any, dtype: str) -> e.Expr:
-    """An attribute, a number or a dimension, as a value of ``dtype``."""
+    """Convert the attribute ``value``, a number or a dimension, to an expression of ``dtype``."""
     return e.cast(dtype, value) if isinstance(value, e.Expr) else e.const(value, dtype)
 
 
 def clamp(index: e.Expr, extent: Any) -> e.Expr:
-    """``index``, or the nearest of ``0 .. extent - 1``; never outside a tensor that has elements."""
+    """Clamp ``index`` to ``0 .. extent - 1``, which is always in range unless the extent is 0."""
     top = e.convert(extent) - 1 if isinstance(extent, e.Expr) else e.const(extent - 1, index.dtype)
     return e.Max(*e.match(e.Min(*e.match(index, top)), 0))
 
 
 def unless_empty(extents: Sequence[Any], value: e.Expr) -> e.Expr:
-    """``value``, which reads along axes of ``extents``; 0, without a read, if one of them is 0."""
+    """Return ``value``, which reads along axes of ``extents``, or 0 without any read if an extent is 0."""
     for extent in extents:
         some = e.convert(extent) >= 1
         if isinstance(some, bool) or arith.Analyzer().prove(some):
@@ -165,25 +165,25 @@ def unless_empty(extents: Sequence[Any], value: e.Expr) -> e.Expr:
 
 
 def as_index(value: e.Expr, extent: Any) -> e.Expr:
-    """``value``, an integer of any width, as one that can be compared with ``extent`` without wrapping."""
+    """Convert the integer ``value`` so that comparing it with ``extent`` does not wrap."""
     small = isinstance(extent, int) and extent < 2**31 and dtypes.bits(value.dtype) <= 32
     return e.cast("int32" if small and value.dtype != "uint32" else "int64", value)
 
 
 def from_end(index: e.Expr, extent: Any) -> e.Expr:
-    """``index`` into an axis of ``extent``, negative ones counted from the end."""
+    """Return ``index`` into an axis of ``extent``, counted from the end if it is negative."""
     wide = as_index(index, extent)
     return wide if dtypes.is_unsigned(index.dtype) else e.Select(wide < 0, wide + extent, wide)
 
 
 def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
-    """Refuse an extent that is not known to be the one ``expected``."""
+    """Raise a type error unless the extent ``given`` is known to equal ``expected``; ``what`` names it."""
     if not same_dim(given, expected):
         raise fault(call, f"{what} is {given}, expected {expected}")
 
 
 def along_axis_type(what: str) -> Callable[[Call, TensorType, TensorType], TensorType]:
-    """The type of data with a vector along the call's ``axis``: the data's. Errors call that ``what``."""
+    """Return the type relation of data with a vector along ``axis``, which errors call ``what``."""
 
     def infer(call: Call, data: TensorType, vector: TensorType) -> TensorType:
         axis = axis_of(call, call["axis"], data.ndim)
@@ -197,7 +197,7 @@ def along_axis_type(what: str) -> Callable[[Call, TensorType, TensorType], Tenso
 
 
 def product_of(extents: Shape) -> Dim:
-    """How many elements an array of ``extents`` has."""
+    """Return the number of elements of an array of ``extents``."""
     total: Dim = 1
     for extent in extents:
         total = total * extent
@@ -205,7 +205,7 @@ def product_of(extents: Shape) -> Dim:
 
 
 def ravelled(at: Sequence[Any], extents: Shape) -> Any:
-    """The number of the element at ``at`` in an array of ``extents``."""
+    """Return the flat index of the element ``at`` in a row-major array of ``extents``."""
     flat: Any = 0
     for index, extent in zip(at, extents, strict=True):
         flat = flat * extent + index
@@ -213,7 +213,7 @@ def ravelled(at: Sequence[Any], extents: Shape) -> Any:
 
 
 def unravelled(flat: Any, extents: Shape) -> list[Any]:
-    """The place in an array of ``extents`` of its element number ``flat``."""
+    """Return the indices of the element with flat index ``flat`` in a row-major array of ``extents``."""
     if not extents:
         return []
     places: list[Any] = []
@@ -223,11 +223,11 @@ def unravelled(flat: Any, extents: Shape) -> list[Any]:
     return [flat, *reversed(places)]
 
 
-# --- the edges of te's arithmetic (``te/expr``), in numpy ----------------------------------------
+# --- corner cases of te's arithmetic (``te/expr``), in numpy --------------------------------------
 
 
 def quietly(function: Callable[..., Any], *attributes: str) -> Reference:
-    """``function`` of the arrays of a call and of these ``attributes``, in the dtype of the first array."""
+    """Return a reference: ``function`` of a call's arrays and ``attributes``, in the first array's dtype."""
 
     def reference(call: Call, data: np.ndarray, *others: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -238,32 +238,32 @@ def quietly(function: Callable[..., Any], *attributes: str) -> Reference:
 
 
 def truncating_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Integer division rounded towards zero; by zero it gives 0."""
+    """Divide integers, rounding towards zero; division by zero gives 0."""
     quotient = floor_divide(a, b)
     inexact = quotient * b != a
     return np.where((b != 0) & inexact & ((a < 0) != (b < 0)), quotient + 1, quotient).astype(a.dtype)
 
 
 def truncating_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The remainder of ``truncating_divide``, with the sign of ``a``; by zero it gives 0."""
+    """The remainder of ``truncating_divide``, with the sign of ``a``; 0 for division by zero."""
     return np.where(b == 0, 0, a - truncating_divide(a, b) * b).astype(a.dtype)
 
 
 def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Integer division rounded towards minus infinity; by zero it gives 0."""
+    """Divide integers, rounding towards minus infinity; division by zero gives 0."""
     with np.errstate(all="ignore"):
         return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b).astype(b.dtype))).astype(a.dtype)
 
 
 def floor_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The remainder of ``floor_divide``, with the sign of ``b``; by zero it gives 0."""
+    """The remainder of ``floor_divide``, with the sign of ``b``; 0 for division by zero."""
     return np.where(b == 0, 0, a - floor_divide(a, b) * b).astype(a.dtype)
 
 
 def convert_numpy(array: np.ndarray, dtype: str) -> np.ndarray:
-    """``array`` in ``dtype``: from float to int truncating and saturating, NaN to 0; to bool ``!= 0``.
+    """Convert ``array`` to ``dtype``: floats truncate and saturate to integers, NaN to 0; bool is ``!= 0``.
 
-    Narrow dtypes are as ``core.dtype`` says.
+    Narrow dtypes are converted as ``core.dtype`` defines.
     """
     target = dtypes.numpy_of(dtype)
     source = dtypes.check(array.dtype)
@@ -282,7 +282,7 @@ def convert_numpy(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def horner(x: e.Expr, coefficients: Sequence[float]) -> e.Expr:
-    """The polynomial of ``coefficients``, lowest power first, at ``x``."""
+    """Evaluate the polynomial with ``coefficients``, lowest power first, at ``x``."""
     value: e.Expr = e.const(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
         value = e.ContractedAdd(value * x, e.const(coefficient, x.dtype))

@@ -1,4 +1,4 @@
-"""Loop nests written by hand, for operators that no formula of one element describes: sorts, scans."""
+"""Hand-written loop nests, for operators that have no formula per element, such as sorts and scans."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ INT = "int64"
 
 
 def index(value: Any) -> e.Expr:
-    """An extent or an index as loops use it."""
+    """Convert an extent or an index to an int64 expression."""
     return e.cast(INT, value) if isinstance(value, e.Expr) else e.const(value, INT)
 
 
 def buffer(name: str, shape: Sequence[Any], dtype: str, scope: str = "local") -> loop.Buffer:
-    """Memory for an array of ``shape``."""
+    """A buffer for an array of ``shape``."""
     return loop.Buffer(name, dtype, tuple(index(n) for n in shape), scope)
 
 
@@ -38,7 +38,7 @@ def extern(
 def over(
     extent: Any, body: Callable[[e.Expr], loop.Stmt], name: str = "i", start: Any = 0, kind: str = loop.SERIAL
 ) -> loop.Stmt:
-    """``body`` of each of ``start, start + 1, ..., start + extent - 1``."""
+    """Loop ``body`` over ``start, start + 1, ..., start + extent - 1``."""
     var = e.Var(name, INT)
     return loop.For(var, index(start), index(extent), body(var), kind)
 
@@ -46,7 +46,7 @@ def over(
 def nest(
     shape: Sequence[Any], body: Callable[..., loop.Stmt], parallel: bool = False, name: str = "i"
 ) -> loop.Stmt:
-    """``body`` of every index into ``shape``; the outermost axis in parallel, if asked."""
+    """Loop ``body`` over every index into ``shape``; ``parallel`` applies to the outermost axis."""
 
     def inner(axis: int, indices: tuple[e.Expr, ...]) -> loop.Stmt:
         if axis == len(shape):
@@ -60,7 +60,7 @@ def nest(
 def rows(
     shape: Sequence[Any], axis: int, row: Callable[[Callable[[Any], tuple[Any, ...]]], loop.Stmt]
 ) -> loop.Stmt:
-    """``row(at)`` of each row along ``axis`` of an array of ``shape``; ``at(k)`` is where element k is."""
+    """Loop ``row(at)`` over the rows along ``axis`` of an array of ``shape``; ``at(k)`` indexes element k."""
     others = [n for k, n in enumerate(shape) if k != axis]
     return nest(others, lambda *i: row(lambda k: (*i[:axis], k, *i[axis:])), parallel=True)
 
@@ -76,34 +76,34 @@ def store(target: loop.Buffer, indices: Sequence[Any], value: e.Expr) -> loop.St
 
 
 def copied(source: loop.Buffer, target: loop.Buffer) -> loop.Stmt:
-    """Every element of ``source`` written to ``target``, which has its shape."""
+    """Copy every element of ``source`` to ``target``, which has the same shape."""
     return nest(source.shape, lambda *i: store(target, i, load(source, *i)), parallel=True, name="c")
 
 
 class Cell:
-    """A variable that loops may change: a buffer of one element."""
+    """A variable that loops may change: a buffer with one element."""
 
     def __init__(self, name: str, dtype: str = INT) -> None:
         self.buffer = buffer(name, (1,), dtype)
 
     @property
     def value(self) -> e.Expr:
-        """A load of what the cell holds where this is evaluated."""
+        """A load of the cell, which reads its value at the time of evaluation."""
         return load(self.buffer, 0)
 
     def set(self, value: Any) -> loop.Stmt:
-        """The cell becomes ``value``."""
+        """Store ``value`` in the cell."""
         return store(self.buffer, (0,), e.convert(value, self.buffer.dtype))
 
 
 def allocated(body: loop.Stmt, *memory: Cell | loop.Buffer) -> loop.Stmt:
-    """``body`` with its own local memory."""
+    """Allocate ``memory`` around ``body``."""
     for one in reversed(memory):
         body = loop.Allocate(one.buffer if isinstance(one, Cell) else one, body)
     return body
 
 
 def let(name: str, value: e.Expr, body: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-    """``body`` of a variable that stands for ``value``."""
+    """Bind a variable to ``value`` in ``body``."""
     var = e.Var(name, value.dtype)
     return loop.Let(var, value, body(var))

@@ -1,9 +1,9 @@
-"""Random numbers as TVM has them: Threefry, a generator of a counter that splits (Salmon and others, 2011).
+"""Random numbers as in TVM: Threefry, a counter-based generator that splits (Salmon and others, 2011).
 
-A generator is ten words of uint64: a key of four, a path of two, a counter of two of which the second
-counts, and one bit that stands where the next step of the path goes. Random numbers are the key's hash of
-the path and the counter; a split gives two generators whose paths differ in that bit. The same generator
-gives the same numbers, always.
+A generator is ten uint64 words: a key of four, a path of two, a counter of two of which only the second
+counts, and two words with one bit set, at the position of the path's next step. Random numbers are the hash
+of path and counter under the key; a split gives two generators whose paths differ in that bit. A generator
+always gives the same numbers.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 WORDS, STATE, ROUNDS = 4, 10, 20
-"""How many words are hashed, a generator has, and rounds there are. Of the key's additions the one behind the
-last round is left out, as in TVM."""
+"""The number of words that are hashed, of words of a generator, and of rounds. As in TVM, the key is not
+added after the last round."""
 PARITY = 0x1BD11BDAA9FC1A22
-"""What the fifth word of a key begins with (Ferguson and others, the Skein hash function, 1.3)."""
+"""The initial value of a key's fifth word (Ferguson and others, the Skein hash function, 1.3)."""
 ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
-"""By how many bits a round turns the second word of both pairs (Skein, table 4)."""
+"""The bits by which a round rotates the second word of both pairs (Skein, table 4)."""
 ORDER = (0, 3, 2, 1)
-"""In which order a round leaves the words."""
+"""The order in which a round leaves the words."""
 ALL = 2**64 - 1
 KEY = TensorType((STATE,), "uint64")
 
@@ -45,7 +45,7 @@ _SHAPE = Attribute(REQUIRED, lambda _: DIMENSIONS)
 
 
 def threefry_key(seed: int) -> np.ndarray:
-    """The generator of ``seed``, an integer of at most 256 bits: what TVM's ``threefry_key`` gives."""
+    """Return the generator for ``seed``, an integer of at most 256 bits, as TVM's ``threefry_key`` does."""
     if not isinstance(seed, int) or not 0 <= seed < 2**256:
         raise TvmliteError(f"threefry_key: seed is {seed!r}, expected 0 to 2**256 - 1", Span.of_caller())
     key = np.frombuffer(seed.to_bytes(32, "little"), "<u8").astype(np.uint64)
@@ -56,7 +56,7 @@ def threefry_key(seed: int) -> np.ndarray:
 
 
 def _threefry_numpy(key: Sequence[int], counter: Sequence[int]) -> list[int]:
-    """The hash of four words by Python's integers."""
+    """The hash of four words, in Python's integers."""
     whole = [*key, PARITY]
     for word in key:
         whole[WORDS] ^= word
@@ -75,7 +75,7 @@ def _threefry_numpy(key: Sequence[int], counter: Sequence[int]) -> list[int]:
 
 
 def _next_numpy(a: int, b: int) -> tuple[int, int]:
-    """The bit of 128 one place to the right."""
+    """Shift the one set bit of 128 bits to the right by one."""
     if a == 1:
         return 0, 1 << 63
     return (0, b >> 1) if a == 0 else (a >> 1, 0)
@@ -125,7 +125,7 @@ def _both(name: str, a: e.Expr, b: e.Expr) -> e.Expr:
 def _threefry(
     key: Sequence[e.Expr], counter: Sequence[e.Expr], use: Callable[[list[e.Expr]], loop.Stmt]
 ) -> loop.Stmt:
-    """``use`` of the hash of four words, each round's in variables."""
+    """Pass the hash of four words to ``use``, with the words of each round in variables."""
     parity = _word(PARITY)
     for word in key:
         parity = _both("bitwise_xor", parity, word)
@@ -157,7 +157,7 @@ def _named(
     body: Callable[[list[e.Expr]], loop.Stmt],
     done: tuple[e.Expr, ...] = (),
 ) -> loop.Stmt:
-    """``body`` of variables that stand for ``values``."""
+    """Bind variables to ``values`` in ``body``."""
     if len(done) == len(values):
         return body(list(done))
     return loops.let(
@@ -166,7 +166,7 @@ def _named(
 
 
 def _moved(a: e.Expr, b: e.Expr) -> list[e.Expr]:
-    """The bit of 128 one place to the right."""
+    """Shift the one set bit of 128 bits to the right by one."""
     one = _word(1)
     last, none = e.Equal(a, one), e.Equal(a, _word(0))
     half = _both("shift_right", b, one)
@@ -207,7 +207,7 @@ def _generate_type(call: Call, key: TensorType) -> TupleType:
     "random.threefry_generate", infer=_generate_type, reference=_generate_numpy, attrs={"out_shape": _SHAPE}
 )
 def threefry_generate(call: Call, key: Tensor) -> list[Tensor]:
-    """The next generator, and random bits of ``out_shape`` in uint64."""
+    """Return the next generator, and random bits of ``out_shape`` in uint64."""
     shape = _shape_of(call)
     count = math.prod(shape)
     blocks, rest = divmod(count, WORDS)
@@ -255,8 +255,7 @@ def _split_type(call: Call, key: TensorType) -> TupleType:
 
 @statement("random.threefry_split", infer=_split_type, reference=_split_numpy)
 def threefry_split(call: Call, key: Tensor) -> list[Tensor]:
-    """Two generators whose numbers have nothing to do with each other's, nor with those of ``key``, which
-    must not be used again."""
+    """Return two generators, independent of each other and of ``key``, which must not be used again."""
 
     def body(given: loop.Buffer, left: loop.Buffer, right: loop.Buffer) -> loop.Stmt:
         old, zero, second = _loaded(given), _word(0), _word(1 << 62)
@@ -280,11 +279,11 @@ def threefry_split(call: Call, key: Tensor) -> list[Tensor]:
 # --- distributions ----------------------------------------------------------------------------------
 
 _FRACTION = {"float32": 23, "float64": 52}
-"""How many of 64 random bits a number of each dtype takes."""
+"""The number of random bits, of 64, that a number of each dtype uses."""
 
 
 def _standard(key: Expr, shape: tuple[int, ...], dtype: str) -> tuple[Expr, Expr]:
-    """The next generator, and numbers from 0 to below 1."""
+    """Return the next generator, and numbers from 0 to below 1."""
     made = make("random.threefry_generate", key, out_shape=shape)
     bits = make("right_shift", TupleGetItem(made, 1), number(64 - _FRACTION[dtype], "uint64"))
     return TupleGetItem(made, 0), make("divide", cast(bits, dtype), number(2 ** _FRACTION[dtype], dtype))
@@ -317,7 +316,7 @@ def _uniform_numpy(
 
 @written_out("random.uniform", reference=_uniform_numpy, attrs=_DISTRIBUTION)
 def uniform(call: Call, key: Expr, low: Expr, high: Expr) -> Expr:
-    """The next generator, and numbers from ``low`` to below ``high``, all equally likely."""
+    """Return the next generator, and uniformly distributed numbers from ``low`` to below ``high``."""
     _limits(call, key, low=low, high=high)
     next_key, values = _standard(key, _shape_of(call), call["out_dtype"])
     return Tuple((next_key, make("add", make("multiply", values, make("subtract", high, low)), low)))
@@ -334,8 +333,11 @@ def _normal_numpy(
 
 @written_out("random.normal", reference=_normal_numpy, attrs=_DISTRIBUTION)
 def normal(call: Call, key: Expr, mean: Expr, scale: Expr) -> Expr:
-    """The next generator, and numbers of the normal distribution with ``mean`` and standard deviation
-    ``scale``: of two uniform numbers each (Box and Muller)."""
+    """Return the next generator, and normally distributed numbers.
+
+    ``mean`` and ``scale`` are the mean and the standard deviation. A number is made from two uniform ones
+    (Box and Muller).
+    """
     _limits(call, key, mean=mean, scale=scale)
     shape, dtype = _shape_of(call), call["out_dtype"]
     next_key, values = _standard(key, (2, *shape), dtype)
@@ -364,8 +366,11 @@ def _multinomial_numpy(call: Call, key: np.ndarray, probs: np.ndarray) -> tuple[
     attrs={"num_samples": Attribute(REQUIRED, lambda _: INTEGER)},
 )
 def multinomial(call: Call, key: Expr, probs: Expr) -> Expr:
-    """The next generator, and ``num_samples`` indices of the last axis of ``probs`` for each of its rows,
-    int32, each as likely as its number there: below 0 it is 0, and a row need not sum to 1."""
+    """Return the next generator, and ``num_samples`` random indices (int32) for each row of ``probs``.
+
+    An index into the last axis is as likely as its element, relative to the row's sum; negative elements
+    count as 0.
+    """
     _check_key(call, tensor_type_of(key))
     type_, count = tensor_type_of(probs), call["num_samples"]
     expect(call, "probs are", type_.dtype, FLOAT)

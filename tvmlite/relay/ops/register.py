@@ -1,14 +1,13 @@
-"""How operators enter the table whose formula is of one element, and those of loops.
+"""Decorators that register operators: by a formula for one element, or by loops.
 
-An operator of one element is a function of the call, the indices of that element and the tensors that are
-read::
+The formula is a function of the call, the indices of the element and the tensors that are read::
 
     @injective("reverse", infer=reverse_type, reference=reverse_numpy, attrs={"axis": REQUIRED})
     def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
         axis = call["axis"] % data.ndim
         return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
 
-The shape of the result is what the type relation says.
+The shape of the result is that of the type relation.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Element: TypeAlias = Callable[..., e.Expr]
 def _of_one_element(
     fuse: Fuse, tag: str, name: str, *, infer: Callable[..., TensorType], **columns: Any
 ) -> Callable[[Element], Element]:
-    """Register the decorated formula of one element as the operator ``name``."""
+    """Register the decorated formula for one element as the operator ``name``."""
 
     def register(element: Element) -> Element:
         def apply(call: Call, *tensors: Tensor) -> Tensor:
@@ -55,19 +54,19 @@ def _of_one_element(
 
 
 elemwise = partial(_of_one_element, Fuse.ELEMWISE, "elemwise")
-"""Element i of the result reads element i of the arguments only."""
+"""Element i of the result reads only element i of the arguments."""
 
 broadcast = partial(_of_one_element, Fuse.BROADCAST, "broadcast")
 """Arguments are broadcast, then computed element by element."""
 
 injective = partial(_of_one_element, Fuse.INJECTIVE, "injective", rounding=Rounding.NEVER)
-"""Each element reads some elements of the arguments, and computes nothing of them."""
+"""Each element is an element of an argument: it is selected by its index, and nothing is computed."""
 
 statement = partial(operator, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)
-"""A kernel of loops that no formula of one element describes."""
+"""A kernel of loops, for operators that no formula per element describes."""
 
 reduction = partial(operator, fuse=Fuse.COMM_REDUCE, schedule=anchors.REDUCTION)
 """A reduction over axes of the data."""
 
 anchored = partial(operator, fuse=Fuse.OUT_ELEMWISE_FUSABLE)
-"""What leads a group, by the ``schedule`` given: element-wise operators may follow in its kernel."""
+"""The anchor of a fused group, with a ``schedule``; element-wise operators may follow in its kernel."""

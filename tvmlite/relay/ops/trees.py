@@ -1,5 +1,4 @@
-"""Ensembles of decision trees: each row of features walks down every tree, and what the leaves say is
-summed up."""
+"""``tree_ensemble``: decision trees, evaluated on rows of features."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 TOGETHER = 8
-"""So many trees are walked side by side: a step waits for three loads, one of which needs the other."""
+"""The number of trees evaluated together: a step waits for three loads, one of which depends on another."""
 
 ROWS = 16
-"""So many rows, which one thread takes, go down the same trees together, whose nodes the cache then holds."""
+"""The number of rows that one thread evaluates on the same trees, whose nodes are then in the cache."""
 
 _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
 
@@ -70,12 +69,12 @@ def _numpy(
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:
-    """The ``sum``, ``min`` or ``max`` over all trees of the weights, one a target, of each row's leaves.
+    """Sum, or take the minimum or maximum of, the weights (one per target) of the leaves that a row reaches.
 
-    The nodes of all trees stand in one table, ``(feature, other, child)`` each: from node ``n``, a row of
-    data goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, to ``other`` if it is not, or is
-    NaN. A leaf leads to itself, both times. Nodes and features must be there, and every way must lead to a
-    leaf: the walk does not check them.
+    The nodes of all trees are in one table, ``(feature, other, child)`` each: from node ``n``, a row of data
+    goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, and to ``other`` if it is not, or is
+    NaN. A leaf has itself as both. Nodes and features must be in range, and every path must end in a leaf:
+    neither is checked.
     """
     rows, targets = data.shape[0], weights.shape[1]
 
@@ -94,7 +93,7 @@ def tree_ensemble(
 
 
 class _Walk:
-    """The loops of one kernel: buffers are its arguments and its result."""
+    """The loops of one kernel, on the buffers of its arguments and its result."""
 
     def __init__(
         self,
@@ -112,7 +111,7 @@ class _Walk:
         self.weights, self.result = weights, result
 
     def all_trees(self, first: e.Expr, count: e.Expr) -> loop.Stmt:
-        """The results of ``count`` rows from ``first`` on."""
+        """Compute the results of ``count`` rows from ``first`` on."""
         trees, targets = self.roots.shape[0], self.result.shape[1]
 
         def fresh(row: e.Expr, target: e.Expr) -> loop.Stmt:
@@ -129,7 +128,7 @@ class _Walk:
         )
 
     def _walk(self, row: e.Expr, tree: e.Expr, together: int) -> loop.Stmt:
-        """``row`` goes down ``together`` trees from number ``tree`` on, until it is at leaves in all."""
+        """Evaluate ``together`` trees from number ``tree`` on for ``row``, until all are at a leaf."""
         nodes = [loops.Cell(f"node{k}", self.nodes.dtype) for k in range(together)]
         moving = loops.Cell("moving", "bool")
         begin = [
@@ -153,7 +152,7 @@ class _Walk:
         return loops.allocated(down, *nodes, moving)
 
     def _step(self, row: e.Expr, nodes: list[loops.Cell], moving: loops.Cell) -> loop.Stmt:
-        """One level down in each tree."""
+        """Go down one level in each tree."""
         after = [e.Var(f"after{k}", node.buffer.dtype) for k, node in enumerate(nodes)]
         moved = e.const(False, "bool")
         for node, new in zip(nodes, after, strict=True):

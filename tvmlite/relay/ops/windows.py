@@ -22,7 +22,7 @@ LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def spatial(call: Call, name: str, rank: int) -> tuple[Any, ...]:
-    """The attribute ``name`` with one value a spatial axis; a lone int stands for all of them."""
+    """Return the attribute ``name`` with one value per spatial axis; a single value applies to all axes."""
     value = call[name]
     values = value if isinstance(value, tuple) else (value,) * rank
     if len(values) == 1 and rank > 1:
@@ -35,7 +35,7 @@ def spatial(call: Call, name: str, rank: int) -> tuple[Any, ...]:
 
 
 def padding_of(call: Call, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The attribute ``padding`` as begins and ends: from one value, one an axis, or begins then ends."""
+    """Return the begins and ends in ``padding``, which is one value, one per axis, or begins then ends."""
     value = call["padding"]
     values = value if isinstance(value, tuple) else (value,)
     if len(values) == 1:
@@ -49,7 +49,7 @@ def padding_of(call: Call, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Geometry:
-    """How the windows of a call lie on its data: numbers an axis, the padding before and after."""
+    """The windows of a call: extents, strides and dilation by axis, and the padding before and after."""
 
     kernel: tuple[Any, ...]
     strides: tuple[Any, ...]
@@ -58,38 +58,40 @@ class Geometry:
     ends: tuple[int, ...]
 
     def extents(self, sizes: Sequence[Dim], ceil: bool = False, inside: bool = False) -> Shape:
-        """How many windows lie along axes of ``sizes``; ``ceil``: the last may hang over the end, but if
-        ``inside`` none begins in the padding there."""
+        """Return the number of windows along axes of ``sizes``.
+
+        With ``ceil`` the last may exceed the end; if ``inside``, none begins in the padding there.
+        """
         axes = zip(sizes, self.kernel, self.strides, self.dilation, self.begins, self.ends, strict=True)
         if ceil:
             return tuple(ceil_window_extent(*axis, inside=inside) for axis in axes)
         return tuple(window_extent(*axis) for axis in axes)
 
     def positions(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
-        """Where the elements ``taps`` of the windows ``at`` are in the padded data."""
+        """Return where the elements ``taps`` of the windows ``at`` are in the padded data."""
         axes = zip(at, taps, self.strides, self.dilation, strict=True)
         return [y * s + k * d for y, k, s, d in axes]
 
     def taps(self) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-        """Each element of a window, and where it is from the window's beginning."""
+        """Yield each element of a window, and its offset from the window's beginning."""
         for tap in product(*map(range, known(self.kernel))):
             yield tap, [k * d for k, d in zip(tap, self.dilation, strict=True)]
 
     def reach(self, count: Sequence[Any]) -> list[Any]:
-        """The extents that ``count`` windows cover."""
+        """Return the extents that ``count`` windows cover."""
         axes = zip(count, self.kernel, self.strides, self.dilation, strict=True)
         return [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes]
 
 
 def geometry(call: Call, kernel: str | Sequence[Dim], rank: int) -> Geometry:
-    """The geometry of ``call`` on ``rank`` axes; ``kernel`` is given, or names the attribute that has it."""
+    """Return the geometry of ``call`` on ``rank`` axes; ``kernel`` is extents, or an attribute with them."""
     extents = spatial(call, kernel, rank) if isinstance(kernel, str) else tuple(kernel)
     strides, dilation = spatial(call, "strides", rank), spatial(call, "dilation", rank)
     return Geometry(extents, strides, dilation, *padding_of(call, rank))
 
 
 def check_layout(call: Call, attribute: str, rank: int) -> None:
-    """Refuse data layouts other than channels-first."""
+    """Raise an UnsupportedError for data layouts other than channels-first."""
     if call[attribute] != LAYOUTS[rank]:
         raise UnsupportedError(
             f"{call.op}: {attribute} {call[attribute]!r} is not supported; supported is {LAYOUTS[rank]!r}",
@@ -98,9 +100,9 @@ def check_layout(call: Call, attribute: str, rank: int) -> None:
 
 
 def block_of(call: Call, attribute: str, rank: int) -> int:
-    """The block of channels that a data layout has (``NCHW16c``: 16), 0 for channels-first without blocks.
+    """Return the block of channels of a data layout (``NCHW16c``: 16), 0 for channels-first without blocks.
 
-    Any other layout is an UnsupportedError.
+    Any other layout raises an UnsupportedError.
     """
     plain, name = LAYOUTS[rank], call[attribute]
     if name == plain:
@@ -115,7 +117,7 @@ def block_of(call: Call, attribute: str, rank: int) -> int:
 
 
 def check_data(call: Call, data: TensorType, attribute: str, rank: int) -> int:
-    """Refuse data that does not have the axes of its layout; gives ``block_of``."""
+    """Raise a type error unless data have the axes of their layout; return ``block_of``."""
     block = block_of(call, attribute, rank)
     check_rank(call, "data", data, rank + 2 + (block > 0))
     if block and not same_dim(data.shape[-1], block):
@@ -128,22 +130,22 @@ def check_data(call: Call, data: TensorType, attribute: str, rank: int) -> int:
 
 
 def check_rank(call: Call, what: str, given: TensorType, rank: int) -> None:
-    """Refuse an argument without exactly ``rank`` axes."""
+    """Raise a type error unless an argument has ``rank`` axes."""
     if given.ndim != rank:
         raise fault(call, f"{what} is {show_shape(given.shape)}, expected {rank} axes")
 
 
 def window_extent(size: Dim, kernel: Dim, stride: int, dilation: int, begin: int, end: int) -> Dim:
-    """How many windows fit along an axis."""
+    """Return the number of windows that fit along an axis."""
     return (size + (begin + end - 1) - (kernel - 1) * dilation) // stride + 1
 
 
 def ceil_window_extent(
     size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int, *, inside: bool
 ) -> Dim:
-    """How many windows start along an axis if the last may hang over the end.
+    """Return the number of windows that start along an axis if the last may exceed the end.
 
-    If ``inside`` none may start in the padding at the end: PyTorch's rule, and ONNX's. TVM has no such rule.
+    If ``inside``, none may start in the padding at the end, as in PyTorch and ONNX. TVM has no such rule.
     """
     fitting = (size + (begin + end - 1 + stride - 1) - (kernel - 1) * dilation) // stride
     if not inside:
@@ -155,13 +157,13 @@ def ceil_window_extent(
 
 
 def known(extents: Sequence[Dim]) -> list[int]:
-    """Extents that are numbers, as such; for what a reference is given, and for kernels."""
+    """Return ``extents``, which must be numbers; for references and for kernels."""
     assert all(isinstance(n, int) for n in extents), "an extent is symbolic"
     return [n for n in extents if isinstance(n, int)]
 
 
 def check_extents(call: Call, shape: Sequence[Dim], data: TensorType) -> None:
-    """Refuse windows that do not fit into the padded data."""
+    """Raise a type error if the windows do not fit into the padded data."""
     if any(isinstance(d, int) and d < 1 for d in shape):
         raise fault(
             call,
@@ -178,10 +180,9 @@ def padded(
     name: str = "pad",
     trailing: int = 0,
 ) -> te.Tensor:
-    """``data`` with its last axes, but for ``trailing`` ones, padded with ``value``; itself if there is
-    nothing to pad.
+    """Pad the last axes of ``data``, but for ``trailing`` ones, with ``value``, if there is padding at all.
 
-    The copy is a stage of its own tagged ``pad``: whether it is made or inlined is the schedule's choice.
+    The copy is a separate stage, tagged ``pad``: whether it is made or inlined is the schedule's choice.
     """
     if not any(begins) and not any(ends):
         return data
@@ -225,8 +226,10 @@ def strided_windows(
     strides: Sequence[int],
     trailing: int = 0,
 ) -> np.ndarray:
-    """The elements of padded ``data`` at one ``position`` of every window: a view of the last axes, but for
-    ``trailing`` ones."""
+    """Return a view of the elements of padded ``data`` at one ``position`` of every window.
+
+    The windows are along the last axes, but for ``trailing`` ones.
+    """
     lead = (slice(None),) * (data.ndim - len(position) - trailing)
     window = (slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(position, extents, strides, strict=True))
     return data[(*lead, *window)]

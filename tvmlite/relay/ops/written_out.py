@@ -1,9 +1,8 @@
-"""Operators that are other operators: each is its rule, from a call to what it stands for.
+"""Operators defined by other operators: each has a rule that rewrites a call in terms of these.
 
-``passes/write_out`` replaces calls by what their rules give, at every level, and
-``passes/qnn/canonicalize_qnn`` those of quantized operators: so all that passes and techniques know of the
-operators in a rule holds of what it writes out. Where a call is compiled alone, its compute is what the rule
-gives, too.
+``passes/write_out`` applies the rules at every opt level, and ``passes/qnn/canonicalize_qnn`` those of
+quantized operators. Passes and techniques thus apply to what the rules give, and need not know the operators
+themselves. Where a call is compiled alone, its compute is that of the rule's result.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from tvmlite.te import expr as e
 Rule: TypeAlias = Callable[..., Expr]
 
 RULES: dict[str, Rule] = {}
-"""What each operator stands for: of a call and its arguments."""
+"""The rule of each operator, a function of a call and its arguments."""
 
 LAYOUT_RULES: dict[str, Rule] = {}
-"""Of operators that take layouts of any order: what a call of another layout is, a plain one itself."""
+"""The rules of operators that accept layouts in any order; a call in the plain layout is unchanged."""
 
 
 def written_out(
@@ -50,8 +49,8 @@ def written_out(
 ) -> Callable[[Rule], Rule]:
     """Register the decorated rule as the operator ``name``.
 
-    Without ``infer``, the type is that of what the rule gives, and what is wrong with a call is what the rule
-    finds, or what is wrong with that. A rule of ``*arguments`` makes a variadic operator.
+    Without ``infer``, the type is that of the rule's result, and type errors are those of the rule and of its
+    result. A rule of ``*arguments`` makes a variadic operator.
     """
 
     def register(rule: Rule) -> Rule:
@@ -77,11 +76,11 @@ def written_out(
 
 
 quantized = functools.partial(written_out, quantized=True)
-"""``written_out``, of an operator of quantized numbers: ``canonicalize_qnn`` applies its rule."""
+"""``written_out`` for an operator on quantized tensors, whose rule ``canonicalize_qnn`` applies."""
 
 
 def inferred(rule: Rule) -> Callable[..., Type]:
-    """The type relation of ``rule``: the type of what it gives; errors are those of the call."""
+    """Return the type relation of ``rule``: the type of its result. Errors are reported for the call."""
 
     def infer(call: Call, *types: Any) -> Type:
         try:
@@ -100,7 +99,7 @@ def _variable(type_: Any) -> Expr:
 
 
 def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
-    """The stages of what ``rule`` makes of ``call``."""
+    """Return the stages of the expression that ``rule`` gives for ``call``."""
     done: dict[Expr, Any] = {}
 
     def argument(given: te.Tensor | Sequence[te.Tensor]) -> Expr:
@@ -135,7 +134,7 @@ def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
 
 
 def _own(data: te.Tensor) -> te.Tensor:
-    """A copy: what is not a stage's only result, as an argument is not, is no result of a call."""
+    """Copy ``data``: an argument, or one of several outputs of a stage, cannot be the result of a call."""
     return te.compute(data.shape, lambda *i: data[i], name="copy", tag="elemwise")
 
 
@@ -143,16 +142,16 @@ def _scalar(node: Constant) -> Callable[[], e.Expr]:
     return lambda: e.const(node.data.item(), dtypes.check(node.dtype))
 
 
-# What rules are written with: the pass gives new nodes the span of what they replace
+# Helpers for rules; the pass gives new nodes the span of the node that they replace
 
 
 def cast(value: Expr, dtype: str) -> Expr:
-    """``value`` in ``dtype``."""
+    """Convert ``value`` to ``dtype``, if it has another."""
     return value if tensor_type_of(value).dtype == dtype else make("cast", value, dtype=dtype)
 
 
 def binary(name: str, left: Expr, right: Expr) -> Expr:
-    """The operator ``name`` of both; of constants, what it comes to."""
+    """Call the operator ``name`` on both; if both are constants, return the result as a constant."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         call = make(name, left, right)
         return Constant(np.asarray(op.get(name).reference(call, left.data, right.data)))
@@ -160,18 +159,18 @@ def binary(name: str, left: Expr, right: Expr) -> Expr:
 
 
 def minus(left: Expr, right: Expr) -> Expr:
-    """The difference; ``left`` where ``right`` is a constant 0."""
+    """Subtract ``right``; return ``left`` if it is a constant 0."""
     return left if isinstance(right, Constant) and not right.data.any() else binary("subtract", left, right)
 
 
 def saturated(value: Expr, dtype: str) -> Expr:
-    """``value``, of int32, in ``dtype``, the nearest there is."""
+    """Convert ``value``, an int32, to ``dtype``, saturating."""
     low, high = dtypes.limits(dtype)
     return cast(make("clip", value, a_min=low, a_max=high), dtype)
 
 
 def fields_of(value: Expr) -> tuple[Expr, ...]:
-    """The fields of a tuple."""
+    """Return the fields of a tuple."""
     if isinstance(value, Tuple):
         return value.fields
     type_ = type_of(value)
@@ -180,12 +179,12 @@ def fields_of(value: Expr) -> tuple[Expr, ...]:
 
 
 def number(value: float, dtype: str = "int32") -> Constant:
-    """A constant of no axes."""
+    """Return a scalar constant."""
     return constant(value, dtype)
 
 
 def along(value: Expr, axis: int, rank: int) -> Expr:
-    """A vector shaped so that it broadcasts along ``axis`` of ``rank``; a vector of one as a scalar."""
+    """Reshape a vector to broadcast along ``axis`` of ``rank``; a vector of one element becomes a scalar."""
     shape = tensor_type_of(value).shape
     if not shape:
         return value
@@ -196,20 +195,22 @@ def along(value: Expr, axis: int, rank: int) -> Expr:
 
 
 def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:
-    """``value`` in ``shape``."""
+    """Reshape ``value`` to ``shape``."""
     if isinstance(value, Constant):
         return Constant(value.data.reshape(tuple(shape)))
     return make("reshape", value, newshape=tuple(shape))
 
 
 def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32", axis: int = -1) -> Expr:
-    """``qnn.requantize`` with TVM's defaults."""
+    """Call ``qnn.requantize`` with TVM's defaults."""
     return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)
 
 
 def _reshape_of_as_many(call: Call, data: Expr) -> Expr:
-    """A reshape by extents, 0 and -1 alone, of as many elements: where that is not known, it is checked in
-    each run (what -1 stands for is a quotient, which drops elements unless it is whole)."""
+    """Write out a reshape by extents; check the number of elements at run time if it is unknown.
+
+    The extent for -1 is a quotient, which would drop elements if it were not whole.
+    """
     wanted = tensor_type_of(call).shape
     if not as_many(tensor_type_of(data).shape, wanted):
         flat = make("reshape", data, newshape=(-1,))

@@ -1,7 +1,7 @@
-"""Convolutions, poolings and resizes of data in layouts with other orders of axes: ``NHWC``, ``HWIO``.
+"""Convolutions, poolings and resizes whose layouts order the axes differently: ``NHWC``, ``HWIO``.
 
-Each is its channels-first form between transposes, which go where they cancel (``passes/write_out``);
-convolutions and adaptive pools are so of layouts with blocks, too: ``NCHW4c``, ``OIHW4i8o``.
+Each is its channels-first form between transposes, which ``passes/write_out`` adds to the graph so that they
+can cancel. Convolutions, resizes and adaptive pools also accept blocked layouts: ``NCHW4c``, ``OIHW4i8o``.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from tvmlite.relay.ops.windows import LAYOUTS
 from tvmlite.relay.ops.written_out import LAYOUT_RULES, computed, inferred
 
 Move = tuple[str, str] | None
-"""From which layout to which; None where they are one."""
+"""The source and the destination layout; None if they are equal."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layouts:
-    """The attributes of an operator that are layouts, with the ones its formula is of.
+    """The layout attributes of an operator, and the layouts that its formula expects.
 
-    ``arguments`` are those of its arguments, in order, None for one without; ``result`` that of its result,
-    which is the data's unless given. With ``blocks``, axes may be in blocks.
+    ``plain`` maps attributes to expected layouts. ``arguments`` names the layout attribute of each argument,
+    or None; ``result`` that of the result, which defaults to the data's. With ``blocks``, axes may be in
+    blocks.
     """
 
     plain: Mapping[str, str]
@@ -43,7 +44,7 @@ class Layouts:
     blocks: bool = False
 
     def permuted(self, call: Call) -> bool:
-        """Whether ``call`` has the axes of a layout in another order, or in blocks."""
+        """Whether a layout of ``call`` has its axes in another order, or in blocks."""
         known = [(call[key], plain) for key, plain in self.plain.items()]
         out = call[self.result] if self.result else ""
         if out:
@@ -57,11 +58,11 @@ class Layouts:
         return whole is not None and sorted(whole) == sorted(plain)
 
     def to_plain(self, call: Call) -> list[Move]:
-        """Of each argument, how it is made plain."""
+        """For each argument, the conversion to its plain layout."""
         return [None if key is None else _move(call[key], self.plain[key]) for key in self.arguments]
 
     def from_plain(self, call: Call) -> Move:
-        """How the plain result gets the layout that is asked."""
+        """The conversion of the plain result to the requested layout."""
         first = next(iter(self.plain))
         wanted = (call[self.result] if self.result else "") or call[first]
         return _move(self.plain[first], wanted)
@@ -77,7 +78,7 @@ def _move(given: str, wanted: str) -> Move:
 
 
 def _order(given: str, wanted: str) -> tuple[int, ...] | None:
-    """The order of axes that makes one layout the other; None where blocks make or end."""
+    """The transposition from layout ``given`` to ``wanted``; None if they differ in their blocks."""
     return tuple(map(given.index, wanted)) if sorted(given) == sorted(wanted) else None
 
 
@@ -101,7 +102,7 @@ def _moved_numpy(array: np.ndarray, move: Move) -> np.ndarray:
 
 
 def accept(name: str, layouts: Layouts) -> None:
-    """The operator ``name``, which is registered, takes layouts of its axes in any order."""
+    """Let the registered operator ``name`` accept layouts with its axes in any order."""
     row = op.OPERATORS[name]
 
     def rule(call: Call, *args: Expr) -> Expr:

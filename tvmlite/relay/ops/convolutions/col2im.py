@@ -1,4 +1,4 @@
-"""Windows added up into the image they were taken from: nn.col2im."""
+"""``nn.col2im``: sums windows into the image that they were taken from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvmlite.te.tensor import reducers
 
 
 def _geometry(call: Call) -> tuple[windows.Geometry, Shape]:
-    """The windows on the image, and how many lie along each axis."""
+    """The windows on the image, and their number along each axis."""
     geometry = windows.geometry(call, "kernel_size", len(call["image_shape"]))
     return geometry, geometry.extents(call["image_shape"])
 
@@ -58,7 +58,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("image_shape", "kernel_size"),
 )
 def col2im(call: Call, data: te.Tensor) -> te.Tensor:
-    """``(n, c * taps, windows)`` to ``(n, c, *image_shape)``: each element is the sum of its copies."""
+    """Add the windows ``(n, c * taps, windows)`` up into an image ``(n, c, *image_shape)``, as in ONNX."""
     geometry, blocks = _geometry(call)
     taps, work = math.prod(geometry.kernel), sum_dtype(data.dtype)
     over = [te.reduce_axis(k, name=f"k{i}") for i, k in enumerate(geometry.kernel)]

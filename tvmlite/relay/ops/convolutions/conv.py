@@ -26,7 +26,7 @@ WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
 
 
 def conv_attrs(rank: int) -> dict[str, Any]:
-    """The attributes of a convolution with their defaults; TVM's."""
+    """The attributes of a convolution with their defaults, as in TVM."""
     return {
         "strides": (1,) * rank,
         "padding": (0,) * (2 * rank),
@@ -42,12 +42,12 @@ def conv_attrs(rank: int) -> dict[str, Any]:
 
 
 def result_dtype(call: Call, data: str) -> str:
-    """``out_dtype``, or that of the data."""
+    """Return the dtype of the result: ``out_dtype``, or ``data`` if it is not given."""
     return dtypes.check(call["out_dtype"]) if call["out_dtype"] else data
 
 
 def sum_dtype(dtype: str) -> str:
-    """What sums that end in ``dtype`` are computed in: halves are summed as float32."""
+    """Return the dtype in which a sum of ``dtype`` is computed: float32 for 16-bit floats."""
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
@@ -67,7 +67,7 @@ def conv_type(rank: int) -> Callable[..., TensorType]:
 
 
 def check_operands(call: Call, data: TensorType, weight: TensorType, kernel_layout: str, rank: int) -> None:
-    """Refuse layouts but channels-first and ``kernel_layout``, and tensors that have not their axes."""
+    """Raise an error unless layouts are channels-first and ``kernel_layout``, and the ranks are theirs."""
     windows.check_layout(call, "data_layout", rank)
     if call["kernel_layout"] != kernel_layout:
         raise UnsupportedError(
@@ -80,7 +80,7 @@ def check_operands(call: Call, data: TensorType, weight: TensorType, kernel_layo
 
 
 def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
-    """Refuse a ``kernel_size`` other than that of the weight."""
+    """Raise a type error if ``kernel_size`` is given and is not the weight's."""
     if call["kernel_size"] is None:
         return
     stated = windows.spatial(call, "kernel_size", rank)
@@ -89,7 +89,7 @@ def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
 
 
 def _check_channels(call: Call, data: TensorType, weight: TensorType) -> Dim:
-    """The number of output channels, once the channels of data and weight are seen to fit."""
+    """Check that the channels of data and weight match, and return the number of output channels."""
     groups, stated = call["groups"], call["channels"]
     channels = weight.shape[0] if stated is None else stated
     if not same_dim(channels, weight.shape[0]):
@@ -102,7 +102,7 @@ def _check_channels(call: Call, data: TensorType, weight: TensorType) -> Dim:
 
 
 def channels_mismatch(call: Call, data: TensorType, weight: TensorType) -> TypeInferError:
-    """The error of a weight that has not the channels of the data."""
+    """Return the type error for a weight whose channels do not match those of the data."""
     shapes = f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}"
     return fault(call, f"{shapes}, groups is {call['groups']}: the channels do not fit")
 
@@ -124,7 +124,7 @@ def conv_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def converted(value: te.Tensor, dtype: str) -> te.Tensor:
-    """``value`` converted to ``dtype`` in a stage of its own; itself if it is of that dtype."""
+    """Convert ``value`` to ``dtype`` in a separate stage; return it if it has that dtype."""
     if value.dtype == dtype:
         return value
     return te.compute(value.shape, lambda *i: e.cast(dtype, value[i]), name="converted", tag="elemwise")
@@ -133,8 +133,8 @@ def converted(value: te.Tensor, dtype: str) -> te.Tensor:
 def _plain(
     data: te.Tensor, weight: te.Tensor, geometry: windows.Geometry, groups: int, dtype: str
 ) -> te.Tensor:
-    """``conv[n, o, y..] = sum(i, k..) data[n, group(o) * I + i, y * s + k * d..] * weight[o, i, k..]``, of
-    ``data`` that is padded already."""
+    """``conv[n, o, y..] = sum(i, k..) data[n, group(o) * I + i, y * s + k * d..] * weight[o, i, k..]``, with
+    ``data`` already padded."""
     inputs = weight.shape[1]
     per_group = weight.shape[0] // groups
     channel = te.reduce_axis(inputs, name="ic")
@@ -159,7 +159,7 @@ def _plain(
 
 
 def _pointwise(data: te.Tensor, weight: te.Tensor, groups: int, dtype: str) -> te.Tensor:
-    """A 1x1 convolution with stride 1: all pixels of a plane are one axis, as in a matrix product."""
+    """A 1x1 convolution with stride 1: the pixels of a plane form one axis, as in a matrix product."""
     extents, inputs = data.shape[2:], weight.shape[1]
     per_group = weight.shape[0] // groups
     channel = te.reduce_axis(inputs, name="ic")
@@ -185,7 +185,7 @@ def _pointwise(data: te.Tensor, weight: te.Tensor, groups: int, dtype: str) -> t
 
 
 def conv_numpy(rank: int) -> Callable[..., np.ndarray]:
-    """Convolutions of ``rank`` spatial axes in numpy: one matrix product a kernel position."""
+    """Return the reference of convolutions of ``rank`` axes: one matrix product per kernel position."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return convolved_numpy(call, data, weight, call["groups"], rank)
@@ -194,7 +194,7 @@ def conv_numpy(rank: int) -> Callable[..., np.ndarray]:
 
 
 def convolved_numpy(call: Call, data: np.ndarray, weight: np.ndarray, groups: int, rank: int) -> np.ndarray:
-    """What ``call`` describes, of channels-first ``data`` and a plain ``weight`` in ``groups``."""
+    """Compute the convolution ``call`` of channels-first ``data`` and a plain ``weight`` in ``groups``."""
     dtype = result_dtype(call, data.dtype.name)
     work, geometry = np.dtype(sum_dtype(dtype)), windows.geometry(call, weight.shape[2:], rank)
     shape = windows.known(geometry.extents(data.shape[2:]))

@@ -81,12 +81,11 @@ def _output_padding(call: Call, rank: int) -> tuple[int, ...]:
 
 
 def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
-    """One small dense convolution for each phase of the output, then the phases interleaved.
+    """Compute one small dense convolution per phase of the output, then interleave the phases.
 
-    With stride ``s`` and ``b`` elements of padding before, the outputs ``y = q * s + r`` of one phase ``r``
-    use only the kernel positions ``(r + b) % s + j * s``: nothing is multiplied by the zeros between the
-    strided inputs, and no phase computes more than its outputs, but for a last one where ``s`` does not
-    divide their count.
+    With stride ``s`` and ``b`` elements of padding before, the outputs ``y = q * s + r`` of phase ``r`` use
+    only the kernel positions ``(r + b) % s + j * s``. So there are no products with the zeros between strided
+    inputs, and no unused outputs, except one at the end of some phases if ``s`` does not divide the extent.
     """
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
@@ -144,7 +143,7 @@ def _phases(
 
 
 def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:
-    """``data`` moved by ``before`` and cut, or filled up with zeros, to ``steps`` places behind those."""
+    """``before`` zeros, then ``data``, cut or padded with zeros to ``steps`` elements."""
     if not any(before) and all(isinstance(a, int) and a <= 0 for a in after):
         return data
 
@@ -163,7 +162,7 @@ def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[
 
 
 def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> te.Tensor:
-    """``filters[o, i, r.., j..]``: place ``(r + b) % s + j * s`` of the dilated kernel, zero past its end."""
+    """``filters[o, i, r.., j..]``: ``(r + b) % s + j * s`` in the dilated kernel, zero past its end."""
     rank, groups = len(strides), call["groups"]
     begins, _ = windows.padding_of(call, rank)
     dilation = windows.spatial(call, "dilation", rank)
@@ -195,7 +194,7 @@ def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> t
 
 
 def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
-    """Each input spread over the outputs it touches, one kernel position at a time."""
+    """Return the reference: adds each input to the outputs it affects, one kernel position at a time."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         dtype, groups = result_dtype(call, data.dtype.name), call["groups"]
@@ -219,7 +218,7 @@ def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
 
 
 def _attrs(rank: int) -> dict[str, Any]:
-    """Those of a convolution, and ``output_padding`` before the dtype of the result, as in TVM."""
+    """The attributes of a convolution, with ``output_padding`` before ``out_dtype``, as in TVM."""
     attrs = {**conv_attrs(rank), "kernel_layout": WEIGHT_LAYOUTS[rank]}
     dtype = attrs.pop("out_dtype")
     return {**attrs, "output_padding": (0,) * rank, "out_dtype": dtype}

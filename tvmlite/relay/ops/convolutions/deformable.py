@@ -1,4 +1,4 @@
-"""The windows of a deformable convolution, each element read where an offset moves it."""
+"""``nn.deformable_im2col``: the windows of a deformable convolution, read at offset positions."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -
     },
 )
 def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) -> Tensor:
-    """``(n, c, taps, y, x)``: the elements of each window, read at moved places, times ``mask``.
+    """Read each element of each window at an offset, times ``mask``: ``(n, c, taps, y, x)``.
 
-    ``offset`` is ``(n, groups * taps * 2, y, x)``, rows before columns; ``mask`` is
-    ``(n, groups * taps, y, x)``. Places between pixels are interpolated; outside the data is 0.
-    With ``zero_before`` a place less than a pixel before the first row or column is 0, too.
+    ``offset`` is ``(n, deformable_groups * taps * 2, y, x)``, row offsets before column offsets; ``mask`` is
+    ``(n, deformable_groups * taps, y, x)``. Positions between pixels are interpolated bilinearly; pixels
+    outside the data are 0. With ``zero_before``, any position before the first row or column gives 0.
     """
     geometry = windows.geometry(call, "kernel_size", 2)
     (_, columns), strides, dilation, begins = (

@@ -1,4 +1,4 @@
-"""Deformable convolution: windows read at moved places, then a product with the weight."""
+"""Deformable convolution: windows read at offset positions, then a product with the weight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvmlite.relay.ops.written_out import cast, reshaped, written_out
 
 
 def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Place by place, in float64."""
+    """Compute the elements one by one, in float64."""
     outputs, inputs, *kernel = weight.shape
     geometry = windows.geometry(call, tuple(kernel), 2)
     rows, columns = windows.known(geometry.extents(data.shape[2:]))
@@ -42,7 +42,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray)
 
 
 def _between(plane: np.ndarray, y: float, x: float) -> float:
-    """The plane between its pixels; 0 before the first, and towards 0 behind the last."""
+    """Interpolate ``plane`` at ``(y, x)``: 0 before the first pixel, falling to 0 after the last."""
     total = 0.0
     if y < 0 or x < 0:
         return total
@@ -62,11 +62,12 @@ for _key, _value in conv_attrs(2).items():
 
 @written_out("nn.deformable_conv2d", reference=_numpy, attrs=_ATTRS)
 def deformable_conv2d(call: Call, data: Expr, offset: Expr, weight: Expr) -> Expr:
-    """``nn.conv2d`` of windows each of whose elements is read ``offset`` away from its place: rows, then
-    columns, an axis of (``deformable_groups`` * kernel * 2).
+    """``nn.conv2d`` with each element of each window read at an offset from its position.
 
-    Between pixels it is interpolated, behind the last ones towards 0; before the first row or column it is
-    0, as in TVM and MXNet. PyTorch and ONNX interpolate there, too: that is ``nn.deformable_im2col``.
+    ``offset`` is ``(n, deformable_groups * taps * 2, y, x)``, row offsets before column offsets. Positions
+    between pixels are interpolated bilinearly, and towards 0 after the last pixel. A position before the
+    first row or column gives 0, as in TVM and MXNet. PyTorch and ONNX interpolate there: see
+    ``nn.deformable_im2col``.
     """
     x, w = tensor_type_of(data), tensor_type_of(weight)
     check_operands(call, x, w, "OIHW", 2)

@@ -1,4 +1,4 @@
-"""Poolings: the maximum or the mean of each window, of a whole plane, or of evenly cut regions."""
+"""Poolings: the maximum or the mean of each window."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.te.tensor import reducers
 
 
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:
-    """The attributes of a pooling with their defaults: TVM's, and ``starts_inside``."""
+    """The attributes of a pooling with their defaults, as in TVM, plus ``starts_inside``."""
     attrs: dict[str, Any] = {
         "pool_size": (1,) * rank,
         "strides": (1,) * rank,
@@ -52,7 +52,7 @@ def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
 
 
 def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
-    """Padding behind the data that covers every window, also those that hang over in ceil mode."""
+    """The padding after the data that covers every window, including those beyond the end in ceil mode."""
     if not call["ceil_mode"]:
         return geometry.ends
     more = []
@@ -67,8 +67,10 @@ def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry
 def _windows_of(
     call: Call, data: te.Tensor, fill: float | int | e.Expr, rank: int
 ) -> tuple[Shape, list[te.IterVar], Callable[..., e.Expr]]:
-    """The pooled shape, the reduce axes, and the element of the padded data at (n, c, window), a lane of a
-    block of channels behind it where the layout has them."""
+    """Return the pooled shape, the reduce axes, and a function that reads the padded data.
+
+    Its indices are n, c, the window's, and the lane if the layout has blocks of channels.
+    """
     geometry = windows.geometry(call, "pool_size", rank)
     sizes, lanes = data.shape[2 : 2 + rank], data.shape[2 + rank :]
     shape = pooled_extents(call, sizes, rank)
@@ -87,8 +89,10 @@ def _tag(call: Call, rank: int) -> str:
 
 
 def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The greatest of each window. Padding is the least finite number, which is what a window of padding
-    alone gives, as in TVM and ONNX Runtime."""
+    """Return the tensor expression of max pools: the greatest element of each window.
+
+    Padding is the least finite number, as is a window of only padding, as in TVM and ONNX Runtime.
+    """
 
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
         shape, axes, read = _windows_of(call, data, dtypes.limits(data.dtype)[0], rank)
@@ -103,7 +107,7 @@ def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The mean of each window, with or without the padding counted."""
+    """Return the tensor expression of average pools: the mean of each window, with or without padding."""
 
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
         work = _mean_dtype(data.dtype)
@@ -128,20 +132,20 @@ def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def _mean_dtype(dtype: str) -> str:
-    """What a mean is summed and divided in."""
+    """The dtype in which a mean is summed and divided."""
     if dtypes.is_float(dtype):
         return "float32" if dtypes.bits(dtype) == 16 else dtype
     return dtype if dtypes.bits(dtype) >= 32 else "int32"
 
 
 def divided(total: e.Expr, count: Any) -> e.Expr:
-    """The mean of ``count`` elements whose sum is ``total``, towards 0 where it is an integer."""
+    """The mean of ``count`` elements with the sum ``total``, rounded towards 0 for integers."""
     divisor = e.cast(total.dtype, count)
     return total / divisor if dtypes.is_float(total.dtype) else e.TruncDiv(total, divisor)
 
 
 def _count(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
-    """How many elements of the window at ``at`` count: those inside the data, or the padded data."""
+    """The divisor of the mean of the window at ``at``: its elements inside the data, or the padded data."""
     geometry = windows.geometry(call, "pool_size", rank)
     whole, axes = (
         call["count_include_pad"],
@@ -161,7 +165,7 @@ def _count(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
 
 
 def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
-    """Poolings in numpy, all windows at once, one kernel position at a time."""
+    """Return the reference of poolings: all windows at once, one kernel position at a time."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         sizes, trailing = data.shape[2 : 2 + rank], data.ndim - 2 - rank

@@ -1,4 +1,4 @@
-"""Where the greatest element of each window of a pooling stands: nn.max_pool_indices."""
+"""``nn.max_pool_indices``: the index of the greatest element of each window of a pooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _infer(call: Call, data: TensorType) -> TensorType:
 
 
 def _flat(call: Call, at: Any, sizes: Any) -> Any:
-    """The number of a place in one plane: row by row, or with ``column_major`` column by column."""
+    """The flat index of ``at`` in a plane, row-major, or column-major with ``column_major``."""
     pairs = list(zip(at, sizes, strict=True))
     number: Any = 0
     for place, size in reversed(pairs) if call["column_major"] else pairs:
@@ -66,7 +66,10 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     },
 )
 def max_pool_indices(call: Call, data: Tensor) -> Tensor:
-    """The number, in all of ``data``, of the first greatest element of each window; NaN is the greatest."""
+    """The flat index in ``data`` (int64) of the first greatest element of each window.
+
+    NaN is the greatest. With ``column_major``, each plane is numbered column by column.
+    """
     rank, sizes = data.ndim - 2, data.shape[2:]
     shape = (*data.shape[:2], *pooled_extents(call, sizes, rank))
     geometry, plane = windows.geometry(call, "pool_size", rank), product_of(sizes)
@@ -105,7 +108,7 @@ def max_pool_indices(call: Call, data: Tensor) -> Tensor:
 
 
 def _wins(value: e.Expr, best: e.Expr, found: e.Expr) -> e.Expr:
-    """Whether ``value`` is the first, or greater than ``best``, or the first NaN."""
+    """Whether ``value`` is the first element, greater than ``best``, or the first NaN."""
     if not dtypes.is_float(value.dtype):
         return e.Or(found < 0, e.Less(best, value))
     return e.Or(found < 0, e.And(e.Equal(best, best), e.Not(e.LessEqual(value, best))))

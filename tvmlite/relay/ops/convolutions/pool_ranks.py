@@ -1,4 +1,4 @@
-"""Poolings of whole and of evenly cut data of one and three spatial axes, by those of two."""
+"""Global and adaptive poolings of one and three spatial axes, written as those of two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _output_size(call: Call, sizes: Shape) -> tuple[Any, ...]:
 
 
 def _pooled(call: Call, data: Expr, kind: str, rank: int) -> Expr:
-    """The regions of each axis are the same wherever one is along the others: so planes first, then depth."""
+    """Pool the planes, then the depth: regions along one axis do not depend on the other axes."""
     windows.check_layout(call, "layout", rank)
     type_ = tensor_type_of(data)
     windows.check_rank(call, "data", type_, rank + 2)

@@ -1,4 +1,4 @@
-"""Poolings whose windows follow from the data: of whole planes, and of planes cut into even regions."""
+"""Global and adaptive poolings of two spatial axes: of whole planes, and of planes cut into even regions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvmlite.te.tensor import reducers
 
 
 def global_type(call: Call, data: TensorType) -> TensorType:
-    """``(n, c, h, w)`` gives ``(n, c, 1, 1)``; blocks of channels stay behind it."""
+    """The type relation: ``(n, c, h, w)`` gives ``(n, c, 1, 1)``; a block of channels stays last."""
     windows.check_data(call, data, "layout", 2)
     return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
 
@@ -35,7 +35,7 @@ _whole = partial(
 
 
 def _planes(data: te.Tensor, reducer: Callable[..., Any], name: str) -> te.Tensor:
-    """``reducer`` of each plane, summed in the dtype that sums of the data's have."""
+    """Apply ``reducer`` to each plane; a sum is computed in ``sum_dtype`` of the data's dtype."""
     rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
     work = data.dtype if reducer is reducers.max_reduce else sum_dtype(data.dtype)
 
@@ -46,24 +46,24 @@ def _planes(data: te.Tensor, reducer: Callable[..., Any], name: str) -> te.Tenso
 
 
 def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.global_max_pool2d in numpy; data (n, c, h, w), or with lanes of channels behind."""
+    """The reference of ``nn.global_max_pool2d``; data may end in a block of channels."""
     return data.max(axis=(2, 3), keepdims=True)
 
 
 @_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.NEVER)
 def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
-    """The greatest element of each plane."""
+    """The greatest element of each plane: ``(n, c, h, w)`` to ``(n, c, 1, 1)``."""
     return _planes(data, reducers.max_reduce, "global_max_pool")
 
 
 def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.global_avg_pool2d in numpy, summed in the dtype of sums."""
+    """The reference of ``nn.global_avg_pool2d``, summed in ``sum_dtype``."""
     return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
 
 
 @_whole("nn.global_avg_pool2d", reference=global_avg_numpy, homogeneous=True)
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
-    """The mean of each plane."""
+    """The mean of each plane: ``(n, c, h, w)`` to ``(n, c, 1, 1)``."""
     total = _planes(data, reducers.sum, "plane_sum")
     count = data.shape[2] * data.shape[3]
     mean = te.compute(
@@ -73,7 +73,7 @@ def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
 
 
 def adaptive_type(call: Call, data: TensorType) -> TensorType:
-    """``(n, c, h, w)`` gives ``(n, c, *output_size)``; no output_size leaves the plane as it is."""
+    """The type relation: ``(n, c, h, w)`` gives ``(n, c, *output_size)``, by default itself."""
     windows.check_layout(call, "layout", 2)
     windows.check_rank(call, "data", data, 4)
     size = _output_size(call, data)
@@ -91,7 +91,7 @@ def _output_size(call: Call, data: Any) -> tuple[Dim, ...]:
 
 
 def _region(index: Any, size: Dim, cuts: Dim) -> tuple[Any, Any]:
-    """Where region ``index`` of an axis cut into ``cuts`` begins and ends; neighbours may overlap."""
+    """Where region ``index`` of an axis cut into ``cuts`` regions begins and ends; neighbours may overlap."""
     return index * size // cuts, ((index + 1) * size + (cuts - 1)) // cuts
 
 
@@ -112,14 +112,14 @@ def _adaptive_stages(call: Call, data: te.Tensor, reducer: Callable[..., Any], d
 
 
 def _longest(size: Dim, cuts: Dim) -> Dim:
-    """No region of ``size`` elements cut into ``cuts`` is longer than this."""
+    """The longest of ``cuts`` regions of ``size`` elements; an upper bound if one is unknown."""
     if isinstance(size, int) and isinstance(cuts, int):
         return max(-(-(i + 1) * size // cuts) - i * size // cuts for i in range(cuts))
     return (size + (cuts - 1)) // cuts + 1
 
 
 def adaptive_numpy(reduce: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Region by region."""
+    """Return the reference: ``reduce`` of each region, one after the other."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         rows, columns = windows.known(_output_size(call, data))
@@ -145,13 +145,13 @@ _adaptive = partial(
 
 @_adaptive("nn.adaptive_max_pool2d", reference=adaptive_numpy(np.max), rounding=Rounding.NEVER)
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
-    """The greatest element of each region."""
+    """The greatest element of each of ``output_size`` regions of each plane; neighbours may overlap."""
     return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
 
 
 @_adaptive("nn.adaptive_avg_pool2d", reference=adaptive_numpy(np.mean), homogeneous=True)
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
-    """The mean of each region."""
+    """The mean of each of ``output_size`` regions of each plane; neighbours may overlap."""
     work = sum_dtype(data.dtype) if dtypes.is_float(data.dtype) else "float32"
     total = _adaptive_stages(call, data, reducers.sum, work)
     height, width = data.shape[2:]

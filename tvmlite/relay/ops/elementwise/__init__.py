@@ -1,1 +1,1 @@
-"""Operators of one element of each tensor."""
+"""Element-wise operators."""

@@ -1,4 +1,4 @@
-"""Smooth activations, each one operator: gelu, silu (swish), hard swish, mish."""
+"""Smooth activations, each a single operator: gelu, silu (swish), hard swish, mish."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LOG_TAIL = (
     2.180518371010481e-05,
     -1.494447139027373e-06,
 )
-"""``log(erfc(a / sqrt 2)) / a`` in ``a``: a minimax polynomial on 0 .. 6 (Lawson's iteration) by the error of
-``a erfc(a / sqrt 2) / 2``, which is 1.2e-8. Its product with ``a`` falls for all ``a``."""
+"""Coefficients of ``log(erfc(a / sqrt 2)) / a`` in powers of ``a`` on 0 .. 6: a minimax fit (Lawson's
+iteration) of ``a erfc(a / sqrt 2) / 2``, with an error of 1.2e-8. Times ``a`` it decreases for all ``a``."""
 
 TAIL_ENDS = 10.25
-"""From here on that tail stays as it is, at 1.2e-37: further out its exponential would be subnormal, by which
-some processors take ten times as long."""
+"""The greatest ``a`` at which that tail is evaluated; beyond, it keeps its value there, 1.2e-37. Further out
+its exponential would be subnormal, which takes some processors ten times as long."""
 
 
 def _wide(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -53,7 +53,7 @@ def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 def _smooth(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> Callable[..., Any]:
-    """Register a formula ``(call, x)`` of floats; ``x`` has the dtype that sums of the data's have."""
+    """Register ``formula(call, x)`` of floats as the operator ``name``; ``x`` is in the dtype of sums."""
 
     def register(formula: Callable[[Call, e.Expr], e.Expr]) -> None:
         @elemwise(name, infer=data_type(FLOAT), reference=reference, doc=formula.__doc__, **columns)
@@ -65,11 +65,11 @@ def _smooth(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> 
 
 @_smooth("nn.gelu", _gelu_numpy, attrs={"approximate": choice("none", "tanh")})
 def _gelu(call: Call, x: e.Expr) -> e.Expr:
-    """``x`` times the normal distribution up to it: exact, or approximately by ``tanh``.
+    """``x`` times the normal cumulative distribution function at ``x``: exact, or approximated by ``tanh``.
 
-    In float32 by one exponential, ``max(x, 0) - a erfc(a / sqrt 2) / 2`` with ``a = |x|``: within 2.5 ULP
-    from -1 on, within 9e-8 of ``|x|`` below. That takes less time than ``erf``, where ``1 + erf`` besides
-    loses what is left of the negative tail. Else by ``erf``.
+    In float32 this is ``max(x, 0) - a erfc(a / sqrt 2) / 2`` with ``a = |x|``, from one exponential: within
+    2.5 ULP from -1 on, within 9e-8 of ``|x|`` below. This is faster than ``erf``, and ``1 + erf`` would lose
+    the negative tail to cancellation. Other dtypes use ``erf``.
     """
     if call["approximate"] == "tanh":
         inner = x * (x * x * (CUBE * math.sqrt(2 / math.pi)) + math.sqrt(2 / math.pi))
@@ -95,10 +95,10 @@ def _hard_swish(call: Call, x: e.Expr) -> e.Expr:
 
 @_smooth("nn.mish", _wide(lambda x: x * np.tanh(np.logaddexp(0, x))))
 def _mish(call: Call, x: e.Expr) -> e.Expr:
-    """``x * tanh(log(1 + exp(x)))``, by way of one exponential.
+    """``x * tanh(log(1 + exp(x)))``, computed from one exponential.
 
-    ``tanh(log(1 + u))`` is ``w / (w + 2)`` with ``w = u * (u + 2)``. From 20 on the factor is 1, to float64's
-    last digits.
+    ``tanh(log(1 + u))`` is ``w / (w + 2)`` with ``w = u * (u + 2)``. From 20 on, the factor is 1 to the last
+    digits of float64.
     """
     powers = intrinsic("exp", e.Min(x, e.const(20, x.dtype)))
     grown = powers * (powers + 2.0)

@@ -44,9 +44,9 @@ def _register(
     is_bool: bool = False,
     homogeneous: bool = False,
 ) -> None:
-    """The operator ``name`` of two tensors of one dtype, which is one of ``wanted``.
+    """Register the operator ``name`` of two tensors of the same dtype, which must be in ``wanted``.
 
-    ``formula`` in te, ``function`` in numpy; the result has the dtype of the arguments unless it ``is_bool``.
+    ``formula`` is in te, ``function`` in numpy. The result has the operands' dtype, or bool with ``is_bool``.
     """
 
     def infer(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
@@ -83,7 +83,7 @@ def _register(
 
 
 def _by_kind(ints: Formula, floats: Formula) -> Formula:
-    """A formula, or a function of arrays, that differs between integers and floats."""
+    """Return a formula, or a function of arrays, that is ``ints`` for integers and ``floats`` for floats."""
 
     def choose(a: Any, b: Any) -> Any:
         return (floats if dtypes.is_float(dtypes.check(a.dtype)) else ints)(a, b)
@@ -92,7 +92,7 @@ def _by_kind(ints: Formula, floats: Formula) -> Formula:
 
 
 def _float_floor_divide(a: e.Expr, b: e.Expr) -> e.Expr:
-    """Of float16 in float32, where the quotient of numbers of 11 bits is never rounded up to an integer."""
+    """Divide float16 in float32, where a quotient of 11-bit numbers is never rounded up to an integer."""
     if a.dtype != "float16":
         return intrinsic("floor", e.Div(a, b))
     wide = intrinsic("floor", e.Div(e.cast("float32", a), e.cast("float32", b)))
@@ -111,7 +111,7 @@ def _float_floor_mod(a: e.Expr, b: e.Expr) -> e.Expr:
 
 
 def _integer_power(a: e.Expr, b: e.Expr) -> e.Expr:
-    """By way of float64: exact below 2**53 in magnitude, saturating beyond the type."""
+    """Compute in float64: exact below 2**53 in magnitude, and saturated to the dtype."""
     return e.cast(a.dtype, e.Call("pow", (e.cast("float64", a), e.cast("float64", b)), "float64"))
 
 
@@ -173,7 +173,7 @@ for _name, _row in {
 
 
 def _called(name: str, of_bools: Formula | None = None) -> Formula:
-    """The intrinsic ``name``; of bools, another formula."""
+    """Return a formula that calls the intrinsic ``name``, or is ``of_bools`` for bools."""
 
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
         return of_bools(a, b) if of_bools and a.dtype == "bool" else e.Call(name, (a, b), a.dtype)
@@ -251,7 +251,7 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
 
 @broadcast("where", rounding=Rounding.ONCE, infer=_where_type, reference=_where_numpy, homogeneous=True)
 def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
-    """``x`` where ``condition`` is true (or not zero), else ``y``, broadcast together."""
+    """``x`` where ``condition`` is true or not zero, else ``y``. All three broadcast."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
     asked, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
     return e.Select(as_bool(asked), a, b)
@@ -273,5 +273,5 @@ def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     homogeneous=True,
 )
 def bias_add(call: Call, i: Indices, data: Tensor, bias: Tensor) -> e.Expr:
-    """``x + bias[c]``, ``c`` the index along ``axis``."""
+    """``data + bias[c]``, where ``c`` is the index along ``axis``."""
     return data[i] + bias[i[call["axis"] % data.ndim]]

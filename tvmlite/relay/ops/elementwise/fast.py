@@ -1,6 +1,7 @@
-"""Quicker, less exact exponentials, tanh and erf: what the pass ``fast_math`` puts in place of exact ones.
+"""Faster, less accurate exp, tanh and erf, which the pass ``fast_math`` substitutes for the exact ones.
 
-Coefficients are minimax fits (Remez by reweighted least squares) with the errors stated; float32 in and out.
+Coefficients are minimax fits (Remez by reweighted least squares) with the errors stated. Operands and
+results are float32.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tvmlite.te.tensor.tensor import Tensor
 FLOAT32: Dtypes = "float32", "float32".__eq__
 
 EXP_ERROR = 1e-5
-"""The largest relative error of ``fast_exp`` between its limits."""
+"""The largest relative error of ``fast_exp`` within ``EXP_LIMITS``."""
 
 TANH_ERROR = 4e-5
 """The largest absolute error of ``fast_tanh``."""
@@ -43,7 +44,7 @@ POWER_OF_TWO = (
 
 TANH_ABOVE = (0.9999837750429497, 0.11544984462281936, 0.0015586740836766224)
 TANH_BELOW = (1.0, 0.44872818186381846, 0.017856495190361546, 5.9240092721868956e-05)
-"""``tanh(x) / x`` is their quotient, in powers of ``x * x``; absolute error of ``tanh`` 3.5e-6."""
+"""Numerator and denominator of ``tanh(x) / x`` in powers of ``x * x``; absolute error of ``tanh`` 3.5e-6."""
 
 ERF = (
     1.1282684166511916, -0.37531482703467745, 0.1110792573140171, -0.025102805150293526, 0.004235406091997869,
@@ -52,7 +53,7 @@ ERF = (
 """``erf(x) / x`` in powers of ``x * x``; absolute error of ``erf`` 1.7e-5."""
 
 MAGIC = 1.5 * 2**23
-"""Added to a float32 it rounds that to an integer, which then stands in the low bits."""
+"""Adding it to a float32 rounds the value to an integer, which is then in the low bits."""
 
 
 def _limited(x: e.Expr, low: float, high: float) -> e.Expr:
@@ -60,7 +61,7 @@ def _limited(x: e.Expr, low: float, high: float) -> e.Expr:
 
 
 def quick_exp(x: e.Expr) -> e.Expr:
-    """``2 ** n`` by the exponent's bits times ``2 ** f`` by a polynomial."""
+    """``exp(x)`` as ``2 ** n``, by adding to the exponent's bits, times ``2 ** f``, a polynomial."""
     powers = _limited(x, *EXP_LIMITS) * math.log2(math.e)
     rounded = powers + MAGIC
     part = horner(powers - (rounded - MAGIC), POWER_OF_TWO)
@@ -69,14 +70,14 @@ def quick_exp(x: e.Expr) -> e.Expr:
 
 
 def quick_tanh(x: e.Expr) -> e.Expr:
-    """A quotient of polynomials."""
+    """``tanh(x)`` as a quotient of polynomials, with ``x`` clamped to ``TANH_LIMIT``."""
     near = _limited(x, -TANH_LIMIT, TANH_LIMIT)
     square = near * near
     return near * horner(square, TANH_ABOVE) / horner(square, TANH_BELOW)
 
 
 def quick_erf(x: e.Expr) -> e.Expr:
-    """A polynomial."""
+    """``erf(x)`` as a polynomial, with ``x`` clamped to ``ERF_LIMIT``."""
     near = _limited(x, -ERF_LIMIT, ERF_LIMIT)
     return near * horner(near * near, ERF)
 

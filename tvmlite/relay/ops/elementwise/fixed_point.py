@@ -1,4 +1,4 @@
-"""Products with fixed-point numbers, as TVM has them: of 31 fraction bits, and a shift."""
+"""Multiplication by fixed-point numbers with 31 fraction bits and a shift, as in TVM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.relay.ops.common import axes_of, fault
 from tvmlite.relay.ops.written_out import cast, number, reshaped, written_out
 
 POINT = 31
-"""Fraction bits of a multiplier."""
+"""The number of fraction bits of a multiplier."""
 
 _SHIFT = Attribute(REQUIRED, lambda _: INTEGER)
 
@@ -35,7 +35,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("fixed_point_multiply", reference=_numpy, attrs={"multiplier": _SHIFT, "shift": _SHIFT})
 def fixed_point_multiply(call: Call, data: Expr) -> Expr:
-    """``data * multiplier * 2 ** (shift - 31)`` of int32, rounded to the nearest, a half upwards."""
+    """``data * multiplier * 2 ** (shift - 31)`` in int32, rounded to nearest with halves upwards."""
     _check_int32(call, data=data)
     shift = call["shift"]
     if not -POINT < shift < POINT or not -(2**31) <= call["multiplier"] < 2**31:
@@ -83,8 +83,10 @@ def _per_axis_numpy(
 def fixed_point_multiply_per_axis(
     call: Call, data: Expr, multiplier: Expr, lshift: Expr, rshift: Expr
 ) -> Expr:
-    """As ``fixed_point_multiply``, by a multiplier and shifts to the left and right that are ones for each
-    place along ``axes``; shifts that are not required are not done."""
+    """``fixed_point_multiply`` by a multiplier and shifts for each position along ``axes``.
+
+    ``lshift`` is applied only if ``is_lshift_required``, ``rshift`` only if ``is_rshift_required``.
+    """
     _check_int32(call, data=data, multiplier=multiplier, lshift=lshift, rshift=rshift)
     shape = tensor_type_of(data).shape
     axes = axes_of(call, call["axes"], len(shape), "axes")

@@ -39,7 +39,7 @@ def _bools(call: Call, data: TensorType) -> TensorType:
 def _register_function(
     name: str, reference: Callable[..., Any], doc: str, wanted: Dtypes, rounding: Rounding
 ) -> None:
-    """The intrinsic of the operator's own name; integers, where it takes any, are round already."""
+    """Register an operator that calls the intrinsic ``name``; integers, if accepted, are unchanged."""
 
     @elemwise(name, infer=data_type(wanted), reference=quietly(reference), doc=doc, rounding=rounding)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
@@ -47,7 +47,7 @@ def _register_function(
 
 
 def wide_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` of arrays in float64."""
+    """Return ``function`` with its arrays converted to float64."""
     return lambda *arrays: function(*(one.astype(np.float64) for one in arrays))
 
 
@@ -96,7 +96,7 @@ def log10(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
-    """A question about floats; ``of_ints`` is its answer for everything else."""
+    """Register a predicate of floats; ``of_ints`` is its result for all other dtypes."""
 
     def answer(call: Call, data: np.ndarray) -> np.ndarray:
         floats = dtypes.is_float(dtypes.check(data.dtype))
@@ -120,7 +120,7 @@ _register_test("isfinite", np.isfinite, True, "Whether each element is neither N
     homogeneous=True,
 )
 def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``-x``; the zero's sign changes too."""
+    """``-x``, with the sign of zero changed as well."""
     return e.Sub(e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype), data[i])
 
 
@@ -128,13 +128,13 @@ def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
     "abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs), homogeneous=True
 )
 def absolute(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The magnitude; the least integer, which has none in its type, stays."""
+    """``|x|``; the least integer of the dtype, whose magnitude it cannot represent, is unchanged."""
     return data[i] if dtypes.is_unsigned(data.dtype) else e.Call("abs", (data[i],), data.dtype)
 
 
 @elemwise("sign", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.sign))
 def sign(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """-1, 0 or 1; NaN of NaN."""
+    """The sign: -1, 0 or 1; NaN for NaN."""
     x, dtype = data[i], data.dtype
     zero, one, minus = (e.const(v, dtype) for v in (0, 1, -1))
     middle = e.Select(e.Equal(x, zero), zero, x) if dtypes.is_float(dtype) else zero
@@ -154,13 +154,13 @@ def logical_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 @elemwise("bitwise_not", infer=data_type(NO_FLOATS), reference=quietly(np.invert))
 def bitwise_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Every bit the other way; of bools, the opposite."""
+    """The inverse of each bit; for bools, the negation."""
     return e.Not(data[i]) if data.dtype == "bool" else ~data[i]
 
 
 @elemwise("copy", rounding=Rounding.NEVER, infer=same_as_first, reference=quietly(np.copy))
 def copy(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The same elements."""
+    """A copy of ``data``."""
     return data[i]
 
 
@@ -174,7 +174,7 @@ def _cast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @elemwise("cast", rounding=Rounding.ONCE, infer=_cast_type, reference=_cast_numpy, attrs={"dtype": REQUIRED})
 def cast(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``x`` as ``dtype``: floats to ints truncate and saturate, NaN to 0; anything to bool is ``!= 0``."""
+    """Convert to ``dtype``: floats truncate and saturate to integers, NaN to 0; bool is ``x != 0``."""
     dtype = dtypes.check(call["dtype"])
     return as_bool(data[i]) if dtype == "bool" else e.cast(dtype, data[i])
 
@@ -198,7 +198,7 @@ def _reinterpret_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"dtype": REQUIRED},
 )
 def reinterpret(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The same bits read as ``dtype``, which is as wide."""
+    """The same bits as ``dtype``, which must have the same width; bool is an error."""
     dtype = dtypes.check(call["dtype"])
     return data[i] if data.dtype == dtype else e.Call("reinterpret", (data[i],), dtype)
 
@@ -233,7 +233,7 @@ def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"a_min": REQUIRED, "a_max": REQUIRED},
 )
 def clip(call: Call, i: Indices, a: Tensor) -> e.Expr:
-    """``min(max(x, a_min), a_max)``; NaN stays. Of integers, the limits round inwards."""
+    """``min(max(x, a_min), a_max)``; NaN stays NaN. For integers, the limits are rounded inwards."""
     low, high = (e.const(v, a.dtype) for v in _clip_limits(call, a.dtype))
     return e.Min(e.Max(a[i], low), high)
 
@@ -268,7 +268,7 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     homogeneous=True,
 )
 def leaky_relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``x`` where positive, else ``alpha * x``."""
+    """``x`` where it is positive, else ``alpha * x``."""
     x = data[i]
     return e.Select(x > 0, x, x * e.const(float(call["alpha"]), data.dtype))
 
@@ -285,5 +285,5 @@ def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     attrs={"axis": 1},
 )
 def prelu(call: Call, i: Indices, data: Tensor, alpha: Tensor) -> e.Expr:
-    """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
+    """``x`` where it is positive, else ``alpha[c] * x``, where ``c`` is the index along ``axis``."""
     return e.Select(data[i] > 0, data[i], data[i] * alpha[i[call["axis"] % data.ndim]])

@@ -1,1 +1,1 @@
-"""Images, and regions of them."""
+"""Operators on images and on regions of images."""

@@ -1,4 +1,4 @@
-"""Detection of objects as TVM has it: valid boxes, and non-maximum suppression."""
+"""Object detection as in TVM: valid boxes, and non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _integer(default: int) -> Attribute:
 
 
 def _check_boxes(call: Call, data: TensorType, **places: int) -> None:
-    """Refuse data that is no (batch, boxes, numbers), and places that are not among the numbers."""
+    """Raise a type error unless data is (batch, boxes, numbers) and ``places`` are indices of numbers."""
     expect(call, "data is", data.dtype, FLOAT)
     if data.ndim != 3 or not isinstance(data.shape[2], int):
         raise fault(call, f"data is {show_shape(data.shape)}, expected (batch, boxes, numbers of a box)")
@@ -67,10 +67,11 @@ def _valid_numpy(
     attrs={"id_index": _integer(0), "score_index": _integer(1)},
 )
 def get_valid_counts(call: Call, data: Tensor, score_threshold: Tensor) -> list[Tensor]:
-    """Of boxes (batch, boxes, numbers) those whose score is above ``score_threshold`` and whose class is not
-    negative: how many, they themselves moved to the front, and where they were. The rest is -1.
+    """Select boxes with a score above ``score_threshold`` and a class that is not negative.
 
-    Without an ``id_index``, -1, classes do not count.
+    Data is (batch, boxes, numbers), with score and class at ``score_index`` and ``id_index``; -1 for the
+    latter ignores classes. Return the number of selected boxes of each batch, the boxes moved to the front,
+    and their indices; the rest is -1. Numbers and indices are int32.
     """
     batches, count, width = data.shape
 
@@ -206,13 +207,18 @@ def non_max_suppression(
     max_output_size: Tensor,
     iou_threshold: Tensor,
 ) -> Any:
-    """Of the first ``valid_count`` boxes of each batch, best score first, those that overlap no better one of
-    their class that stays by ``iou_threshold`` or more, at most ``max_output_size`` (all, if negative).
+    """Suppress boxes that overlap a better box of the same class.
 
-    With ``return_indices``: their ``indices``, moved to the front, then -1; and how many. Else the boxes in
-    order of score, those suppressed -1, or with ``invalid_to_bottom`` moved behind the others. ``top_k``
-    boxes only are asked if it is above 0; with ``force_suppress``, or without an ``id_index``, classes do not
-    count. Boxes of scores not above 0 are neither suppressed nor do they suppress.
+    Of the first ``valid_count`` boxes of each batch, best score first, a box is suppressed if its
+    intersection over union with a kept box of its class is ``iou_threshold`` or more, or if
+    ``max_output_size`` boxes are kept (unlimited if negative). ``top_k`` above 0 limits the boxes that are
+    considered. With ``force_suppress``, or without an ``id_index``, classes are ignored. Boxes with a score
+    not above 0 neither suppress nor are suppressed by overlap. An ``iou_threshold`` not above 0 keeps all
+    boxes in the given order.
+
+    With ``return_indices``, return the ``indices`` of the kept boxes, moved to the front and then -1, and
+    their number. Else return the boxes in order, suppressed ones -1; ``invalid_to_bottom`` moves those to the
+    end.
     """
     return _Suppression(call, data).made([data, valid_count, indices, max_output_size, iou_threshold])
 
@@ -230,7 +236,7 @@ class _Suppression:
         self.apart = loops.Cell("apart", "bool")
 
     def made(self, given: list[Tensor]) -> Any:
-        """The results."""
+        """Return the results."""
         lead = self.data.shape[:2]
         if self.call["return_indices"]:
             kinds: list[Any] = [(lead, "int32"), ((self.batches, 1), "int32")]
@@ -268,7 +274,7 @@ class _Suppression:
         return loops.allocated(work, *memory)
 
     def _put(self, k: e.Expr, row: Callable[[e.Expr], e.Expr] | None, kept: Any = -1) -> loop.Stmt:
-        """Box ``k`` as ``row`` and ``kept`` say; -1 without."""
+        """Store ``row`` and ``kept`` as box ``k``, or -1 where they are not given."""
         clear = loops.over(
             self.width, lambda x: loops.store(self.boxes, (k, x), row(x) if row else self.number(-1)), "x"
         )
@@ -313,7 +319,7 @@ class _Suppression:
         return loop.If(full, self._put(k, None), loop.If(positive, decide))
 
     def _overlap(self, k: e.Expr, other: e.Expr) -> e.Expr:
-        """The area in common as a part of the area of both."""
+        """The intersection over union of two boxes."""
         start, zero = self.call["coord_start"], self.number(0)
         sides = []
         for one in (k, other):
@@ -328,7 +334,7 @@ class _Suppression:
         return e.Select(some, e.Div(common, e.Select(some, union, self.number(1))), zero)
 
     def _written(self, batch: e.Expr) -> list[loop.Stmt]:
-        """Results of what is kept."""
+        """Return the statements that write the results of a batch."""
         if self.call["return_indices"]:
             found, total = self.outs
 

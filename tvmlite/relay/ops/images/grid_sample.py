@@ -1,4 +1,4 @@
-"""Images sampled at the points of a grid: image.grid_sample."""
+"""``image.grid_sample``: images sampled at the points of a grid."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def _infer(call: Call, data: TensorType, grid: TensorType) -> TensorType:
 
 
 def _borders(call: Call, extent: Any) -> tuple[Any, Any]:
-    """Where the image begins and ends: at the middles of its outermost pixels, or at their edges."""
+    """The borders of the image: the centres of its outermost pixels, or their edges."""
     return (0.0, extent - 1.0) if call["align_corners"] else (-0.5, extent - 0.5)
 
 
 def _keeps_outside(call: Call) -> bool:
-    """Whether coordinates outside stay there, so that it is for each tap to say what it reads.
+    """Whether coordinates outside the image are kept, so that each tap decides what it reads.
 
-    Of cubic interpolation at a border, the place inside would have other weights (as in PyTorch).
+    Clamping them would change the weights of cubic interpolation at a border (PyTorch does not clamp either).
     """
     return call["padding_mode"] == "zeros" or (call["padding_mode"], call["method"]) == ("border", "bicubic")
 
 
 def _scaled(call: Call, x: Any, extent: Any) -> Any:
-    """A coordinate in -1 ... 1 as a place in the image."""
+    """Convert a coordinate in -1 ... 1 to a position in pixels."""
     if call["align_corners"]:
         return (x + 1.0) / 2.0 * (extent - 1.0)
     return ((x + 1.0) * extent - 1.0) / 2.0
@@ -56,7 +56,7 @@ def _scaled(call: Call, x: Any, extent: Any) -> Any:
 
 
 def _coordinate(call: Call, x: e.Expr, extent: Any) -> e.Expr:
-    """The place ``x`` names, rounded if the nearest pixel is wanted, brought inside as the padding says."""
+    """The position for ``x`` in pixels, rounded for "nearest" and moved inside as ``padding_mode`` says."""
     size = e.cast(x.dtype, extent) if isinstance(extent, e.Expr) else float(extent)
     place = _scaled(call, x, size)
     if call["method"] == "nearest":
@@ -72,7 +72,7 @@ def _coordinate(call: Call, x: e.Expr, extent: Any) -> e.Expr:
 
 
 def _reflected(x: e.Expr, low: Any, high: Any) -> e.Expr:
-    """``x`` thrown back at both borders until it lies between them."""
+    """Reflect ``x`` at both borders until it is between them."""
     span = e.Max(*e.match(e.convert(high - low, x.dtype), 1e-20))
 
     def thrown(beyond: e.Expr, near: Any, far: Any, inwards: float) -> e.Expr:
@@ -126,7 +126,7 @@ def _coordinate_numpy(call: Call, x: np.ndarray, extent: int) -> np.ndarray:
 
 
 def _reflected_numpy(x: np.ndarray, low: float, high: float) -> np.ndarray:
-    """The triangle wave between the borders."""
+    """Reflect ``x`` at both borders, as a triangle wave."""
     if high <= low:
         return np.full_like(x, low)
     phase = np.mod(x - low, 2 * (high - low))
@@ -160,7 +160,11 @@ def _taps_numpy(call: Call, x: np.ndarray, extent: int) -> list[tuple[np.ndarray
     },
 )
 def grid_sample(call: Call, data: Tensor, grid: Tensor) -> Tensor:
-    """``data[n, c]`` read at ``grid[n, :, y...]``: the last axis first, the image in -1 ... 1."""
+    """Sample ``data[n, c]`` at the points ``grid[n, :, y...]``, whose coordinates are x first, then y and z.
+
+    The image spans -1 ... 1: to the centres of its outermost pixels with ``align_corners``, else to their
+    edges.
+    """
     rank = data.ndim - 2
     work = "float64" if "float64" in (data.dtype, grid.dtype) else "float32"
 

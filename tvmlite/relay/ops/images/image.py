@@ -1,4 +1,4 @@
-"""Operators on images as TVM has them: crops resized, morphological dilation, affine grids, correlation."""
+"""Image operators as in TVM: crop and resize, morphological dilation, affine grids, correlation."""
 
 from __future__ import annotations
 
@@ -91,10 +91,11 @@ def _crop_numpy(call: Call, data: np.ndarray, boxes: np.ndarray, box_indices: np
 def crop_and_resize(
     call: Call, i: Indices, data: te.Tensor, boxes: te.Tensor, box_indices: te.Tensor
 ) -> e.Expr:
-    """For each of ``boxes``, its part ``(y0, x0, y1, x1)`` of the image that ``box_indices`` names, resized
-    to ``crop_size``; 1 is the last pixel. Outside the image is ``extrapolation_value``.
+    """Resize a part ``(y0, x0, y1, x1)`` of an image to ``crop_size``, for each of ``boxes``.
 
-    Of one pixel along an axis, the middle of the box is taken.
+    ``box_indices`` selects the image of each box. Coordinates are relative: 0 is the first pixel, 1 the last.
+    Positions outside the image give ``extrapolation_value``. A crop of one pixel along an axis samples the
+    middle of the box.
     """
     n, c, *at = i
     size, work = _pair(call, "crop_size"), "float32"
@@ -187,8 +188,10 @@ def _dilation_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndar
     },
 )
 def dilation2d(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """Morphological dilation: the greatest of each window's elements, each plus that of ``weight`` there, by
-    channel. Padding is 0, as in TVM."""
+    """Morphological dilation: the maximum over each window of data plus ``weight``, per channel.
+
+    Padding is 0, as in TVM.
+    """
     geometry = _dilation_geometry(call, weight.shape[1:])
     dtype = dtypes.check(call["out_dtype"] or data.dtype)
     source = windows.padded(data, geometry.begins, geometry.ends, 0)
@@ -236,8 +239,10 @@ def _grid_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"target_shape": Attribute(REQUIRED, lambda _: INTEGERS)},
 )
 def affine_grid(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
-    """The places ``(batch, (x, y), height, width)`` that an affine map, ``data`` of (batch, 2, 3), makes of
-    a grid over -1 .. 1 of ``target_shape``: what ``image.grid_sample`` reads at."""
+    """The points for ``image.grid_sample``: a grid over -1 .. 1 of ``target_shape``, mapped affinely.
+
+    ``data`` holds the maps, (batch, 2, 3). The result is ``(batch, (x, y), height, width)``.
+    """
     (n, row, *at), size, dtype = i, _pair(call, "target_shape"), data.dtype
     value = data[n, row, 2]
     for column, axis in ((0, 1), (1, 0)):
@@ -251,7 +256,7 @@ def affine_grid(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
 
 
 def _correlated(call: Call, data: TensorType) -> tuple[tuple[int, int], tuple[int, int], int, list[Any]]:
-    """Padding before and behind, the radius of displacements, and the extents of the result."""
+    """Padding before and after, the radius of displacements, and the extents of the result."""
     begins, ends = windows.padding_of(call, 2)
     border = call["max_displacement"] + (call["kernel_size"] - 1) // 2
     extents = [
@@ -313,16 +318,16 @@ def _natural(default: int) -> Attribute:
     },
 )
 def correlation(call: Call, data1: te.Tensor, data2: te.Tensor) -> te.Tensor:
-    """How patches of ``data1`` go with patches of ``data2`` displaced by up to ``max_displacement``: the mean
-    over ``kernel_size`` squared pixels and all channels of products, or of differences without their sign.
+    """Correlate patches of ``data1`` with patches of ``data2`` displaced by up to ``max_displacement``.
 
-    Channel q of the result is displacement q, row by row. ``stride1`` is between patches, ``stride2``
-    between displacements.
+    An element is the mean over ``kernel_size`` squared pixels and all channels of products, or of absolute
+    differences without ``is_multiply``. Channel q of the result is displacement q, in row-major order.
+    ``stride1`` is the step between patches, ``stride2`` that between displacements.
     """
     begins, ends, radius, extents = _correlated(call, TensorType(data1.shape, data1.dtype))
     side, size = 2 * radius + 1, call["kernel_size"]
     work = "float32" if data1.dtype in ("float16", "bfloat16") else data1.dtype
-    reach = tuple(f + call["stride1"] for f in ends)  # a last patch of a stride that does not divide
+    reach = tuple(f + call["stride1"] for f in ends)  # for a last patch if the stride does not divide
     one, two = (
         windows.padded(x, begins, reach, 0, name) for x, name in ((data1, "padded1"), (data2, "padded2"))
     )

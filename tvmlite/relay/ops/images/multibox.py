@@ -1,4 +1,4 @@
-"""Anchor boxes of single-shot detectors, and reorganised planes, as TVM has them."""
+"""Anchor boxes of single-shot detectors, and Darknet's reorganization, as in TVM."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def _kinds(call: Call) -> int:
 
 
 def _shapes_of(call: Call) -> list[tuple[float, float]]:
-    """The size and the root of the ratio of each kind of box: every size, then the first of every ratio."""
+    """The size and the square root of the ratio of each kind of box.
+
+    These are every size with ratio 1, then the first size with every ratio but the first.
+    """
     sizes, ratios = _several(call, "sizes"), _several(call, "ratios")
     return [*((s, 1.0) for s in sizes), *((sizes[0], math.sqrt(r)) for r in ratios[1:])]
 
@@ -81,11 +84,11 @@ def _prior_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     },
 )
 def multibox_prior(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Boxes ``(1, boxes, (x0, y0, x1, y1))`` around each pixel of ``data``, in parts of the image: one of
-    each of ``sizes``, then one of the first size and each further of ``ratios``.
+    """Anchor boxes ``(1, boxes, (x0, y0, x1, y1))`` around each pixel of ``data``, relative to the image.
 
-    ``steps`` are from pixel to pixel, rows first, below 0 for the image's own; ``offsets`` where in a pixel
-    the middle is. The elements of the data are not read.
+    A pixel has one box for each of ``sizes``, then one of the first size for each further of ``ratios``.
+    ``steps`` are the distances between pixels, rows first, by default those of the image; ``offsets`` is
+    where the centre is in a pixel. The elements of the data are not read.
     """
     height, width = data.shape[2:]
     kinds, dtype = _kinds(call), data.dtype
@@ -114,7 +117,7 @@ def multibox_prior(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 def _chosen(which: e.Expr, values: list[e.Expr]) -> e.Expr:
-    """The one of ``values`` that ``which`` counts."""
+    """Return the element ``which`` of ``values``."""
     found = values[0]
     for position, value in enumerate(values[1:], start=1):
         found = e.Select(which >= position, value, found)
@@ -176,9 +179,12 @@ def _transform_numpy(
     },
 )
 def multibox_transform_loc(call: Call, cls_prob: Tensor, loc_pred: Tensor, anchor: Tensor) -> list[Tensor]:
-    """Rows (class, score, x0, y0, x1, y1) of the anchors whose best class, class 0 is the background and does
-    not count, has ``threshold`` or more: each anchor moved and scaled as ``loc_pred`` says; then rows of -1.
-    And how many there are of each batch."""
+    """Decode boxes from anchors: rows (class, score, x0, y0, x1, y1), and their number in each batch.
+
+    An anchor gives a row if the best of its classes, apart from the background class 0, has a score of at
+    least ``threshold``. The first class after the background is 0. ``loc_pred``, times ``variances``, moves
+    and scales the anchor; ``clip`` limits it to 0 .. 1. The remaining rows are -1.
+    """
     batch, classes, count = cls_prob.shape
     dtype = cls_prob.dtype
 
@@ -250,8 +256,7 @@ def _reorg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "vision.yolo_reorg", reference=_reorg_numpy, attrs={"stride": Attribute(REQUIRED, lambda _: INTEGER)}
 )
 def yolo_reorg(call: Call, data: Expr) -> Expr:
-    """Darknet's reorganisation: planes as channels, ``stride`` squared times as many, each by ``stride``
-    narrower and lower."""
+    """Darknet's reorganization: ``(n, c, h, w)`` to ``(n, c * stride**2, h / stride, w / stride)``."""
     shape, s = tensor_type_of(data).shape, call["stride"]
     if len(shape) != 4 or any(not isinstance(extent, int) for extent in shape[1:]):
         raise fault(call, f"data is {show_shape(shape)}, expected 4 axes, all but the batch of known extents")

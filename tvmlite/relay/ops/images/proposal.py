@@ -1,4 +1,4 @@
-"""Region proposals of Faster R-CNN, as TVM has them."""
+"""Region proposals of Faster R-CNN, as in TVM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ F32 = "float32"
 
 
 def _anchors(call: Call) -> list[tuple[float, ...]]:
-    """The boxes around the first pixel: each scale of each ratio."""
+    """The anchors around the first pixel: each scale for each ratio."""
     base, found = float(call["feature_stride"]), []
     for ratio in call["ratios"]:
         for scale in call["scales"]:
@@ -122,12 +122,14 @@ def _part_numpy(a: np.ndarray, b: np.ndarray) -> float:
     },
 )
 def proposal(call: Call, cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor) -> Tensor:
-    """Rows ``(batch, x0, y0, x1, y1)``, ``rpn_post_nms_top_n`` for each image: anchors around each pixel of
-    ``cls_prob``, moved as ``bbox_pred`` says (scaled, too, unless ``iou_loss``), best score first, without
-    those that overlap a better one by more than ``threshold``. If too few are left they come again.
+    """Region proposals: ``rpn_post_nms_top_n`` rows ``(batch, x0, y0, x1, y1)`` for each image.
+
+    Anchors around each pixel of ``cls_prob`` are moved by ``bbox_pred``, and scaled unless ``iou_loss``. Of
+    the ``rpn_pre_nms_top_n`` best, those whose intersection over union with a better one exceeds
+    ``threshold`` are dropped. If too few are left, they are repeated.
 
     ``im_info`` is height, width and scale of each image. The first half of the channels of ``cls_prob`` is
-    the background's. Boxes smaller than ``rpn_min_size`` times the scale come last.
+    for the background. Boxes smaller than ``rpn_min_size`` times the scale come last.
     """
     return _Proposal(call, cls_prob).made([cls_prob, bbox_pred, im_info])
 
@@ -149,7 +151,7 @@ class _Proposal:
         self.apart = loops.Cell("apart", "bool")
 
     def made(self, given: list[Tensor]) -> Tensor:
-        """The result."""
+        """Return the result."""
         shape = (self.batches * self.call["rpn_post_nms_top_n"], 5)
         return loops.extern("proposal", given, [(shape, F32)], self._body)[0]
 
@@ -238,7 +240,7 @@ class _Proposal:
         )
 
     def _part(self, own: e.Expr, other: e.Expr) -> e.Expr:
-        """The area in common as a part of the area of both; a pixel at an edge counts whole."""
+        """The intersection over union of two boxes, which include their last pixels."""
         a, b = ([loops.load(self.boxes, one, part) for part in range(4)] for one in (own, other))
         one, zero = _number(1), _number(0)
         sides = [e.Max(e.Min(a[k + 2], b[k + 2]) - e.Max(a[k], b[k]) + one, zero) for k in (0, 1)]

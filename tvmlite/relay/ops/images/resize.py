@@ -1,8 +1,8 @@
 """Resizing of images, signals and volumes: nearest neighbour, linear and cubic interpolation.
 
-Each output place has a source coordinate along each axis (``coordinate_transformation_mode``), and from
-it a few taps: source places and their weights. The element is the weighted sum over the taps of all axes.
-The same formulas make te expressions and, on numpy arrays, the reference.
+Each output element has a source coordinate along each axis (``coordinate_transformation_mode``), and from
+it a few taps: source indices with weights. It is the weighted sum over the taps of all axes.
+The same formulas build te expressions and, on numpy arrays, the reference.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _size(call: Call, rank: int) -> Shape:
 
 
 def resize_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The tensor expression: a sum over the taps, written out."""
+    """Return the tensor expression: an unrolled sum over the taps."""
 
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
         size = _size(call, rank)
@@ -95,10 +95,10 @@ def resize_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def _repeats(call: Call, axis: int, sizes: tuple[Any, Any]) -> int | None:
-    """How many times each place along ``axis`` stands in the result, if that is all there is to it.
+    """The factor by which elements are repeated along ``axis``, or None if the resize does more than that.
 
-    Then the place is a quotient of integers: rounded down, the float32 quotient of any place below 2 ** 24
-    is just that.
+    The source index is then an integer quotient. It equals the float32 quotient rounded down for any index
+    below 2 ** 24.
     """
     size, made = sizes
     if call["scales"] is not None:
@@ -132,7 +132,7 @@ def _sum_of_taps(
 
 
 def resize_numpy(rank: int) -> Callable[..., np.ndarray]:
-    """The reference: one axis after the other, whole arrays at a time."""
+    """Return the reference, which resizes one axis after the other."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         size = windows.known(_size(call, rank))

@@ -1,7 +1,7 @@
-"""Where a resized element comes from: source coordinates, taps and weights along one axis.
+"""The source of a resized element: its coordinate, taps and weights along one axis.
 
-Written once over an arithmetic (``TeNumbers`` for expressions, ``NumpyNumbers`` for arrays), in float32
-in the order of operations that ONNX Runtime uses, since nearest neighbours hang on the last bit.
+The formulas are generic in the arithmetic: ``TeNumbers`` for expressions, ``NumpyNumbers`` for arrays. They
+keep ONNX Runtime's order of float32 operations, since nearest neighbours depend on the last bit.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.te import expr as e
 
 Settings = Call | Mapping[str, Any]
-"""What is read of a call, by name of the attribute."""
+"""The attributes of a call, by name."""
 
 
 class Tap(NamedTuple):
-    """A source place, perhaps outside unless it is ``inside``, and its weight (None: 1)."""
+    """A source index, known to be in range only if ``inside``, and its weight (None: 1)."""
 
     place: Any
     weight: Any = None
@@ -106,9 +106,9 @@ class NumpyNumbers:
 
 
 def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> tuple[list[Tap], Any]:
-    """The taps of output place ``x`` (a float) along spatial ``axis``, and where it lies outside (or None).
+    """Return the taps of output index ``x`` (a float) along spatial ``axis``, and a mask of those outside.
 
-    ``sizes`` are the extents of input and output along the axis.
+    The mask may be None. ``sizes`` are the extents of input and output along the axis.
     """
     source = coordinate(call, numbers, axis, x, sizes)
     outside = None
@@ -125,7 +125,7 @@ def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any])
 
 
 def coordinate(call: Settings, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> Any:
-    """The source coordinate of output place ``x``."""
+    """Return the source coordinate of output index ``x``."""
     mode, number, (size, made) = call["coordinate_transformation_mode"], numbers.number, sizes
     half, zero, one = number(0.5), number(0), number(1)
     if mode == "align_corners":
@@ -151,21 +151,21 @@ def coordinate(call: Settings, numbers: Any, axis: int, x: Any, sizes: tuple[Any
 
 
 def _at_least_one(made: Any) -> Any:
-    """``made - 1``, or 1: a divisor."""
+    """``made - 1``, but at least 1, as a divisor."""
     if isinstance(made, e.Expr):
         return e.Max(*e.match(made - 1, 1))
     return max(made - 1, 1)
 
 
 def _if_several(numbers: Any, made: Any, several: Any, lone: Any) -> Any:
-    """``several`` if the output has more than one place, else ``lone``."""
+    """``several`` if the output has more than one element, else ``lone``."""
     if isinstance(made, e.Expr):
         return numbers.either(made > 1, several, lone)
     return several if made > 1 else several * numbers.number(0) + lone
 
 
 def rounded(call: Settings, numbers: Any, source: Any) -> Any:
-    """A source coordinate as the nearest place by ``rounding_method``, still a float."""
+    """Round a source coordinate as ``rounding_method`` says; the result is still a float."""
     rounding, half = call["rounding_method"], numbers.number(0.5)
     if rounding == "":
         rounding = "round" if call["coordinate_transformation_mode"] == "align_corners" else "floor"
@@ -179,7 +179,7 @@ def rounded(call: Settings, numbers: Any, source: Any) -> Any:
 
 
 def _cubic(call: Call, numbers: Any, part: Any, first: Any, size: Any) -> list[Tap]:
-    """Four taps with Keys' weights; those outside may be left out and the rest scaled up."""
+    """Four taps with Keys' weights; ``cubic_exclude`` leaves out those outside and rescales the others."""
     a = numbers.number(call["cubic_alpha"])
     one, two, three = numbers.number(1), numbers.number(2), numbers.number(3)
     four, five, eight = numbers.number(4), numbers.number(5), numbers.number(8)

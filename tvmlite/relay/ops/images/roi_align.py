@@ -1,4 +1,4 @@
-"""Regions of images pooled to one size: vision.roi_align."""
+"""``vision.roi_align``: regions of images pooled to one size from interpolated samples."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _bin_numpy(
 
 
 def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
-    """The four pixels around a point, each times its weight; nothing more than one pixel outside."""
+    """The four pixels around a point, each times its weight; zeros if it is over one pixel outside."""
     sizes = plane.shape[1:]
     if not all(-1 <= p <= n for p, n in zip(at, sizes, strict=True)):
         return [np.zeros(plane.shape[0], plane.dtype)] * 4
@@ -99,11 +99,12 @@ def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
     },
 )
 def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
-    """Each region ``(batch, x0, y0, x1, y1)`` in ``pooled_size`` bins: the mean of samples between pixels.
+    """Pool each region ``(batch, x0, y0, x1, y1)`` to ``pooled_size`` bins of interpolated samples.
 
-    ``sample_ratio`` samples a bin and axis; if not positive, as many as pixels. ``aligned`` shifts by half
-    a pixel (TVM 0.11's function has no such option). Mode ``max`` takes the greatest sample; ``weighted_max``
-    the greatest pixel of all samples, each times its weight, as ONNX Runtime does. The layout is NCHW only.
+    A bin has ``sample_ratio`` samples per axis, or one per pixel if that is not positive. ``aligned`` shifts
+    by half a pixel (TVM 0.11's function has no such option). Mode ``avg`` takes the mean of the samples,
+    ``max`` the greatest sample, and ``weighted_max`` the greatest of all samples' pixels times their weights,
+    as ONNX Runtime does.
     """
     pooled = windows.spatial(call, "pooled_size", 2)
     shape = (rois.shape[0], data.shape[1], *pooled)
@@ -118,7 +119,7 @@ def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
 
 
 class _Bin:
-    """The loops that compute one element."""
+    """The loops that compute one element of the result."""
 
     def __init__(
         self, call: Call, data: Tensor, read: loop.Buffer, regions: loop.Buffer, out: loop.Buffer
@@ -133,7 +134,7 @@ class _Bin:
         return e.const(float(value), self.work)
 
     def statement(self, r: e.Expr, c: e.Expr, py: e.Expr, px: e.Expr) -> loop.Stmt:
-        """``out[r, c, py, px]`` computed and stored."""
+        """Compute and store ``out[r, c, py, px]``."""
         batch = clamp(e.cast(loops.INT, loops.load(self.regions, r, 0)), loops.index(self.batches))
         steps = [self._step(r, axis) for axis in (0, 1)]
         fixed = self.call["sample_ratio"]

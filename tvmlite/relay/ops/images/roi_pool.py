@@ -1,4 +1,4 @@
-"""Regions of images pooled: ``vision.roi_pool``."""
+"""``vision.roi_pool``: the maximum of bins of regions of images."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def _regions_numpy(call: Call, data: np.ndarray, rois: np.ndarray) -> np.ndarray
     attrs={"pooled_size": REQUIRED, "spatial_scale": REQUIRED, "layout": "NCHW"},
 )
 def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
-    """Each region ``(batch, x0, y0, x1, y1)``, scaled and rounded to pixels, in ``pooled_size`` bins: the
-    greatest pixel of each, 0 of an empty one."""
+    """The greatest pixel of each of ``pooled_size`` bins of each region ``(batch, x0, y0, x1, y1)``.
+
+    Regions are scaled by ``spatial_scale`` and rounded to pixels. An empty bin gives 0.
+    """
     pooled = windows.spatial(call, "pooled_size", 2)
     shape = (rois.shape[0], data.shape[1], *pooled)
     batches, _, *sizes = data.shape
@@ -92,7 +94,7 @@ def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
 def _bin(
     call: Call, regions: loop.Buffer, r: e.Expr, axis: int, at: e.Expr, cuts: int, size: Any, dtype: str
 ) -> tuple[e.Expr, e.Expr]:
-    """Where a bin begins along ``axis``, rows first, and how many pixels it has."""
+    """Return where a bin begins along ``axis`` (rows first), and its number of pixels."""
 
     def corner(part: int) -> e.Expr:
         place = loops.load(regions, r, part) * e.const(float(call["spatial_scale"]), dtype)

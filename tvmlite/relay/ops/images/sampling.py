@@ -1,4 +1,4 @@
-"""Reading between the elements of an image: taps and weights of a real coordinate, in te and in numpy."""
+"""Interpolated reads of an image: taps and weights for a real coordinate, in te and in numpy."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ CUBIC = -0.75
 """Keys' parameter of cubic interpolation."""
 
 REACH = 3
-"""So far outside, no tap of any method touches the image."""
+"""The distance outside the image from which no tap of any method reads it."""
 
 
 def near(x: e.Expr, extent: Any) -> e.Expr:
-    """``x``, or where it is so far outside that nothing is read, the nearest such place."""
+    """Clamp ``x`` to the range outside of which no tap reads the image."""
     top = e.cast(x.dtype, extent + (REACH - 1)) if isinstance(extent, e.Expr) else extent + REACH - 1.0
     return e.Max(*e.match(e.Min(*e.match(x, top)), e.const(-float(REACH), x.dtype)))
 
 
 def linear_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
-    """The two places around ``x`` and their weights."""
+    """The two indices around ``x`` and their weights."""
     below = e.Call("floor", (x,), x.dtype)
     part, first = x - below, e.cast("int32", below)
     return [(first, 1.0 - part), (first + 1, part)]
 
 
 def cubic_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
-    """The four places around ``x`` and Keys' weights."""
+    """The four indices around ``x`` and Keys' weights."""
     below = e.Call("floor", (x,), x.dtype)
     part, first = x - below, e.cast("int32", below)
     return [(first + step, _keys(step, _distance(part, step))) for step in (-1, 0, 1, 2)]
@@ -55,7 +55,10 @@ def weighted(
     zeros: bool,
     work: str,
 ) -> e.Expr:
-    """The sum of ``data[lead, places]`` over all combinations of taps; outside it is 0, or the nearest."""
+    """Sum ``data[lead, indices]`` times weights over all combinations of taps.
+
+    Outside, ``data`` is 0 with ``zeros``, else the nearest element.
+    """
     extents = data.shape[len(lead) :]
     total: e.Expr | None = None
     for combination in product(*taps):
@@ -82,13 +85,13 @@ def _inside(place: e.Expr, extent: Any) -> e.Expr:
 
 
 def linear_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
-    """The two places around each of ``x`` and their weights."""
+    """The two indices around each of ``x`` and their weights."""
     below = np.floor(x)
     return [(_whole(below), 1 - (x - below)), (_whole(below) + 1, x - below)]
 
 
 def cubic_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
-    """The four places around each of ``x`` and Keys' weights."""
+    """The four indices around each of ``x`` and Keys' weights."""
     below = np.floor(x)
     return [
         (_whole(below) + step, _keys(step, np.abs(x - below - step)).astype(x.dtype))
@@ -97,7 +100,7 @@ def cubic_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]
 
 
 def _whole(x: np.ndarray) -> np.ndarray:
-    """``x`` as integers; what is no number, or too large for one, lies outside of every image."""
+    """``x`` as integers: NaN becomes 0, and numbers too large become indices outside every image."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(np.clip(x, -(2**30), 2**30), nan=0.0).astype(np.int64)
 
@@ -108,7 +111,7 @@ def weighted_numpy(
     taps: list[list[tuple[np.ndarray, np.ndarray | None]]],
     zeros: bool,
 ) -> np.ndarray:
-    """``weighted`` of whole arrays of coordinates; ``lead`` are index arrays."""
+    """``weighted`` for arrays of coordinates; ``lead`` are index arrays."""
     extents = data.shape[len(lead) :]
     total: Any = None
     for combination in product(*taps):

@@ -1,4 +1,4 @@
-"""Non-maximum suppression: of boxes that overlap, those of the highest score."""
+"""Non-maximum suppression: of overlapping boxes, keep the one with the highest score."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _type(call: Call, *types: TensorType) -> TupleType:
 
 
 def _corners(box: np.ndarray, center: bool) -> np.ndarray:
-    """The lesser and the greater ends of both sides."""
+    """Return the two corners of a box, the lesser coordinates first."""
     if center:
         middle, half = box[:2], box[2:] / np.float32(2)
         return np.concatenate([middle - half, middle + half])
@@ -42,7 +42,7 @@ def _corners(box: np.ndarray, center: bool) -> np.ndarray:
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> np.float32:
-    """The area in common as a part of the area of both."""
+    """The intersection over union of two boxes."""
     sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0)
     areas = [np.prod(x[2:] - x[:2], dtype=np.float32) for x in (a, b)]
     common = np.prod(sides, dtype=np.float32)
@@ -78,13 +78,13 @@ def all_class_non_max_suppression(
     iou_threshold: Tensor,
     score_threshold: Tensor,
 ) -> list[Tensor]:
-    """Rows (batch, class, box) of the boxes that stay, best first in each class, then zeros; and their
-    number.
+    """Return rows (batch, class, box) of kept boxes, best first in a class, then zeros; and their number.
 
-    A box stays if its score is above ``score_threshold``, it overlaps none that stays by more than
-    ``iou_threshold``, and those are fewer than ``max_output_boxes_per_class``. Boxes are two corners, or a
-    ``center_point_box``: centre and sides. TVM's takes numbers for the three limits, too, and another
-    ``output_format``; here they are expressions, an int64 and two float32, and the rows are ONNX's.
+    A box is kept if its score is above ``score_threshold``, its intersection over union with each kept box is
+    at most ``iou_threshold``, and fewer than ``max_output_boxes_per_class`` are kept. Boxes are two corners,
+    or centre and sides with ``center_point_box``. TVM's operator also accepts numbers for the three limits,
+    and has ``output_format``; here the limits are expressions, an int64 and two float32, and the rows are
+    ONNX's.
     """
     batches, kinds, count = scores.shape
     rows_shape = (num_elements(scores.shape), 3)

@@ -1,4 +1,4 @@
-"""Upsampling: a resize by factors, as TVM has it."""
+"""Upsampling: a resize by factors, as in TVM."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _register(name: str, scales: tuple[str, ...], attrs: dict[str, Any], doc: st
 
 
 def _by_resize(resize: str, scales: tuple[str, ...]) -> Callable[..., np.ndarray]:
-    """What the reference of the resize gives; whose own reference is independent of its formula."""
+    """Return the reference of the resize, with the attributes of the call."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         row = op.get(resize)

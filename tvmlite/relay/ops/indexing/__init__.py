@@ -1,1 +1,1 @@
-"""Reading and writing at indices."""
+"""Operators that read and write at indices."""

@@ -1,6 +1,6 @@
-"""Operators of results whose extent comes from the data: one counts, one fills what has been counted.
+"""Operators whose results have data-dependent extents: one counts elements, another writes them.
 
-The extent is an attribute of the second, a dimension that a LetDims has bound to what the first gives.
+The extent is an attribute of the second, a dimension that a LetDims has bound to the result of the first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:
-    """``found``, which must have as many rows as were ``wanted``."""
+    """Return ``found``; raise an ExecutionError if it has not ``wanted`` rows."""
     if len(found) != wanted:
         raise ExecutionError(f"{call.op}: {len(found)} elements, {wanted} were counted", call.span)
     return found
@@ -38,7 +38,7 @@ def _count_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @statement("count_nonzero", infer=_count_type, reference=_count_numpy)
 def count_nonzero(call: Call, data: Tensor) -> Tensor:
-    """The number of elements that are not zero (NaN is not), a vector of one."""
+    """The number of elements that are not zero, including NaN, as a vector of one int64."""
 
     def body(source: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
         def element(*i: e.Expr) -> loop.Stmt:
@@ -66,9 +66,10 @@ def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("count",),
 )
 def argwhere(call: Call, condition: Tensor) -> Tensor:
-    """The indices of the ``count`` elements that are not zero, a row each, in order.
+    """The indices of the ``count`` elements that are not zero, one row each, in row-major order.
 
-    TVM's has no ``count``. Here it is a dimension, which ``LetDims`` binds to what ``count_nonzero`` gives.
+    TVM's has no ``count``. Here it is a dimension, which ``LetDims`` binds to the result of
+    ``count_nonzero``.
     """
     count = normal_dim(call["count"])
 

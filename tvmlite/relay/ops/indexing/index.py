@@ -1,7 +1,7 @@
-"""Operators that read where indices say: take, gather, gather_nd, unravel_index.
+"""Operators that read at indices: take, gather, gather_nd, unravel_index.
 
-Unless said otherwise, negative indices count from the end, and those outside are clamped: no index reads
-outside its tensor. What is read along an axis without elements is 0.
+Unless stated otherwise, negative indices count from the end, and indices out of range are clamped: no index
+reads outside its tensor. A read along an axis of extent 0 gives 0.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def safe_numpy(indices: np.ndarray, extent: int) -> np.ndarray:
 
 
 def at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
-    """Refuse an extent that is not known to be at most ``limit``."""
+    """Raise a type error unless the extent ``given`` is known to be at most ``limit``."""
     fits = given <= limit
     if not (fits if isinstance(fits, bool) else same_dim(given, limit) or arith.Analyzer().prove(fits)):
         raise fault(call, f"{what} is {given}, expected at most {limit}")
@@ -96,10 +96,11 @@ def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
     attrs={"axis": None, "batch_dims": 0, "mode": choice("clip", "wrap", "fast")},
 )
 def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
-    """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
+    """The slices of ``data`` along ``axis`` at ``indices``; without ``axis``, elements of the flat data.
 
-    ``mode`` says what an index outside means: "clip" the nearest (so a negative one is the first), "wrap"
-    modulo the extent, "fast" that there is none (then a negative one counts from the end).
+    The first ``batch_dims`` axes of both are matched. ``mode`` is for indices out of range: "clip" takes the
+    nearest (so a negative one is the first), "wrap" is modulo the extent, and "fast" assumes that there are
+    none (a negative one counts from the end).
     """
     flat = call["axis"] is None
     axis, batch = (0, 0) if flat else _take_axis(call, data.ndim)
@@ -118,7 +119,7 @@ def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 
 
 def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
-    """The axis of a gather or scatter along it; the indices must fit into the data on every other axis."""
+    """Return the axis of a gather or scatter; check that indices fit into the data on every other axis."""
     expect(call, "indices are", indices.dtype, INTEGERS)
     axis = axis_of(call, call["axis"], data.ndim)
     if indices.ndim != data.ndim:
@@ -153,7 +154,7 @@ def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarr
     parameters=("data", "axis", "indices"),
 )
 def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
-    """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""
+    """Element ``i`` is ``data`` at ``i`` with the index along ``axis`` replaced by ``indices[i]``."""
     axis = call["axis"] % data.ndim
     extent = data.shape[axis]
     return unless_empty([extent], data[replaced(i, axis, safe_index(indices[i], extent))])
@@ -163,7 +164,7 @@ def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 
 
 def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> int:
-    """How many axes each index of ``indices``, whose first axis holds its parts, names of ``rank``."""
+    """Return how many of ``rank`` axes each index has: the extent of the first axis of ``indices``."""
     expect(call, "indices are", indices.dtype, INTEGERS)
     length = indices.shape[0] if indices.ndim else None
     if not isinstance(length, int) or batch + length > rank:
@@ -199,7 +200,7 @@ def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.nd
     attrs={"batch_dims": 0, "index_rank": None},
 )
 def gather_nd(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
-    """The slices of ``data`` at ``indices[:, y...]``; the first ``batch_dims`` axes of both go together."""
+    """The slices of ``data`` at ``indices[:, y...]``; the first ``batch_dims`` axes of both are matched."""
     batch, length, rank = call["batch_dims"], indices.shape[0], indices.ndim - 1
     assert isinstance(length, int)
     extents = data.shape[batch : batch + length]
@@ -227,7 +228,7 @@ def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.nda
 
 @injective("unravel_index", infer=_unravel_type, reference=_unravel_numpy)
 def unravel_index(call: Call, i: Indices, indices: Tensor, shape: Tensor) -> e.Expr:
-    """The position, one row an axis, of each flat index into a tensor of ``shape``."""
+    """The position of each flat index into a tensor of ``shape``, as one row per axis."""
     rank = shape.shape[0]
     assert isinstance(rank, int)
     rest, result = e.cast("int64", indices[i[1:]]), e.const(0, "int64")

@@ -1,4 +1,4 @@
-"""Operators of TVM's that read and write where indices say, by those that are there."""
+"""Further indexing operators of TVM, most of them written as other operators."""
 
 from __future__ import annotations
 
@@ -61,11 +61,10 @@ def _dense_numpy(call: Call, indices: np.ndarray, values: np.ndarray, default: n
     parameters=("sparse_indices", "output_shape", "sparse_values", "default_value"),
 )
 def sparse_to_dense(call: Call, sparse_indices: Expr, sparse_values: Expr, default_value: Expr) -> Expr:
-    """A tensor of ``output_shape`` that is ``default_value`` but at ``sparse_indices``, where it is
-    ``sparse_values``.
+    """A tensor of ``output_shape``: ``sparse_values`` at ``sparse_indices``, else ``default_value``.
 
-    Indices are a row for each value, a vector for a tensor of one axis, or one number; values a vector, or
-    one for all.
+    ``sparse_indices`` has one row per value, or is a vector if the tensor has one axis, or one number.
+    ``sparse_values`` is a vector, or one value for all.
     """
     where, values = tensor_type_of(sparse_indices), tensor_type_of(sparse_values)
     expect(call, "sparse_indices are", where.dtype, INTEGERS)
@@ -102,8 +101,10 @@ def _advanced_numpy(call: Call, data: np.ndarray, *indices: np.ndarray) -> np.nd
 
 @written_out("adv_index", reference=_advanced_numpy)
 def adv_index(call: Call, *inputs: Expr) -> Expr:
-    """``data[i, j, ...]`` of the first tensor and of indices, which are broadcast together, for its first
-    axes."""
+    """``data[i, j, ...]``, where ``data`` is the first tensor and the others are indices of its first axes.
+
+    The indices are broadcast together.
+    """
     if len(inputs) < 2:
         raise fault(call, f"{len(inputs)} tensors are given, expected data and at least one of indices")
     data, *indices = inputs
@@ -136,7 +137,7 @@ def _inverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("invert_permutation", reference=_inverse_numpy)
 def invert_permutation(call: Call, data: Expr) -> Expr:
-    """Where each of ``0, 1, ...`` stands in ``data``, a vector that has each of them once."""
+    """The position of each of ``0, 1, ...`` in ``data``, a vector that is a permutation of them."""
     type_ = tensor_type_of(data)
     expect(call, "data is", type_.dtype, INTEGERS)
     if type_.ndim != 1:
@@ -155,8 +156,7 @@ def _mesh_numpy(call: Call, *data: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @written_out("meshgrid", reference=_mesh_numpy, attrs={"indexing": choice("ij", "xy")})
 def meshgrid(call: Call, *data: Expr) -> Expr:
-    """Each vector spread over the grid of all, an axis for each; with "xy" the first two axes change
-    places."""
+    """Broadcast each vector to the grid of all, which has an axis for each; "xy" swaps the first two axes."""
     types = [tensor_type_of(one) for one in data]
     if not types or any(one.ndim > 1 for one in types):
         shapes = ", ".join(show_shape(one.shape) for one in types) or "none"
@@ -222,8 +222,7 @@ def _set_numpy(call: Call, data: np.ndarray, v: np.ndarray) -> np.ndarray:
     open_attrs=("begin", "end"),
 )
 def strided_set(call: Call, i: Indices, data: Tensor, v: Tensor) -> e.Expr:
-    """``data`` with ``data[begin:end:strides] = v``. TVM takes the bounds as tensors; here they are
-    attributes."""
+    """``data`` after ``data[begin:end:strides] = v``. TVM's bounds are tensors, these are attributes."""
     at, inside = [], []
     for index, (start, stride, count), extent in zip(i, _cuts(call, data.shape), data.shape, strict=True):
         whole = stride == 1 and isinstance(start, int) and start == 0 and same_shape((count,), (extent,))
@@ -246,7 +245,7 @@ def strided_set(call: Call, i: Indices, data: Tensor, v: Tensor) -> e.Expr:
 
 
 def _length(call: Call, k: int, shape: Any) -> Any:
-    """How long diagonal ``k`` of a matrix is."""
+    """The length of diagonal ``k`` of a matrix."""
     rows, columns = shape[-2:]
     if isinstance(rows, int) and isinstance(columns, int):
         return min(rows + min(k, 0), columns - max(k, 0))
@@ -296,9 +295,11 @@ def _diagonal_numpy(call: Call, data: np.ndarray, diagonal: np.ndarray) -> np.nd
     },
 )
 def matrix_set_diag(call: Call, i: Indices, data: Tensor, diagonal: Tensor) -> e.Expr:
-    """``data`` with its diagonals ``k1`` to ``k2`` replaced: by ``diagonal``, or by its rows, the highest
-    first. Diagonals that are shorter than a row stand at its left or right, as the attributes say of those
-    from the main diagonal on and of those below."""
+    """``data`` with its diagonals ``k1`` to ``k2`` replaced: by ``diagonal``, or by its rows, highest first.
+
+    Diagonals shorter than a row are at its left or right: ``super_diag_right_align`` decides for diagonals
+    from 0 on, ``sub_diag_right_align`` for those below.
+    """
     low, high = call["k1"], call["k2"]
     longest = diagonal.shape[-1]
     *lead, row, column = i

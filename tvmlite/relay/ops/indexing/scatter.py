@@ -1,7 +1,7 @@
-"""Operators that write where indices say: scatter_elements, scatter_nd, tensor_scatter.
+"""Operators that write at indices: scatter_elements, scatter_nd, tensor_scatter.
 
-Negative indices count from the end; those outside write nothing. Where indices repeat, updates combine in
-row-major order, so the last one wins if they replace.
+Negative indices count from the end; those out of range write nothing. For repeated indices, updates are
+combined in row-major order, so the last one wins if they replace.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "max": (e.Max, np.maximum),
     "mean": (_halfway, None),
 }
-"""How an update combines with what is there: in te, and as a numpy ufunc, where there is one.
+"""How an update is combined with the existing element: in te, and as a numpy ufunc, if there is one.
 
-"mean" is TVM's: of repeated indices each update is averaged with what the one before has left."""
+"mean" is TVM's: for repeated indices, each update is averaged with the result of the one before.
+"""
 
 
 def _check_mode(call: Call, attribute: str, dtype: str) -> None:
@@ -69,7 +70,7 @@ def _check_mode(call: Call, attribute: str, dtype: str) -> None:
 
 
 def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray) -> None:
-    """Combine ``updates`` into ``result`` at the index arrays ``at``, leaving out those outside."""
+    """Combine ``updates`` into ``result`` at the index arrays ``at``, skipping those out of range."""
     wide = [
         np.broadcast_to(part, np.broadcast_shapes(*(p.shape for p in at))).astype(np.int64) for part in at
     ]
@@ -88,7 +89,7 @@ def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], u
 
 
 def _guarded(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.Stmt]) -> loop.Stmt:
-    """``write`` at the indices ``parts`` counted from the end if negative, unless one is outside."""
+    """Call ``write`` at the indices ``parts``, negative ones from the end, unless one is out of range."""
     found = [e.cast("int64", from_end(part, n)) for part, n in zip(parts, extents, strict=True)]
     inside = [c for part, n in zip(found, extents, strict=True) for c in (part >= 0, part < n)]
     return loop.If(e.all_of(inside), write(*found)) if inside else write()
@@ -126,7 +127,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     attrs={"axis": 0, "reduction": choice(*COMBINE)},
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
+    """``data``, ``updates[i]`` combined in by ``reduction`` at ``i`` but, along ``axis``, ``indices[i]``."""
     axis, extent = call["axis"] % data.ndim, data.shape[call["axis"]]
 
     def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
@@ -165,7 +166,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
 
 @statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": choice(*COMBINE)})
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
+    """``data``, each slice ``updates[y...]`` combined in by ``mode`` at the index ``indices[:, y...]``."""
     length = indices.shape[0]
     assert isinstance(length, int)
     extents, tail = list(data.shape[:length]), data.shape[length:]
@@ -225,9 +226,9 @@ def _run_numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndar
     attrs={"axis": -2, "mode": choice("linear", "circular")},
 )
 def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start: Tensor) -> e.Expr:
-    """``cache`` with ``update[b]`` written from ``start[b]`` on along ``axis``.
+    """``cache`` with ``update[b]`` written along ``axis`` from ``start[b]`` on.
 
-    What would lie outside is not written; ``circular`` begins again at the start.
+    Elements out of range are not written; in mode "circular" they wrap around.
     """
     axis = call["axis"] % cache.ndim
     extent, count = cache.shape[axis], update.shape[axis]
@@ -246,8 +247,10 @@ def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start:
     attrs={"axis": -2, "mode": choice("linear", "circular")},
 )
 def cache_update(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:
-    """As ``tensor_scatter``, by loops over the update: where the result is the cache's own memory
-    (``update_in_place``), nothing else is touched."""
+    """``tensor_scatter`` by loops over ``update``.
+
+    If the result is in the memory of ``cache`` (``update_in_place``), no other elements are touched.
+    """
     axis = call["axis"] % cache.ndim
     extent = loops.index(cache.shape[axis])
 

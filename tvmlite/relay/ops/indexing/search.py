@@ -1,4 +1,4 @@
-"""Operators on ordered values: where a value belongs (searchsorted), and which there are (unique)."""
+"""Operators that compare with sorted values: searchsorted, and the distinct values of a vector (unique)."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _search_numpy(call: Call, sorted_sequence: np.ndarray, values: np.ndarray) -
     attrs={"right": False, "dtype": "int32"},
 )
 def searchsorted(call: Call, sorted_sequence: Tensor, values: Tensor) -> Tensor:
-    """How many elements of ``sorted_sequence`` are below each of ``values``; with ``right``, not above it.
+    """The number of elements of ``sorted_sequence`` below each of ``values``; with ``right``, not above it.
 
-    The sequence is one for all, or a row for each row of values, in ascending order.
+    The sequence is a vector, or has a row for each row of values, in ascending order.
     """
     extent = loops.index(sorted_sequence.shape[-1])
     by_row = sorted_sequence.ndim > 1
@@ -120,12 +120,12 @@ def _unique_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
     attrs={"sorted": True, "return_counts": False},
 )
 def unique(call: Call, data: Tensor) -> list[Tensor]:
-    """The values of a vector, each once, in ascending order or (``sorted`` False) as they first appear; where
-    each appears first; which of them each element is; and their number, a vector of one. With
-    ``return_counts`` also how often each appears.
+    """The distinct values of a vector, in ascending order, or of first appearance if not ``sorted``.
 
-    All but the number are as long as ``data``, as TVM's are when they run: behind the last value stand
-    zeros, of places the length of the data.
+    Return the values, the index at which each first appears, for each element the position of its value, and
+    the number of values, a vector of one. With ``return_counts`` also how often each value appears. All but
+    the number are as long as ``data``, as TVM's are at run time: after the last value, values and counts are
+    0, and indices of first appearances the length of the data.
     """
     extent = loops.index(data.shape[0])
     zero = e.const(0, "int32")
@@ -177,8 +177,7 @@ def unique(call: Call, data: Tensor) -> list[Tensor]:
     def self_ordered(
         source: loop.Buffer, outs: Any, new: loop.Buffer, next_one: loops.Cell, extent: e.Expr
     ) -> list[loop.Stmt]:
-        """The groups numbered by where they first appear: elements are asked in order whether they are the
-        first of theirs."""
+        """Number the groups by first appearance: in order, each first element numbers its group."""
         values, first, inverse, _, *counts = outs
         old_first = loops.buffer("old_first", data.shape, "int32")
         old_counts = loops.buffer("old_counts", data.shape, "int32")

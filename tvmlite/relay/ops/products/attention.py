@@ -1,4 +1,4 @@
-"""Attention as one operator: the weights that softmax gives each key never leave the cache."""
+"""Attention as one operator, whose softmax weights never leave the cache."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 AXES = "bhsd"
-"""The axes of the result, batch, head, query and feature, in the order of ``layout`` by default."""
+"""The axes of the result in the default ``layout``: batch, head, query and feature."""
 
 
 def layout_order(layout: str) -> tuple[int, ...]:
-    """Which axis of ``AXES`` stands where: ``(0, 2, 1, 3)`` for ``bshd``."""
+    """The position in ``AXES`` of each axis of ``layout``: ``(0, 2, 1, 3)`` for ``bshd``."""
     return tuple(AXES.index(letter) for letter in layout)
 
 
@@ -42,7 +42,7 @@ def _attention_type(
 ) -> TensorType:
     """``(b, h, s, d)``, ``(b, g, t, d)`` and ``(b, g, t, v)`` give ``(b, h, s, v)``, in ``layout``.
 
-    The mask may also be of the dtype that sums are computed in.
+    The mask may also have the dtype that sums are computed in.
     """
     dtype = one_dtype(call, query, key, value)
     expect(call, "data is", dtype, FLOAT)
@@ -66,7 +66,7 @@ def _attention_type(
 
 
 def _heads_per_key(call: Call, heads: Dim, key_heads: Dim) -> int:
-    """How many heads of the query share a head of the key."""
+    """Return the number of heads of the query that share a head of the key."""
     if same_dim(heads, key_heads):
         return 1
     if not (isinstance(heads, int) and isinstance(key_heads, int) and key_heads and heads % key_heads == 0):
@@ -88,7 +88,7 @@ def _check_mask(call: Call, mask: TensorType, scores: tuple[Dim, ...]) -> None:
 def attention_numpy(
     call: Call, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray
 ) -> np.ndarray:
-    """nn.attention in numpy, in the dtype of sums; keys and values are repeated for heads that share them."""
+    """The reference of ``nn.attention``, in the dtype of sums; shared keys and values are repeated."""
     work = np.dtype(sum_dtype(query.dtype.name))
     shared = query.shape[1] // key.shape[1] if key.shape[1] else 1
     wide_key, wide_value = (np.repeat(one.astype(work), shared, axis=1) for one in (key, value))
@@ -114,9 +114,9 @@ def attention_numpy(
 def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, mask: te.Tensor) -> te.Tensor:
     """``softmax(query key^T * scale + mask) value``, for each head; ``mask`` is a scalar 0 if there is none.
 
-    Heads of the query share those of the key in runs (grouped-query attention). ``layout`` is the result's.
-    A query that is shown no key (every score minus infinity), or one of NaN, gives NaN, as softmax does; with
-    ``zero_hidden`` it gives 0.
+    Consecutive heads of the query share a head of the key (grouped-query attention). ``layout`` is the
+    result's. A query without a visible key (every score minus infinity), or with NaN, gives NaN, as softmax
+    does; with ``zero_hidden`` it gives 0.
     """
     work = sum_dtype(query.dtype)
     shared = _heads_per_key(call, query.shape[1], key.shape[1])
@@ -161,7 +161,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
 
 
 def _whole_vectors(value: te.Tensor) -> te.Tensor:
-    """``value``, zeros behind its features up to whole panels: sums of part of a vector take no register."""
+    """Pad features with zeros to whole panels: sums of partial vectors are not kept in registers."""
     features = value.shape[3]
     if not isinstance(features, int) or features % PANEL == 0:
         return te.compute(value.shape, lambda *at: value[at], name="values", tag="attention_values")
@@ -174,9 +174,9 @@ def _whole_vectors(value: te.Tensor) -> te.Tensor:
 
 
 def _panels(key: te.Tensor) -> te.Tensor:
-    """``(b, g, t / PANEL, d, PANEL)``: keys side by side, zeros behind the last.
+    """Pack keys into panels ``(b, g, t / PANEL, d, PANEL)``, with zeros after the last key.
 
-    Rows of keys, and their transposition, are stages of their own: whether they are copied or inlined is the
+    Rows of keys, and their transposition, are separate stages: whether they are copied or inlined is the
     schedule's choice.
     """
     count = key.shape[2]
@@ -195,7 +195,7 @@ def _panels(key: te.Tensor) -> te.Tensor:
 
 
 def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work: str) -> te.Tensor:
-    """``query key^T + mask``, ``(b, h, s, t)``, by way of keys in panels."""
+    """``query key^T + mask``, ``(b, h, s, t)``, from keys packed into panels."""
     panels = _panels(key)
     width = panels.shape[-1]
     k = te.reduce_axis(query.shape[3], name="k")

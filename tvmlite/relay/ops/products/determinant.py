@@ -1,4 +1,4 @@
-"""Determinants of square matrices: linalg.det."""
+"""``linalg.det``: determinants of square matrices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @statement("linalg.det", infer=_infer, reference=_numpy)
 def det(call: Call, data: Tensor) -> Tensor:
-    """The determinant of each matrix of the last two axes: elimination with the greatest pivots."""
+    """The determinant of each matrix of the last two axes, by Gaussian elimination with partial pivoting."""
     work = "float64" if data.dtype == "float64" else "float32"
     n, lead = data.shape[-1], data.shape[:-2]
 
@@ -54,7 +54,7 @@ def det(call: Call, data: Tensor) -> Tensor:
 
 
 def _eliminate(rows: loop.Buffer, product: loops.Cell, k: e.Expr, n: object) -> loop.Stmt:
-    """Bring the greatest element of column ``k`` to the diagonal, and clear what is below it."""
+    """Swap the greatest element of column ``k`` to the diagonal, and clear the column below it."""
     pivot, size = loops.Cell("pivot"), loops.index(n)
     work = rows.dtype
     rest = size - k - 1

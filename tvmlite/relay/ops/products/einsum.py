@@ -1,4 +1,4 @@
-"""``einsum``: sums of products by index letters, pairs of them as batches of matrix products."""
+"""``einsum``: sums of products by index letters, computed pair by pair as batched matrix products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Term = tuple[str, Expr]
 
 
 def letters_of(call: Call, equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
-    """The letters of each term and of the result; an ellipsis becomes letters of its own."""
+    """Return the letters of each term and of the result; an ellipsis becomes unused letters."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     names = left.split(",")
@@ -56,9 +56,9 @@ def _einsum_numpy(call: Call, *data: np.ndarray) -> np.ndarray:
 
 @written_out("einsum", reference=_einsum_numpy, attrs={"equation": Attribute(REQUIRED, lambda _: TEXT)})
 def einsum(call: Call, *data: Expr) -> Expr:
-    """The sum of products that ``equation`` names: ``"ij,jk->ik"`` is a product of matrices.
+    """The sum of products that ``equation`` denotes: ``"ij,jk->ik"`` is a product of matrices.
 
-    An extent of 1 goes with any other of its letter. Pairs are multiplied in order.
+    An extent of 1 broadcasts to the other extents of its letter. Operands are contracted pairwise, in order.
     """
     types = [tensor_type_of(one) for one in data]
     if not types:
@@ -76,7 +76,7 @@ def einsum(call: Call, *data: Expr) -> Expr:
 
 
 def _check_extents(call: Call, names: Sequence[str], shapes: Sequence[Shape]) -> None:
-    """Refuse a letter of two extents."""
+    """Raise a type error if a letter has two different extents, neither of which is 1."""
     met: dict[str, Dim] = {}
     for letters, shape in zip(names, shapes, strict=True):
         for letter, extent in zip(letters, shape, strict=True):
@@ -112,7 +112,7 @@ def _broadcast(value: Expr, shape: Sequence[Dim]) -> Expr:
 
 
 def _diagonal(call: Call, term: Term) -> Term:
-    """``term`` with axes that share a letter as one: of two taken as one, every (extent + 1)-th element."""
+    """Merge axes of ``term`` that share a letter: flatten two, and take every (extent + 1)-th element."""
     letters, value = term
     while twice := [c for c in letters if letters.count(c) > 1]:
         first, second = [k for k, c in enumerate(letters) if c == twice[0]][:2]
@@ -145,7 +145,7 @@ def _summed(term: Term, keep: str) -> Term:
 
 
 def _contract(left: Term, right: Term, kept: str) -> Term:
-    """Two terms as one: shared kept letters are batches, shared other letters are summed."""
+    """Contract two terms: shared letters in ``kept`` are batch axes, other shared letters are summed."""
     one, a = _summed(left, kept + right[0])
     two, b = _summed(right, kept + left[0])
     batch = [c for c in one if c in two and c in kept]

@@ -1,4 +1,4 @@
-"""Matrix products: dense layers over plain and packed weights, matmul, batches of products."""
+"""Matrix products: dense layers with plain and packed weights, matmul, batched products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 PANEL = 16
-"""Columns in a panel of a matrix that the kernel packs itself."""
+"""The number of columns in a panel of a matrix that the kernel itself packs."""
 
 
 def _shape_mismatch(
@@ -31,13 +31,13 @@ def _shape_mismatch(
 
 
 def _check_units(call: Call, columns: Dim, name: str, weight: TensorType) -> None:
-    """Refuse ``units`` other than the columns of the result."""
+    """Raise a type error if ``units`` is given and is not the number of columns of the result."""
     if call["units"] is not None and not same_dim(call["units"], columns):
         raise fault(call, f"units is {call['units']}, {name} is {show_shape(weight.shape)}")
 
 
 def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
+    """The type relation: ``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
     if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
         raise _shape_mismatch(call, data, weight)
     _check_units(call, weight.shape[0], "weight", weight)
@@ -45,7 +45,7 @@ def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
 
 
 def dense_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """nn.dense in numpy: ``data @ weight.T``, summed in the dtype of sums."""
+    """The reference of ``nn.dense``: ``data @ weight.T``, summed in ``sum_dtype``."""
     return _product_numpy(call, data, weight.T)
 
 
@@ -63,19 +63,21 @@ def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     schedule=anchors.DENSE,
 )
 def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """Rows of ``data`` times rows of ``weight``."""
+    """``data @ weight.T``: ``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
     panels = packed_panels(weight, transposed=True)
     return _panel_product(call, data, panels, weight.shape[0])
 
 
 def packed_columns(call: Call) -> int:
-    """How many columns one block of a packed weight has: 16 of ``NC16n``, ``NC16n2c`` and ``NC16n4c``."""
+    """The number of columns in a block of a packed weight: 16 for ``NC16n``, ``NC16n2c`` and ``NC16n4c``."""
     return _packing(call)[0]
 
 
 def _packing(call: Call) -> tuple[int, int]:
-    """The columns of a block, and how many rows of the weight stand together: two as ``vdpbf16ps`` wants
-    them, four as ``vpdpbusd``, or each alone."""
+    """Return the columns of a block, and the number of rows of the weight stored next to each other.
+
+    That is two for ``vdpbf16ps``, four for ``vpdpbusd``, or one.
+    """
     found = re.fullmatch(r"NC([1-9]\d*)n(?:([24])c)?", call["weight_layout"])
     if found is None:
         raise UnsupportedError(
@@ -97,7 +99,7 @@ def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorT
 
 
 def _units(call: Call, weight: Any) -> Dim:
-    """The columns of the result; those that packing added are cropped."""
+    """The number of columns of the result, without those that packing added."""
     block, held = packed_columns(call), weight.shape[0] * packed_columns(call)
     units = held if call["units"] is None else call["units"]
     if not same_dim(units, held):
@@ -107,7 +109,7 @@ def _units(call: Call, weight: Any) -> Dim:
 
 
 def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """nn.contrib_dense_pack in numpy: the weight is unpacked, and columns that padding added are cropped."""
+    """The reference of ``nn.contrib_dense_pack``: unpacks the weight and crops the columns of padding."""
     if weight.ndim == 4:
         weight = weight.swapaxes(2, 3).reshape(weight.shape[0], -1, weight.shape[2])
     plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1)
@@ -122,18 +124,18 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     schedule=anchors.DENSE,
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """Rows of ``data`` times a weight whose columns are packed in blocks."""
+    """``data`` times a weight whose columns are packed in blocks, as ``weight_layout`` says."""
     return _panel_product(call, data, weight, _units(call, weight), _packing(call)[1])
 
 
 def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
-    """Rows and columns of the matrices in the last two axes."""
+    """Return the rows and columns of the matrices in the last two axes."""
     rows, columns = shape[-2:]
     return (columns, rows) if transposed else (rows, columns)
 
 
 def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
-    """``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
+    """The type relation: ``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
     if a.ndim != 2 or b.ndim != 2:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
@@ -145,7 +147,7 @@ def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
 
 
 def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """nn.matmul in numpy, each operand transposed on request."""
+    """The reference of ``nn.matmul`` and ``nn.batch_matmul``, each operand transposed on request."""
     a = a.swapaxes(-1, -2) if call["transpose_a"] else a
     b = b.swapaxes(-1, -2) if call["transpose_b"] else b
     return _product_numpy(call, a, b)
@@ -159,12 +161,12 @@ def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     schedule=anchors.DENSE,
 )
 def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
-    """The product of two matrices."""
+    """The product of two matrices, transposed first with ``transpose_a`` and ``transpose_b``."""
     return _product(call, tensor_a, tensor_b)
 
 
 def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
-    """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 is multiplied with every batch."""
+    """The type relation: ``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 is broadcast."""
     if a.ndim != 3 or b.ndim != 3:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
@@ -183,15 +185,15 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     schedule=anchors.BATCH_MATMUL,
 )
 def batch_matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
-    """One product a batch."""
+    """The product of the matrices of each batch; by default, that of ``tensor_b`` is transposed first."""
     return _product(call, tensor_a, tensor_b)
 
 
 def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
-    """The columns of ``b`` in panels of PANEL: ``panels[.., j, k, i] = b[.., k, j * PANEL + i]``.
+    """Pack the columns of ``b`` in panels of PANEL: ``panels[.., j, k, i] = b[.., k, j * PANEL + i]``.
 
-    Zero past the last column. A stage of its own, tagged ``pack``: whether the copy is made or inlined is
-    the schedule's choice.
+    Zero past the last column. This is a separate stage, tagged ``pack``: whether the copy is made or inlined
+    is the schedule's choice.
     """
     lead = b.shape[:-2]
     k, n = _oriented(b.shape, transposed)
@@ -218,7 +220,7 @@ def _panel_product(
 ) -> te.Tensor:
     """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix.
 
-    With ``together`` above 1, times ``panels[j, k / together, i, k % together]``.
+    With ``together`` above 1, the panels are ``panels[j, k / together, i, k % together]``.
     """
     dtype, block = result_dtype(call, data.dtype), panels.shape[2]
     work, lead = sum_dtype(dtype), data.shape[:-1]
@@ -238,7 +240,7 @@ def _panel_product(
 
 
 def unpacked(product: te.Tensor, lead: tuple[Dim, ...], columns: Dim) -> te.Tensor:
-    """``product[row, block, lane]`` as ``(*lead, columns)``."""
+    """Reshape ``product[row, block, lane]`` to ``(*lead, columns)``."""
     block = product.shape[-1]
     return te.compute(
         (*lead, columns),
@@ -249,7 +251,7 @@ def unpacked(product: te.Tensor, lead: tuple[Dim, ...], columns: Dim) -> te.Tens
 
 
 def _product(call: Call, a: te.Tensor, b: te.Tensor) -> te.Tensor:
-    """Matrices in the last two axes of ``a`` and ``b``, after at most one axis of batches."""
+    """Multiply the matrices in the last two axes of ``a`` and ``b``, after at most one batch axis."""
     dtype = result_dtype(call, a.dtype)
     work, swap = sum_dtype(dtype), bool(call["transpose_a"])
     (m, inner), (_, n) = _oriented(a.shape, swap), _oriented(b.shape, call["transpose_b"])

@@ -1,7 +1,7 @@
-"""Products and sums with sparse matrices in compressed rows, or rows of blocks, as TVM has them.
+"""Products and sums with sparse matrices in compressed rows, or rows of blocks (CSR, BSR), as in TVM.
 
 A sparse matrix is three tensors: ``data``, its elements or blocks; ``indices``, the column of each;
-``indptr``, where in both the elements of each row begin, and where the last row's end.
+``indptr``, the position in both where each row begins, and finally where the last row ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def _rows(call: Call, data: TensorType, indices: TensorType, indptr: TensorType) -> Dim:
-    """How many rows, of blocks perhaps, there are."""
+    """Return the number of rows, or of rows of blocks."""
     expect(call, "indices are", one_dtype(call, indices, indptr), INTEGERS)
     fits = data.ndim in (1, 3) and indices.ndim == indptr.ndim == 1
     if not fits or not same_dim(data.shape[0], indices.shape[0]):
@@ -61,7 +61,7 @@ def _dense_type(
 
 
 def _entries(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Iterator[tuple[int, int, Any]]:
-    """Row, column and element of each that is there."""
+    """Yield the row, the column and the value of each stored element."""
     tall, wide = _block(data)
     for row, (begin, end) in enumerate(pairwise(indptr)):
         for k in range(begin, end):
@@ -91,8 +91,8 @@ def sparse_dense(
 ) -> Tensor:
     """``data`` times the transpose of a sparse weight: (batch, in) and (out, in) give (batch, out).
 
-    ``weight_data`` is the elements, or blocks (count, rows, columns). TVM's function takes a matrix of scipy,
-    too; the operator takes its three parts.
+    ``weight_data`` is the elements, or blocks (count, rows, columns). TVM's function also accepts a matrix of
+    scipy; the operator takes its three parts.
     """
     tall, wide = _block(weight_data)
     shape = (data.shape[0], normal_dim((weight_indptr.shape[0] - 1) * tall))
@@ -171,7 +171,7 @@ def _add_numpy(
 def sparse_add(
     call: Call, dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor
 ) -> Tensor:
-    """The dense matrix plus the sparse one, of single elements."""
+    """``dense_data`` plus a sparse matrix of single elements, without blocks."""
     width = loops.index(dense_data.shape[1])
 
     def body(
@@ -218,7 +218,7 @@ def _transpose_numpy(
 def sparse_transpose(
     call: Call, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor
 ) -> list[Tensor]:
-    """The three parts of the transpose of a square sparse matrix of single elements."""
+    """Transpose a square sparse matrix of single elements; return its three parts."""
     count, ends = loops.index(sparse_data.shape[0]), loops.index(sparse_indptr.shape[0])
 
     def body(
@@ -300,8 +300,11 @@ def _reshape_numpy(
 
 @statement("sparse_reshape", infer=_reshape_type, reference=_reshape_numpy)
 def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor) -> list[Tensor]:
-    """The indices, a row each, of elements of a tensor of ``prev_shape`` in the same of ``new_shape``, in
-    which -1 is what is left; and that shape. Of the same shape they stay as they are."""
+    """Convert indices of elements of a tensor of ``prev_shape`` to those after a reshape to ``new_shape``.
+
+    ``sparse_indices`` has a row for each element. Return the new indices and the new shape, with -1 in
+    ``new_shape`` inferred. Indices are unchanged if both shapes are the same.
+    """
     rows = sparse_indices.shape[0]
     before, behind = prev_shape.shape[0], new_shape.shape[0]
 

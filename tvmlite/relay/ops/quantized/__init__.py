@@ -1,1 +1,1 @@
-"""Quantized tensors, and weights of few bits."""
+"""Quantized tensors, and weights with few bits."""

@@ -1,4 +1,4 @@
-"""Dequantization with a scale for each block along an axis, as weights of few bits have them."""
+"""Dequantization with a scale for each block along an axis, as low-bit weights have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorTyp
 def dequantize_blocks_numpy(
     call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray
 ) -> np.ndarray:
-    """qnn.contrib_dequantize_blocks in numpy."""
+    """The reference of ``qnn.contrib_dequantize_blocks``."""
     places = np.arange(data.shape[call["axis"]]) // call["block"]
     factors, points = (np.take(one, places, call["axis"]) for one in (scale, zero_point))
     moved = data.astype(np.float32) - points.astype(np.float32)
@@ -49,9 +49,11 @@ def dequantize_blocks_numpy(
     attrs={"axis": -1, "block": at_least(1, 32), "bits": 8},
 )
 def dequantize_blocks(call: Call, i: Indices, data: Tensor, scale: Tensor, zero_point: Tensor) -> e.Expr:
-    """``(data - zero_point) * scale`` in float32, then in the scale's dtype; each ``block`` of the data's
-    elements along ``axis`` has a scale and a zero point. ``bits``, 4 or 8, say how many of a byte are in
-    use."""
+    """``(data - zero_point) * scale`` in float32, converted to the scale's dtype.
+
+    Each ``block`` of elements along ``axis`` has a scale and a zero point. ``bits``, 4 or 8, is the number of
+    bits of a byte that are in use.
+    """
     axis = call["axis"] % data.ndim
     place = (*i[:axis], i[axis] // call["block"], *i[axis + 1 :])
     moved = data[i].astype("float32") - zero_point[place].astype("float32")

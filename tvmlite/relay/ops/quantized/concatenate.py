@@ -1,4 +1,4 @@
-"""Quantized tensors one after the other, each moved to the scale of the result; TVM's."""
+"""Concatenation of quantized tensors, each requantized to the scale of the result, as in TVM."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _type(
 
 
 def _field(call: Call, name: str, place: int) -> Expr:
-    """One field of the argument ``name``; where it is not known, the call itself, which is no constant."""
+    """Field ``place`` of the argument ``name``; if it is unknown, the call itself, which is no constant."""
     given = argument_of(call, name)
     return given.fields[place] if isinstance(given, Tuple) else call
 
@@ -80,8 +80,10 @@ def concatenate(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """The tensors of ``data`` along ``axis``, each requantized from its own scale and zero point to those of
-    the result; what has these already stays as it is."""
+    """Concatenate ``data`` along ``axis``, each requantized to the result's scale and zero point.
+
+    A tensor that has these already is unchanged.
+    """
     made = []
     for parts in zip(*map(fields_of, (data, input_scales, input_zero_points)), strict=True):
         one, *own = parts
@@ -92,7 +94,7 @@ def concatenate(
 
 
 def _is_same(one: Expr, other: Expr) -> bool:
-    """Whether both are the same node, or constants of one value."""
+    """Whether both are the same node, or constants with equal values."""
     if isinstance(one, Constant) and isinstance(other, Constant):
         return np.array_equal(one.data.reshape(-1), other.data.reshape(-1))
     return one is other

@@ -1,4 +1,4 @@
-"""Quantized addition and product, functions by lookup table, leaky ReLU, softmax and mean pooling; TVM's."""
+"""Quantized add, multiply, lookup-table functions, leaky ReLU, softmax and mean pooling, as in TVM."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ from tvmlite.relay.ops.written_out import (
 )
 
 _CODES: Dtypes = "int8, uint8, int16 or int32", lambda dtype: dtype in ("int8", "uint8", "int16", "int32")
-"""What is added and multiplied: codes, and sums of products of them."""
+"""The dtypes that are added and multiplied: quantized integers, and sums of their products."""
 
 BINARY_ATTRS = {"lhs_axis": -1, "rhs_axis": -1}
 
 
 def binary_type(call: Call, lhs: TensorType, rhs: TensorType, *parameters: TensorType) -> TensorType:
-    """Both broadcast, of one dtype; their scales may be one a place along ``lhs_axis`` and ``rhs_axis``."""
+    """The type relation: both operands have one dtype and broadcast.
+
+    Their scales and zero points may be vectors along ``lhs_axis`` and ``rhs_axis``.
+    """
     expect(call, "lhs is", lhs.dtype, _CODES)
     dtype = one_dtype(call, lhs, rhs)
     for n, (side, one) in enumerate((("lhs", lhs), ("rhs", rhs))):
@@ -64,7 +67,7 @@ def _sum_numpy(sign: int) -> Callable[..., np.ndarray]:
 
 
 def _sum(call: Call, operands: tuple[Expr, Expr], parameters: tuple[Expr, ...], name: str) -> Expr:
-    """Both with the result's scale and zero point, in int32; the zero point counts once."""
+    """Add or subtract both, requantized to the result in int32; the zero point counts once."""
     lhs, rhs = operands
     left = requantized(lhs, (*parameters[:2], *parameters[4:]), axis=call["lhs_axis"])
     right = requantized(rhs, (*parameters[2:4], *parameters[4:]), axis=call["rhs_axis"])
@@ -72,7 +75,7 @@ def _sum(call: Call, operands: tuple[Expr, Expr], parameters: tuple[Expr, ...], 
 
 
 def _scalar(value: Expr) -> Expr:
-    """One number, given perhaps as a vector of one."""
+    """Return ``value`` as a scalar; it may be a vector of one element."""
     return reshaped(value, ()) if tensor_type_of(value).shape else value
 
 
@@ -88,7 +91,7 @@ def add(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """``lhs + rhs`` of what they stand for: each is requantized to the result's scale, then added."""
+    """Add the real values: requantize each operand to the result's scale, then add them."""
     parameters = lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point
     return _sum(call, (lhs, rhs), parameters, "add")
 
@@ -105,7 +108,7 @@ def subtract(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """``lhs - rhs`` of what they stand for, as ``qnn.add``."""
+    """Subtract the real values, as ``qnn.add`` adds them."""
     parameters = lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point
     return _sum(call, (lhs, rhs), parameters, "subtract")
 
@@ -135,7 +138,7 @@ def mul(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """``lhs * rhs`` of what they stand for: the product of whole numbers, requantized."""
+    """Multiply the real values: multiply the integers less their zero points, then requantize."""
     left, right = (
         minus(cast(x, "int32"), _scalar(z)) for x, z in ((lhs, lhs_zero_point), (rhs, rhs_zero_point))
     )
@@ -169,11 +172,11 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sqrt": np.sqrt,
     "tanh": np.tanh,
 }
-"""Those of TVM, in float32 but for erf."""
+"""The functions that TVM has, in float32 except for erf."""
 
 
 def _table(name: str, dtype: str, parameters: tuple[np.ndarray, ...]) -> np.ndarray:
-    """What becomes of each byte, from the least on."""
+    """The lookup table: the result for each 8-bit integer, from the least to the greatest."""
     scale, zero, out_scale, out_zero = (p.reshape(()) for p in parameters)
     limits = np.iinfo(dtype)
     codes = np.arange(limits.min, limits.max + 1, dtype=np.int32)
@@ -260,7 +263,7 @@ def leaky_relu(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """Requantized; what stands for less than 0 is then multiplied by ``alpha``, in fixed point."""
+    """Requantize, then multiply negative values by ``alpha`` (0 to 1), in fixed point."""
     moved = requantized(x, (input_scale, input_zero_point, output_scale, output_zero_point))
     zero, alpha = _scalar(output_zero_point), call["alpha"]
     below = binary("add", fixed_point(moved, alpha), fixed_point(zero, 1 - alpha))
@@ -269,7 +272,7 @@ def leaky_relu(
 
 
 def fixed_point(value: Expr, factor: float) -> Expr:
-    """``value``, int32, times ``factor`` of 0 to 1 in fixed point, rounded upward."""
+    """Multiply ``value`` (int32) by ``factor`` (0 to 1) in fixed point; halves are rounded upwards."""
     multiplier, shift = (int(x) for x in multiplier_and_shift(np.asarray(factor)))
     left, right = max(shift, 0), 31 - min(shift, 0)
     wide = binary("multiply", cast(value, "int64"), number(multiplier << left, "int64"))
@@ -304,9 +307,9 @@ def _softmax_numpy(call: Call, x: np.ndarray, *p: np.ndarray) -> np.ndarray:
 def softmax(
     call: Call, x: Expr, scale: Expr, zero_point: Expr, output_scale: Expr, output_zero_point: Expr
 ) -> Expr:
-    """Softmax by integers alone (Li and Gu, I-ViT, 2022: shiftmax), of int8.
+    """Softmax of int8 data in integer arithmetic alone (Li and Gu, I-ViT, 2022: shiftmax).
 
-    Powers of 2 are shifts; what is more than 8 of them below the greatest is shifted the other way.
+    Powers of 2 are shifts: to the left up to 8 powers below the maximum, to the right from there on.
     """
     axis, span = call["axis"], call.span
     unit = binary("divide", number(1, "float32"), _scalar(scale))
@@ -336,7 +339,7 @@ def _right(value: Expr, by: int) -> Expr:
 # Mean pooling
 
 LAYOUT_AXES = {"NHWC": ((0, 3, 1, 2), (0, 2, 3, 1)), "NCHW": ((0, 1, 2, 3), (0, 1, 2, 3))}
-"""Of the layouts of data: how their axes become channels-first, and back."""
+"""For each layout of the data: the transposition to channels-first, and back."""
 
 
 def _pooled(call: Call) -> dict[str, Any]:
@@ -391,7 +394,7 @@ def avg_pool2d(
     output_scale: Expr,
     output_zero_point: Expr,
 ) -> Expr:
-    """Requantized, then the mean of each window of whole numbers, rounded towards 0; padding counts as 0.
+    """Requantize, then take the integer mean of each window, rounded towards 0. Padding is 0.
 
     ``layout`` is NHWC or NCHW.
     """

@@ -1,12 +1,12 @@
-"""Data of dense layers rounded to 8 or 16 bits, symmetrically, with a scale for each group of a row's terms.
+"""Symmetric rounding of a dense layer's data to 8 or 16 bits, with a scale for each group of a row.
 
-Of a group whose largest magnitude is ``m``, the scale is ``m / 127`` and a term's code ``x * (127 / m)``,
-rounded half to even, each step in float32: the rounding of onnxruntime's ``accuracy_level=4``. Codes of 16
-bits have 32639 in place of 127: up to it, both parts of a code, the nearest multiple of 256 and what is
-left, are signed bytes. Codes are 0 where ``127 / m`` is beyond float32. Where a term is not finite, the scale
-is NaN, and so is what it scales.
+For a group with the largest magnitude ``m``, the scale is ``m / 127``, and the code of ``x`` is
+``x * (127 / m)``, rounded half to even, each step in float32: the rounding of onnxruntime's
+``accuracy_level=4``. 16-bit codes have 32639 in place of 127: both parts of such a code, the nearest multiple
+of 256 and the remainder, are signed bytes. Codes are 0 where ``127 / m`` overflows float32. If an element is
+not finite, the scale is NaN, and so is everything that it scales.
 
-Magnitudes are compared as the integers that their bits are, which have the same order: NaN is the largest.
+Magnitudes are compared by their bits, as integers, which have the same order: NaN is the largest.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from tvmlite.te.tensor.declare import compute, reduce_axis
 from tvmlite.te.tensor.tensor import Tensor
 
 LARGEST = {8: 127, 16: 127 * 256 + 127}
-"""By bits: the largest code; that of the opposite sign is the least."""
+"""By bits: the largest code; the least code is its negative."""
 
 MOST_TERMS = {8: 1 << 16, 16: 1 << 8}
-"""By bits: the terms of a group whose products with codes of 8 bits int32 sums up."""
+"""By bits: the largest group whose sum of products with 8-bit codes fits int32."""
 
 _MAGNITUDE, _INFINITY = 0x7FFFFFFF, 0x7F800000
 
 
 def rounded_numpy(data: np.ndarray, group: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """The codes ``(..., groups * group)``, int32, of ``data (..., k)``, 0 behind the last; and the scales
-    ``(..., groups)``, float32."""
+    """Quantize ``data (..., k)``; return the codes and the scales.
+
+    Codes are int32 ``(..., groups * group)``, 0 after the last element; scales are float32 ``(...,
+    groups)``.
+    """
     *lead, depth = data.shape
     whole = np.pad(data.astype(np.float32), [(0, 0)] * len(lead) + [(0, -depth % group)])
     whole = whole.reshape(*lead, -1, group)
@@ -47,7 +50,7 @@ def rounded_numpy(data: np.ndarray, group: int, bits: int) -> tuple[np.ndarray, 
 
 
 def sums_numpy(codes: np.ndarray, group: int) -> np.ndarray:
-    """The sums ``(..., groups)``, int32, of the codes of each group."""
+    """Return the sum of the codes of each group, int32 ``(..., groups)``."""
     return codes.reshape(*codes.shape[:-1], -1, group).sum(axis=-1, dtype=np.int32)
 
 
@@ -63,18 +66,18 @@ def scale_of(largest: e.Expr, bits: int) -> e.Expr:
 
 
 def factor_of(largest: e.Expr, bits: int) -> e.Expr:
-    """What the terms of a group are multiplied with, from its largest ``magnitude``."""
+    """The factor for the elements of a group, from its largest ``magnitude``."""
     value = e.const(float(LARGEST[bits]), "float32") / e.Call("reinterpret", (largest,), "float32")
     return e.Select(magnitude(value) < _INFINITY, value, e.const(0.0, "float32"))
 
 
 def code_of(value: e.Expr, factor: e.Expr) -> e.Expr:
-    """The code of a term, a whole float32; NaN where the term is not finite."""
+    """The code of an element, as a whole float32; NaN where the element is not finite."""
     return e.Call("round", (value * factor,), "float32")
 
 
 def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: int, bits: int) -> Tensor:
-    """``(rows, depth)`` of the data ``read(row, term)``, each rounded to its code times its scale."""
+    """The data ``read(row, term)`` as ``(rows, depth)``, each element rounded to its code times its scale."""
     terms = reduce_axis(group, name="term")
 
     def largest_of(row: Any, n: Any) -> e.Expr:

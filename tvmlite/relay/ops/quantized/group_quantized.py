@@ -1,4 +1,4 @@
-"""Dense layers whose weight is kept in 4 or 8 bits, with a scale and a zero point a group of each row."""
+"""Dense layers with weights of 4 or 8 bits, with a scale and a zero point for each group of a row."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 BITS = (4, 8)
-"""The widths of a code."""
+"""The supported bits of a weight's code."""
 
 DATA_BITS = (0, *group_data.LARGEST)
-"""The widths of the data's codes; 0: they stay floats."""
+"""The supported bits of a data code; with 0, data stay floats."""
 
 
 def codes_of(weight: np.ndarray, bits: int, depth: int) -> np.ndarray:
-    """The codes ``(n, depth)``, uint8, of bytes ``(n, groups, group * bits / 8)``, which hold the codes of
-    lower index in their lower bits."""
+    """Unpack bytes ``(n, groups, group * bits / 8)`` into uint8 codes ``(n, depth)``, lower bits first."""
     parts = [(weight >> shift) & (2**bits - 1) for shift in range(0, 8, bits)]
     return np.stack(parts, axis=-1).reshape(weight.shape[0], -1)[:, :depth]
 
 
 def bytes_of(codes: np.ndarray, bits: int, group: int) -> np.ndarray:
-    """Codes ``(n, k)``, uint8 below ``2 ** bits``, as bytes ``(n, ceil(k / group), group * bits / 8)``; what
-    is behind the last is 0. The inverse of ``codes_of``."""
+    """Pack codes ``(n, k)``, uint8, into bytes ``(n, ceil(k / group), group * bits / 8)``.
+
+    Codes are below ``2 ** bits``. This is the inverse of ``codes_of``; codes after the last are 0.
+    """
     count, depth = codes.shape
     whole = np.pad(codes, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
     if bits == 8:
@@ -46,7 +47,7 @@ def bytes_of(codes: np.ndarray, bits: int, group: int) -> np.ndarray:
 def dequantized(
     weight: np.ndarray, scale: np.ndarray, zero_point: np.ndarray, bits: int, group: int, depth: int
 ) -> np.ndarray:
-    """The weight ``(n, depth)`` of float32: ``(code - zero point) * scale``."""
+    """Return the weight ``(n, depth)`` in float32: ``(code - zero point) * scale``."""
     codes = codes_of(weight, bits, depth).astype(np.float32)
     factors, middles = (
         np.repeat(np.broadcast_to(one, scale.shape).astype(np.float32), group, axis=1)[:, :depth]
@@ -58,7 +59,7 @@ def dequantized(
 def dense_group_type(
     call: Call, data: TensorType, weight: TensorType, scale: TensorType, zero_point: TensorType
 ) -> TensorType:
-    """``(..., k)`` by ``(n, ceil(k / group), group * bits / 8)`` gives ``(..., n)``."""
+    """The type relation: ``(..., k)`` by ``(n, ceil(k / group), group * bits / 8)`` gives ``(..., n)``."""
     expect(call, "data is", data.dtype, FLOAT)
     expect(call, "scale is", scale.dtype, FLOAT)
     bits, group = check_groups(call)
@@ -89,7 +90,7 @@ def dense_group_type(
 
 
 def check_groups(call: Call) -> tuple[int, int]:
-    """The attributes ``bits`` and ``group``; a fault if there are no such."""
+    """Return the attributes ``bits`` and ``group``; raise a type error if they are not supported."""
     bits, group = call["bits"], call["group"]
     if bits not in BITS:
         raise fault(call, f"bits is {bits}, expected 4 or 8")
@@ -99,7 +100,7 @@ def check_groups(call: Call) -> tuple[int, int]:
 
 
 def check_sums(call: Call, group: int, data_bits: int) -> None:
-    """A fault if int32 does not hold sums of so many products of codes of data."""
+    """Raise a type error if int32 does not hold the sum of a group's products."""
     most = group_data.MOST_TERMS[data_bits]
     if group > most:
         raise fault(call, f"group is {group}, expected at most {most}: int32 holds the sums")
@@ -108,8 +109,10 @@ def check_sums(call: Call, group: int, data_bits: int) -> None:
 def dense_group_numpy(
     call: Call, data: np.ndarray, weight: np.ndarray, scale: np.ndarray, zero_point: np.ndarray
 ) -> np.ndarray:
-    """The reference: the weight is dequantized in float32, and the product computed in float64. Of rounded
-    data, the codes of a group are multiplied and added up as integers, and then scaled."""
+    """The reference: dequantizes the weight in float32 and computes the product in float64.
+
+    With ``data_bits``, the codes of a group are multiplied and summed as integers, then scaled.
+    """
     bits, group, depth = call["bits"], call["group"], data.shape[-1]
     if not call["data_bits"]:
         plain = dequantized(weight, scale, zero_point, bits, group, depth)
@@ -128,9 +131,11 @@ def scaled_sums_numpy(
     scale: np.ndarray,
     middle: np.ndarray,
 ) -> np.ndarray:
-    """The products ``(..., n)``, float64, of codes of data ``(..., k)``, with a scale and a sum a group, by
-    those of weights ``(n, k)``, with ``scale`` and ``middle (n, groups)``: float64 has the whole numbers that
-    sums of a group are exactly."""
+    """Return the products ``(..., n)``, float64, of data codes ``(..., k)`` by weight codes ``(n, k)``.
+
+    Data have a scale and a sum per group; weights have ``scale`` and zero point ``middle``, both ``(n,
+    groups)``. The integer sums of a group are exact in float64.
+    """
     *lead, groups = data_scale.shape
     left, right = (one.astype(np.float64).reshape(*one.shape[:-1], groups, -1) for one in (data, codes))
     total = np.zeros((*lead, len(codes)))
@@ -151,12 +156,12 @@ def scaled_sums_numpy(
 def dense_group_quantized(
     call: Call, data: te.Tensor, weight: te.Tensor, scale: te.Tensor, zero_point: te.Tensor
 ) -> te.Tensor:
-    """Rows of ``data`` times rows of a weight in codes of 4 or 8 ``bits``: ``(code - zero_point) * scale``.
+    """``data`` times the transpose of a weight in codes of 4 or 8 ``bits``: ``(code - zero_point) * scale``.
 
-    Each ``group`` of a row's codes has a scale and a zero point. With ``data_bits`` 8 or 16 the data are
-    rounded to so many bits first, symmetrically, with a scale for each group of a row's terms
-    (``group_data``): so a product is one of small integers, which processors compute several times as fast.
-    Where a term of the data is not finite, all results of its row are NaN then.
+    Each ``group`` of a row's codes has a scale and a zero point. With ``data_bits`` 8 or 16, data are first
+    rounded symmetrically to that many bits, with a scale for each group of a row (``group_data``). The
+    products are then of small integers, which processors compute several times as fast. If an element of the
+    data is not finite, all results of its row are NaN in this case.
     """
     bits, group = check_groups(call)
     depth, lead = data.shape[-1], data.shape[:-1]

@@ -1,4 +1,4 @@
-"""Scales and zero points of TVM's quantized operators: what their types and, if constant, values must be."""
+"""Scales and zero points of TVM's quantized operators: checks of their types and of constant values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
 
 
 def extent_along(call: Call, data: TensorType, parameters: Sequence[TensorType], axis: str = "axis") -> Dim:
-    """How many scales and zero points ``data`` may have, one for each place along the attribute ``axis``,
-    which is of no account where there is one of each."""
+    """Return the number of scales and zero points that ``data`` may have along the attribute ``axis``.
+
+    The attribute is ignored, and the number is 1, if there is one scale and one zero point.
+    """
     if all(one.ndim != 1 or is_one(one.shape[0]) for one in parameters) or not data.ndim:
         return 1
     return data.shape[axis_of(call, call[axis], data.ndim, axis)]
@@ -26,9 +28,9 @@ def extent_along(call: Call, data: TensorType, parameters: Sequence[TensorType],
 def check_scale(
     call: Call, name: str, given: TensorType, extent: Dim = 1, argument: Expr | None = None
 ) -> None:
-    """Refuse a scale that is not float32, one number or ``extent``; a constant one must be above 0.
+    """Raise a type error unless a scale is float32, a number or of ``extent``; constants must be above 0.
 
-    ``argument`` is the one of that ``name``, which else the call has.
+    ``argument`` is the argument called ``name``, by default that of the call.
     """
     _check_shape(call, name, given, extent, "float32")
     value = known(argument or argument_of(call, name))
@@ -39,9 +41,9 @@ def check_scale(
 def check_zero_point(
     call: Call, name: str, given: TensorType, dtype: str, extent: Dim = 1, argument: Expr | None = None
 ) -> None:
-    """Refuse a zero point that is not int32, one number or ``extent``; a constant one is a ``dtype``.
+    """Raise a type error unless a zero point is int32, a number or of ``extent``; constants fit ``dtype``.
 
-    ``argument`` is as that of ``check_scale``.
+    ``argument`` is as in ``check_scale``.
     """
     _check_shape(call, name, given, extent, "int32")
     value, (low, high) = known(argument or argument_of(call, name)), dtypes.limits(dtype)
@@ -60,7 +62,7 @@ def _check_shape(call: Call, name: str, given: TensorType, extent: Dim, dtype: s
 
 
 def argument_of(call: Call, name: str) -> Expr | None:
-    """The argument ``name`` of ``call``."""
+    """Return the argument ``name`` of ``call``."""
     names = op.get(str(call.op)).argument_names
     return call.args[names.index(name)] if len(call.args) == len(names) else None
 
@@ -73,7 +75,7 @@ def known(argument: Expr | None) -> np.ndarray | None:
 def check_one_in_one_out(
     call: Call, names: Sequence[str], data: TensorType, *parameters: TensorType, out_dtype: str = ""
 ) -> None:
-    """Data of bytes with one scale and zero point, and those of the result; ``names`` are the four's."""
+    """Check 8-bit data with one scale and zero point, and those of the result; ``names`` names the four."""
     expect(call, "data is", data.dtype, BYTES)
     for name, one, dtype in zip(
         names, parameters, (data.dtype, data.dtype, "", out_dtype or data.dtype), strict=True

@@ -1,4 +1,4 @@
-"""Quantized convolutions and matrix products of TVM: sums of int32 of numbers less their zero points."""
+"""TVM's quantized convolutions and matrix products: int32 products of operands less their zero points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WEIGHT_NAMES = ("data", "kernel", "input_zero_point", "kernel_zero_point", "inpu
 
 
 def _plain(name: str, call: Call, attrs: tuple[str, ...], out_dtype: str = "int32") -> Call:
-    """The plain operator ``name`` with what ``call`` says, for its type relation and reference."""
+    """The plain operator ``name`` with the attributes of ``call``, for its type relation and reference."""
     named = {key: call[key] for key in attrs}
     return make(name, call, call, span=call.span, out_dtype=out_dtype, **named)
 
@@ -31,8 +31,7 @@ def _plain(name: str, call: Call, attrs: tuple[str, ...], out_dtype: str = "int3
 def _product_type(
     name: str, attrs: tuple[str, ...], places: tuple[int, int], names: tuple[str, ...] = WEIGHT_NAMES
 ) -> Callable[..., TensorType]:
-    """The type relation of the plain operator; ``places``: the axes of weight and result that its scales
-    follow (-1, -1: it has one scale)."""
+    """Return the type relation; ``places``: the axes of weight and result that scales follow, or (-1, -1)."""
 
     def infer(call: Call, data: TensorType, weight: TensorType, *parameters: TensorType) -> TensorType:
         expect(call, f"{names[0]} is", data.dtype, BYTES)
@@ -50,7 +49,7 @@ def _product_type(
 
 
 def _product_numpy(name: str, attrs: tuple[str, ...], place: int) -> Callable[..., np.ndarray]:
-    """The plain operator of int32; the zero point of the weight may follow its axis ``place``."""
+    """Return the reference, in int32; zero points may follow the weight's axis ``place``."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray, *p: np.ndarray) -> np.ndarray:
         zero = p[1].reshape(()) if p[1].size == 1 else along_axis(p[1], place, weight.ndim)
@@ -68,7 +67,7 @@ def _of_wide(
     operands: tuple[Expr, Expr],
     zeros: tuple[Expr, Expr],
 ) -> Expr:
-    """The plain operator of int32."""
+    """Write out the plain operator in int32, on operands less their zero points."""
     rank = tensor_type_of(operands[1]).ndim
     left = minus(cast(operands[0], "int32"), along(zeros[0], 0, 1))
     right = minus(cast(operands[1], "int32"), along(zeros[1], place, rank))
@@ -77,7 +76,7 @@ def _of_wide(
 
 
 def _bytes_of(weight: Expr, zero: Expr, channels: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """A constant weight as int8, and its zero point for each output channel, moved alike."""
+    """A constant weight as int8 and its zero point for each output channel, shifted alike; else None."""
     if not (isinstance(weight, Constant) and isinstance(zero, Constant)):
         return None
     moved = 128 if weight.data.dtype == np.uint8 else 0
@@ -86,7 +85,7 @@ def _bytes_of(weight: Expr, zero: Expr, channels: int) -> tuple[np.ndarray, np.n
 
 
 def _as_uint8(data: Expr, zero: Expr) -> tuple[Expr, Expr]:
-    """Data as uint8, which processors multiply with int8, and its zero point, a scalar."""
+    """Data as uint8, which processors multiply by int8, and its zero point as a scalar, shifted alike."""
     zero = along(zero, 0, 1)
     if tensor_type_of(data).dtype == "uint8":
         return data, zero
@@ -127,7 +126,7 @@ def conv2d(
 ) -> Expr:
     """The convolution in int32 of ``data - input_zero_point`` with ``kernel - kernel_zero_point``.
 
-    Padding stands for 0. The scale of the result is the product of both scales, which change nothing here.
+    Padding adds 0. The scales change nothing here: the scale of the result is their product.
     """
     channels = tensor_type_of(kernel).shape[0]
     known = _bytes_of(kernel, kernel_zero_point, channels) if isinstance(channels, int) else None
@@ -138,8 +137,7 @@ def conv2d(
 
 
 def _conv_of_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros: np.ndarray) -> Expr:
-    """The convolution by one of uint8 by int8: zero points come off its sums. What is padded is the data's
-    zero point, and so adds nothing."""
+    """Convolve uint8 by int8, and subtract the zero points' part; padding is the data's zero point."""
     span = call.span
     data, zero = _as_uint8(data, zero)
     geometry = windows.geometry(call, weight.shape[2:], 2)
@@ -161,7 +159,7 @@ def _conv_of_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros
 
 
 def _padded(data: Expr, zero: Expr, padding: list[tuple[int, int]]) -> Expr:
-    """``data`` with ``zero`` around it."""
+    """Pad ``data`` with ``zero``."""
     width = ((0, 0), (0, 0), *padding)
     if isinstance(zero, Constant):
         return make("nn.pad", data, pad_width=width, pad_value=float(zero.data.item()))
@@ -200,7 +198,7 @@ def conv2d_transpose(
     input_scale: Expr,
     kernel_scale: Expr,
 ) -> Expr:
-    """The transposed convolution in int32 of numbers less their zero points, as ``qnn.conv2d``."""
+    """The transposed convolution in int32 of operands less their zero points, as in ``qnn.conv2d``."""
     zeros = input_zero_point, kernel_zero_point
     return _of_wide("nn.conv2d_transpose", _TRANSPOSED_NAMES, 1, call, (data, weight), zeros)
 
@@ -223,7 +221,7 @@ def dense(
     input_scale: Expr,
     kernel_scale: Expr,
 ) -> Expr:
-    """Rows of ``data`` times rows of ``weight``, each less its zero point, in int32."""
+    """``data @ weight.T`` of operands less their zero points, in int32."""
     units = tensor_type_of(weight).shape[0]
     known = _bytes_of(weight, kernel_zero_point, units) if isinstance(units, int) else None
     if known is None:
@@ -243,8 +241,10 @@ def _rows_of_bytes(
     weight: tuple[np.ndarray, np.ndarray],
     sums: np.ndarray,
 ) -> Expr:
-    """Rows of uint8 by a constant weight of int8, both with their zero points, which come off the sums;
-    ``sums`` are those of the weight's columns, less their zero points."""
+    """Multiply rows of uint8 by a constant int8 weight, and subtract the zero points' part from the sums.
+
+    ``sums`` are the sums of the weight's columns, less their zero points.
+    """
     span, (values, zeros) = call.span, weight
     data, zero = _as_uint8(*rows)
     named = {key: call[key] for key in attrs}
@@ -275,8 +275,10 @@ def dense_pack(
     input_scale: Expr,
     kernel_scale: Expr,
 ) -> Expr:
-    """``qnn.dense`` by a weight whose columns are packed in blocks, of one zero point; in fours of rows, as
-    ``NC16n4c``, it must be constant, and its zero point too."""
+    """``qnn.dense`` with a weight whose columns are packed in blocks, and one zero point.
+
+    With several rows stored together, as in ``NC16n4c``, weight and zero point must be constant.
+    """
     if not (isinstance(weight, Constant) and isinstance(kernel_zero_point, Constant)):
         if tensor_type_of(weight).ndim > 3:
             raise fault(call, f"weight_layout is {call['weight_layout']}, expected a constant weight")
@@ -309,5 +311,5 @@ def _batch_type(call: Call, x: TensorType, y: TensorType, *parameters: TensorTyp
 def batch_matmul(
     call: Call, x: Expr, y: Expr, x_zero_point: Expr, y_zero_point: Expr, x_scale: Expr, y_scale: Expr
 ) -> Expr:
-    """Each matrix of ``x`` times the transposed one of ``y``, less their zero points, in int32."""
+    """Each matrix of ``x`` times the transpose of that of ``y``, less their zero points, in int32."""
     return _of_wide("nn.batch_matmul", (), 0, call, (x, y), (x_zero_point, y_zero_point))

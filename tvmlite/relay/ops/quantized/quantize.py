@@ -1,4 +1,4 @@
-"""Quantisation: floats to integers of a scale and a zero point, and back."""
+"""Quantization: floats to integers with a scale and a zero point, and back."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ from tvmlite.te.tensor.intrinsics import fits_int32
 
 
 def _type(given: Dtypes, made: Dtypes, names: str) -> Callable[..., TensorType]:
-    """The shape of the data, which is one of ``given``, in ``out_dtype``, which is one of ``made``.
+    """Return the type relation from data in ``given`` to the same shape in ``out_dtype``, in ``made``.
 
-    A scale or zero point, whose parameters begin with ``names``, is one number, or one for each place along
-    ``axis``.
+    The scale and zero point, whose names begin with ``names``, are numbers, or vectors along ``axis``.
     """
 
     def infer(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
@@ -53,7 +52,7 @@ def _type(given: Dtypes, made: Dtypes, names: str) -> Callable[..., TensorType]:
 
 
 def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Sequence[Any]) -> e.Expr:
-    """The scale or zero point that holds at element ``at``."""
+    """The scale or zero point for element ``at``."""
     if tensor.ndim == 0:
         return tensor[()]
     return tensor[0] if is_one(tensor.shape[0]) else tensor[at[call["axis"] % data.ndim]]
@@ -65,7 +64,7 @@ def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
 
 
 def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
-    """qnn.quantize in numpy, in float32 or float64: rounded half to even, then saturated."""
+    """The reference of ``qnn.quantize``, in float32 or float64: rounded half to even, then saturated."""
     work = np.float64 if data.dtype == np.float64 else np.float32
     with np.errstate(all="ignore"):
         steps = np.rint(data.astype(work) / _spread(call, scale, data.ndim).astype(work))
@@ -85,8 +84,8 @@ def quantize(
 ) -> e.Expr:
     """``round(data / scale) + zero_point``, ties to even, saturated to ``out_dtype``; NaN gives 0.
 
-    With ``fits_int32`` all of ``data / scale`` is known to fit, and of others the result is not defined: so
-    passes say of sums whose scales they know.
+    With ``fits_int32``, ``data / scale`` must fit an int32, and the result is undefined where it does not.
+    Passes set it for sums whose scales they know.
     """
     work = "float64" if data.dtype == "float64" else "float32"
     scale = _parameter(call, output_scale, data, i).astype(work)
@@ -98,7 +97,7 @@ def quantize(
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
-    """qnn.dequantize in numpy: the zero point is subtracted in int32."""
+    """The reference of ``qnn.dequantize``: the zero point is subtracted in int32."""
     work = np.float64 if call["out_dtype"] == "float64" else np.float32
     moved = data.astype(np.int32) - _spread(call, zero_point, data.ndim).astype(np.int32)
     result = moved.astype(work) * _spread(call, scale, data.ndim).astype(work)
@@ -115,7 +114,7 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point
 def dequantize(
     call: Call, i: Indices, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor
 ) -> e.Expr:
-    """``(data - zero_point) * scale``, the difference in int32."""
+    """``(data - zero_point) * scale``, with the difference in int32."""
     work = "float64" if call["out_dtype"] == "float64" else "float32"
     moved = data[i].astype("int32") - _parameter(call, input_zero_point, data, i).astype("int32")
     return e.cast(call["out_dtype"], moved.astype(work) * _parameter(call, input_scale, data, i).astype(work))

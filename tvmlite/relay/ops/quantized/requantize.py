@@ -1,4 +1,4 @@
-"""qnn.requantize: from one scale and zero point to another, by integers as TVM does, or by floats."""
+"""``qnn.requantize``: from one scale and zero point to another, in integers as in TVM, or in floats."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
 POINT = 31
-"""Bits of a fixed-point multiplier behind its point."""
+"""The fraction bits of a fixed-point multiplier."""
 
 MOST_SHIFT = 63
-"""From here on, a product of 62 bits that is rounded and shifted is 0."""
+"""From this shift on, a rounded product of 62 bits is 0."""
 
 _FROM: Dtypes = (
     "int8, uint8, int16, int32 or int64",
@@ -41,9 +41,9 @@ COMPUTE_DTYPE = choice("None", "int64", "float32", "float64")
 
 
 def multiplier_and_shift(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``factor``, positive float64, as ``multiplier / 2**31 * 2**shift``, in int64; a multiplier has 31 bits.
+    """Split ``factor``, positive float64, into ``multiplier / 2**31 * 2**shift``, both int64.
 
-    The fraction that frexp gives, in 0.5 to 1, times 2**31, rounded: TVM's fixed-point form.
+    This is TVM's fixed-point form: the fraction of frexp, 0.5 to 1, times 2**31, rounded to 31 bits.
     """
     fraction, shift = np.frexp(np.asarray(factor, np.float64))
     multiplier = np.floor(fraction * 2.0**POINT + 0.5).astype(np.int64)
@@ -54,8 +54,10 @@ def multiplier_and_shift(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def fixed_point_numpy(
     data: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, upward: bool = True
 ) -> np.ndarray:
-    """``data * multiplier / 2**31 * 2**shift`` of int32, rounded; of two nearest the upper one, or the one
-    further from 0."""
+    """``data * multiplier / 2**31 * 2**shift`` in int32, rounded to nearest.
+
+    Ties are rounded upwards, or away from 0 if not ``upward``.
+    """
     with np.errstate(all="ignore"):
         product = (data.astype(np.int64) << np.maximum(shift, 0)) * multiplier
         right = np.minimum(POINT - np.minimum(shift, 0), MOST_SHIFT)
@@ -72,7 +74,7 @@ def requantized_numpy(
     rounding: str = "None",
     compute_dtype: str = "None",
 ) -> np.ndarray:
-    """``data`` with the scale and zero point of the last two of ``parameters``, from those of the first."""
+    """Requantize ``data`` from the first scale and zero point of ``parameters`` to the last."""
     scale, zero, out_scale, out_zero = (
         p.reshape(()) if p.size == 1 else along_axis(p, axis, data.ndim) for p in parameters
     )
@@ -91,8 +93,7 @@ def requantized_numpy(
 
 
 def requantize_type(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
-    """The data's shape, in ``out_dtype``; scale and zero point of the data may be one for each place along
-    ``axis``."""
+    """The type relation: the data's shape in ``out_dtype``; its parameters may be vectors along ``axis``."""
     expect(call, "data is", data.dtype, _FROM)
     dtype = dtypes.check(call["out_dtype"])
     expect(call, "out_dtype is", dtype, _TO)
@@ -105,7 +106,7 @@ def requantize_type(call: Call, data: TensorType, *parameters: TensorType) -> Te
 
 
 def requantize_numpy(call: Call, data: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-    """qnn.requantize in numpy."""
+    """The reference of ``qnn.requantize``."""
     return requantized_numpy(
         data, parameters, call["axis"], call["out_dtype"], call["rounding"], call["compute_dtype"]
     )
@@ -129,9 +130,9 @@ def requantize(
 ) -> e.Expr:
     """``output_zero_point + input_scale / output_scale * (data - input_zero_point)``, rounded, saturated.
 
-    In "int64", TVM's default but on x86, the factor has 31 bits, and ``rounding`` says which of two nearest
-    numbers is taken: "UPWARD", the default, the upper, "TONEAREST" that further from 0. "float32" and
-    "float64" as ``compute_dtype`` compute in these.
+    ``rounding`` decides ties: "UPWARD", the default, or "TONEAREST", away from 0. With ``compute_dtype``
+    "int64", the default (TVM's except on x86), the factor has 31 bits; "float32" and "float64" compute in
+    floats.
     """
     tensors = (input_scale, input_zero_point, output_scale, output_zero_point)
     scale, zero, out_scale, out_zero = (_parameter(call, one, data, i) for one in tensors)
@@ -158,7 +159,7 @@ def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Sequence[Any]
 
 
 def _multiplier_and_shift(factor: e.Expr) -> tuple[e.Expr, e.Expr]:
-    """As ``multiplier_and_shift``, of the bits of a float64: its exponent, then 52 of its fraction."""
+    """``multiplier_and_shift`` from the bits of a float64: its exponent, then the 52 of its fraction."""
     bits = e.Call("reinterpret", (factor,), "int64")
     exponent = e.Call("shift_right", (bits, e.const(52, "int64")), "int64") - 1022
     fraction = e.Call("bitwise_and", (bits, e.const((1 << 52) - 1, "int64")), "int64") + (1 << 52)
@@ -171,7 +172,7 @@ def _multiplier_and_shift(factor: e.Expr) -> tuple[e.Expr, e.Expr]:
 
 
 def _fixed_point(data: e.Expr, multiplier: e.Expr, shift: e.Expr, upward: bool) -> e.Expr:
-    """As ``fixed_point_numpy``."""
+    """``fixed_point_numpy`` in te."""
 
     def shifted(name: str, value: e.Expr, by: e.Expr) -> e.Expr:
         return e.Call(name, (value, by), "int64")

@@ -1,4 +1,4 @@
-"""Quantization by floats, which calibration and training see the rounding of; TVM's."""
+"""Quantization simulated in floats, so that calibration and training see its rounding; as in TVM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
 KINDS = choice("int8", "uint8", "int32", "disable")
-"""The integers that are simulated; "disable": none, and data stay as they are."""
+"""The integers that are simulated; "disable" leaves the data unchanged."""
 
 _FLOAT32: Dtypes = "float32", lambda dtype: dtype == "float32"
 
@@ -41,7 +41,7 @@ def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
 
 
 def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Any) -> e.Expr:
-    """The scale or zero point at element ``at``, in float32."""
+    """The scale or zero point for element ``at``, in float32."""
     if tensor.ndim == 0:
         return tensor[()].astype("float32")
     place = 0 if is_one(tensor.shape[0]) else at[call["axis"] % data.ndim]
@@ -49,7 +49,7 @@ def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Any) -> e.Exp
 
 
 def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
-    """qnn.simulated_quantize in numpy."""
+    """The reference of ``qnn.simulated_quantize``."""
     if call["out_dtype"] == "disable":
         return data
     low, high = (np.float32(limit) for limit in dtypes.limits(call["out_dtype"]))
@@ -68,9 +68,11 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.nda
 def simulated_quantize(
     call: Call, i: Indices, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor
 ) -> e.Expr:
-    """``round(data / scale) + zero_point`` within the limits of ``out_dtype``, as float32: ties to even, as
-    ``qnn.quantize``. In TVM ``out_dtype`` may be computed; here it is "int8", "uint8", "int32" or "disable",
-    which leaves the data as they are."""
+    """``round(data / scale) + zero_point``, clipped to the limits of ``out_dtype``, in float32.
+
+    Ties are rounded to even, as in ``qnn.quantize``. In TVM ``out_dtype`` may be computed; here it is "int8",
+    "uint8", "int32" or "disable", which leaves the data unchanged.
+    """
     if call["out_dtype"] == "disable":
         return data[i]
     low, high = (e.const(float(np.float32(limit)), "float32") for limit in dtypes.limits(call["out_dtype"]))
@@ -79,7 +81,7 @@ def simulated_quantize(
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
-    """qnn.simulated_dequantize in numpy."""
+    """The reference of ``qnn.simulated_dequantize``."""
     if call["in_dtype"] == "disable":
         return data
     with np.errstate(all="ignore"):
@@ -95,7 +97,7 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.n
 def simulated_dequantize(
     call: Call, i: Indices, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor
 ) -> e.Expr:
-    """``(data - zero_point) * scale`` of codes in float32; with ``in_dtype`` "disable", the data."""
+    """``(data - zero_point) * scale`` of integers held in float32; "disable" returns the data unchanged."""
     if call["in_dtype"] == "disable":
         return data[i]
     scale, zero = (_parameter(call, one, data, i) for one in (input_scale, input_zero_point))

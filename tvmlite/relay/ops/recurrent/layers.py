@@ -1,10 +1,12 @@
 """Recurrent layers over a whole sequence: nn.rnn_scan, nn.gru_scan, nn.lstm_scan.
 
-The products of the inputs are one matrix product made before; here is what must go step by step. A sample's
-steps from its length on leave its state alone and give zeros. Gates stand in ONNX's order.
+Their data, (steps, batch, gates * size), are the products with the inputs, computed before as one matrix
+product. These operators are the sequential rest. From its length on, a sample's steps leave its state
+unchanged and give zeros. Gates are in ONNX's order.
 
-The recurrence is (blocks, size, gates, lanes), what a block of units needs side by side: element (b, k, g, j)
-is what state k adds to gate g of unit ``b * lanes + j``. Units beyond the size are padding.
+The recurrence is (blocks, size, gates, lanes), so that the weights of a block of units are contiguous:
+element (b, k, g, j) is the weight of state k in gate g of unit ``b * lanes + j``. Units beyond the size are
+padding.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from tvmlite.te.tensor.tensor import Tensor
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
 
 ATTRS: dict[str, Any] = {"reverse": False, "activations": (), "clip": None}
-"""``activations`` are (name, alpha, beta), one a gate function; ``clip`` bounds what they are applied to."""
+"""``activations`` are (name, alpha, beta), one per gate function; ``clip`` bounds their operands."""
 
 
 def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[..., TupleType]:
-    """The type relation: data, recurrence, ``extra`` parameters a gate, states, lengths."""
+    """Return the type relation: data, recurrence, ``extra`` parameters per gate, states, lengths."""
 
     def infer(call: Call, data: TensorType, recurrence: TensorType, *rest: TensorType) -> TupleType:
         dtype = one_dtype(call, data, recurrence, *rest[:-1])
@@ -58,14 +60,14 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
 
 
 def require_ranks(call: Call, rest: Sequence[TensorType], ranks: Sequence[int]) -> None:
-    """A TypeInferError if what follows the recurrence is not of these ``ranks``."""
+    """Raise a type error if the arguments after the recurrence do not have these ``ranks``."""
     if [one.ndim for one in rest] != [*ranks]:
         given = ", ".join(map(str, rest))
         raise fault(call, f"the arguments after the recurrence are {given}, expected ranks {tuple(ranks)}")
 
 
 def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[TensorType]) -> TupleType:
-    """The results of a layer of ``hidden`` units; ``rest`` are its states and the lengths."""
+    """Return the types of a layer of ``hidden`` units; ``rest`` are its states and the lengths."""
     *vectors, lengths = rest
     for state in vectors:
         agree(call, "the states' batch", state.shape[0], data.shape[1])
@@ -78,7 +80,7 @@ def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[Tensor
 
 
 def check_activations(call: Call, count: int) -> None:
-    """Raise unless ``count`` gate functions are given that exist."""
+    """Raise a type error unless ``count`` known gate functions are given."""
     given = call["activations"]
     if len(given) != count or any(name not in ACTIVATIONS for name, _, _ in given):
         raise fault(call, f"activations are {given}, expected {count} of {', '.join(ACTIVATIONS)}")
@@ -106,7 +108,7 @@ def _applied_numpy(call: Call, which: int, x: np.ndarray) -> np.ndarray:
 
 
 def _by_rows(recurrence: np.ndarray) -> np.ndarray:
-    """The recurrence as (size, gates * size)."""
+    """The recurrence as a matrix (size, gates * size)."""
     blocks, size, gates, lanes = recurrence.shape
     return (
         recurrence.transpose(1, 2, 0, 3).reshape(size, gates, blocks * lanes)[:, :, :size].reshape(size, -1)
@@ -116,7 +118,7 @@ def _by_rows(recurrence: np.ndarray) -> np.ndarray:
 def _scan_numpy(
     step: Callable[..., Sequence[np.ndarray]], states: int
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    """A layer in numpy, step by step."""
+    """Return the reference of a layer, step by step."""
 
     def reference(call: Call, data: np.ndarray, recurrence: np.ndarray, *rest: np.ndarray) -> Any:
         work = np.float64 if data.dtype == np.float64 else np.float32
@@ -133,7 +135,7 @@ def scanned_numpy(
     parameters: Sequence[np.ndarray],
     rest: Sequence[np.ndarray],
 ) -> tuple[np.ndarray, ...]:
-    """All hidden states, and the last states; ``rest`` are those before the first step, and the lengths."""
+    """Return all hidden states, and the last states; ``rest`` is the initial states, and the lengths."""
     work = np.float64 if data.dtype == np.float64 else np.float32
     now = [a.astype(work) for a in rest[:-1]]
     out = np.zeros((*data.shape[:2], now[0].shape[1]), work)
@@ -170,7 +172,7 @@ def _lstm_numpy(
 def lstm_gates_numpy(
     call: Call, sums: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
 ) -> list[np.ndarray]:
-    """The states after a step whose products add up to ``sums``."""
+    """Return the states after a step whose products sum to ``sums``."""
     i, o, f, g = np.split(sums, 4, axis=1)
     windows = np.split(peephole, 3) if call["with_peephole"] else [np.zeros((), h.dtype)] * 3
     i = _applied_numpy(call, 0, i + windows[0] * c)
@@ -184,7 +186,7 @@ def lstm_gates_numpy(
 
 
 def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
-    """The gate function number ``which`` of ``x``."""
+    """Apply gate function number ``which`` to ``x``."""
     name, alpha, beta = call["activations"][which]
     if call["clip"] is not None:
         x = e.Max(*e.match(e.Min(*e.match(x, float(call["clip"]))), -float(call["clip"])))
@@ -205,7 +207,7 @@ def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
 
 @statement("nn.rnn_scan", infer=_scan_type(1, 1, 0, 1), reference=_scan_numpy(_rnn_numpy, 1), attrs=ATTRS)
 def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengths: Tensor) -> list[Tensor]:
-    """``h = f(data[t] + h @ recurrence)`` for each step: all of ``h``, and the last."""
+    """``h = f(data[t] + h @ recurrence)`` for each step ``t``. Return all ``h``, and the last."""
     steps = Steps(call, data, recurrence)
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
@@ -227,7 +229,7 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
 def gru_scan(
     call: Call, data: Tensor, recurrence: Tensor, bias: Tensor, hidden: Tensor, lengths: Tensor
 ) -> list[Tensor]:
-    """Gates update, reset, new; ``bias`` belongs to the recurrence. All states, and the last."""
+    """A GRU with gates update, reset, new; ``bias`` is the recurrence's. Return all states, and the last."""
     steps = Steps(call, data, recurrence)
     inputs, before = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
     update, masked = steps.state("update"), steps.state("masked")
@@ -279,7 +281,7 @@ def lstm_scan(
     cell: Tensor,
     lengths: Tensor,
 ) -> list[Tensor]:
-    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell."""
+    """An LSTM with gates input, output, forget, cell. Return all states, the last one, and the last cell."""
     steps = Steps(call, data, recurrence)
     cells = steps.state("cells")
 
@@ -296,7 +298,7 @@ def lstm_scan(
 def lstm_unit(
     steps: Steps, memory: Memory, cells: loop.Buffer, at: At, n: e.Expr, total: Callable[[int], e.Expr]
 ) -> loop.Stmt:
-    """The new states of unit ``n``; the third of the inputs are the peepholes."""
+    """Compute the new states of unit ``n``; the third input is the peepholes."""
     call = steps.call
 
     def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:

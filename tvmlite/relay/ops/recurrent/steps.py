@@ -1,13 +1,13 @@
-"""The loops of a recurrent layer: steps in order, the units of a step shared among threads.
+"""The loops of a recurrent layer: steps in order, the units of a step divided among threads.
 
 Each step is one parallel loop (a GRU's may be two): while the pool's workers spin, a launch costs no more
-than a barrier would, and nobody waits for a thread that has not begun. A thread has the same units at each
-step (the shares in ``runtime/pool.c``), so their weights, which lie side by side, stay in its processor's
-own cache. What it goes through forwards at one step it goes through backwards at the next: of weights a
-little larger than the cache most is still there from the step before. The output state is kept twice, by
-iterations, so that nothing is written that others read.
+than a barrier would, and does not wait for threads that have not started. A thread computes the same units in
+each step (the partition of ``runtime/pool.c``), so their weights, which are contiguous, stay in its
+processor's own cache. It alternates in direction from step to step: if the weights are a little larger than
+the cache, most of them are still there from the step before. The output state is double-buffered, so that
+nothing is written that other threads read.
 
-Several samples whose weights fit each processor's cache are divided among threads instead, all steps at once.
+Several samples whose weights fit each processor's cache are divided among threads instead, for all steps.
 """
 
 from __future__ import annotations
@@ -25,37 +25,38 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 LANES = 16
-"""Units that are computed as one; a block is of one or several such vectors."""
+"""The units computed as one vector; a block consists of one or several vectors."""
 
 TOGETHER = 4
-"""States of 8 bits whose products with the weights of one unit are added in one lane of 32 bits."""
+"""The number of 8-bit states whose products with a unit's weights are added in one lane of 32 bits."""
 
 WIDE = 4 * LANES
-"""The units of a block where there is one gate only: a state once read is multiplied with several vectors."""
+"""The units of a block if there is one gate only, so that a state is multiplied with several vectors."""
 
 SAMPLES = 4
-"""Samples that are multiplied with weights read once, at most."""
+"""The largest number of samples that are multiplied with weights read once."""
 
 SUMS = 8
-"""Vectors that are added to by iterations, about: an addition need not wait for the one before."""
+"""About how many accumulators there are, so that an addition need not wait for the one before."""
 
 WORTH = 2000
-"""Cycles of a thread's work in one step that are worth handing to it."""
+"""The cycles of work in one step that are worth a thread."""
 
 GATES_CYCLES = 100
-"""Cycles of a block's gate functions, about."""
+"""About how many cycles the gate functions of a block take."""
 
 
 def lanes_of(gates: int, size: int) -> int:
-    """The units of a block, for a layer of ``size`` units."""
+    """Return the number of units of a block, for a layer of ``size`` units."""
     return WIDE if gates == 1 and size % WIDE == 0 else LANES
 
 
 def interleaved(recurrence: Expr, gates: int, size: int, make: Callable[..., Expr]) -> Expr:
-    """An integer recurrence ``(size, gates * size)`` as int8 ``(blocks, groups, gates, LANES * TOGETHER)``.
+    """Pack an integer recurrence ``(size, gates * size)`` into int8 blocks.
 
-    Element (b, k, g, j * TOGETHER + i) is what state ``k * TOGETHER + i`` adds to gate g of unit
-    ``b * LANES + j``; what is beyond the size is 0. ``make(operator, *args, **attrs)`` makes a call.
+    The result is ``(blocks, groups, gates, LANES * TOGETHER)``. Element (b, k, g, j * TOGETHER + i) is the
+    weight of state ``k * TOGETHER + i`` in gate g of unit ``b * LANES + j``, and 0 beyond the size.
+    ``make(operator, *args, **attrs)`` makes a call.
     """
     blocks, groups = -(-size // LANES), -(-size // TOGETHER)
     width = ((0, groups * TOGETHER - size), (0, 0), (0, blocks * LANES - size))
@@ -68,7 +69,7 @@ def interleaved(recurrence: Expr, gates: int, size: int, make: Callable[..., Exp
 
 @dataclass(frozen=True)
 class At:
-    """Where a piece of work stands: the number of the step, its time, the sample and the block of units."""
+    """The position of a piece of work: the number of the step, its time, the sample, the block of units."""
 
     iteration: e.Expr
     time: e.Expr
@@ -77,7 +78,7 @@ class At:
 
     @property
     def now(self) -> e.Expr:
-        """Which of the two places of the output state is read."""
+        """Which of the two buffers of the output state is read."""
         return self.iteration % 2
 
     @property
@@ -87,15 +88,15 @@ class At:
 
 
 Row = Callable[[At, e.Expr], e.Expr]
-"""What is multiplied with row k of the weights: ``row(at, k)``."""
+"""The factor of row k of the weights: ``row(at, k)``."""
 
 Unit = Callable[[At, e.Expr, Callable[[int], e.Expr]], loop.Stmt]
-"""What is done for a unit: ``unit(at, number, total)``, ``total(gate)`` its sum of products."""
+"""The statement for a unit: ``unit(at, number, total)``; ``total(gate)`` is its sum of products."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the loops work on: the inputs, all outputs of the output state, and the samples they are for."""
+    """The buffers of the loops: inputs and output states, and the range of samples to compute."""
 
     given: tuple[loop.Buffer, ...]
     out: loop.Buffer
@@ -110,14 +111,16 @@ class Memory:
 
     @property
     def lengths(self) -> loop.Buffer:
-        """How many steps each sample has."""
+        """The number of steps of each sample."""
         return self.given[-1]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done for each unit: ``row`` times weights of ``gates``, then ``unit``. ``ends``: with it the
-    step ends, and samples that have none stand still."""
+    """The work for each unit: ``row`` times the weights of ``gates``, then ``unit``.
+
+    With ``ends`` it is the last of a step, and samples without this step keep their state.
+    """
 
     row: Row
     gates: range
@@ -126,11 +129,11 @@ class Work:
 
 
 Step = Callable[[e.Expr, e.Expr, Memory], loop.Stmt]
-"""What a step does: ``step(iteration, time, memory)``."""
+"""The statement for a step: ``step(iteration, time, memory)``."""
 
 
 class Steps:
-    """The loops of one layer, whose ``data`` are (steps, batch, gates * size)."""
+    """The loops of one layer, whose ``data`` is (steps, batch, gates * size)."""
 
     def __init__(self, call: Call, data: Tensor, recurrence: Tensor) -> None:
         self.call, self.dtype = call, data.dtype
@@ -148,27 +151,27 @@ class Steps:
         self.hidden = loops.buffer("hidden", (2, self.batch, size), self.work)
 
     def extents(self, recurrence: Tensor) -> tuple[Any, ...]:
-        """Blocks of units, units, gates, and the units of a block."""
+        """Return the blocks, the units, the gates, and the units of a block."""
         return recurrence.shape
 
     def state(self, name: str) -> loop.Buffer:
-        """Memory for a number a unit, of each sample."""
+        """A buffer for one number per unit and sample."""
         return loops.buffer(name, (self.batch, self.size), self.work)
 
     def value(self, source: loop.Buffer, *indices: Any) -> e.Expr:
-        """An element in the dtype that is computed in."""
+        """Load an element in the dtype of the computation."""
         return e.cast(self.work, loops.load(source, *indices))
 
     def input(self, memory: Memory, at: At, gate: int, unit: e.Expr) -> e.Expr:
-        """What the inputs add to a gate."""
+        """The product of the inputs for a gate of ``unit``."""
         return self.value(memory.given[0], at.time, at.sample, gate * self.size + unit)
 
     def old(self, at: At, unit: e.Expr) -> e.Expr:
-        """The output state that the step begins with."""
+        """The output state at the beginning of the step."""
         return loops.load(self.hidden, at.now, at.sample, unit)
 
     def moved_on(self, at: At, memory: Memory, unit: e.Expr, value: e.Expr) -> loop.Stmt:
-        """The new output state of a unit."""
+        """Store ``value`` as the new output state of ``unit``."""
         return loops.let(
             "new",
             value,
@@ -181,7 +184,7 @@ class Steps:
     # --- one block of units ---
 
     def _units(self, at: At, body: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body(lane, unit)`` of the units of a block, in vectors; the last block may have fewer."""
+        """Run ``body(lane, unit)`` for the units of a block, in vectors; the last block may have fewer."""
 
         def one(lane: e.Expr) -> loop.Stmt:
             unit = at.block * self.lanes + lane
@@ -192,7 +195,7 @@ class Steps:
         return _vectors(self.lanes, one)
 
     def _skipped(self, at: At, memory: Memory) -> loop.Stmt:
-        """What a step behind a sample's end does: the state stays, the output is 0."""
+        """The statement for a step after a sample's end: the state stays, the output is 0."""
 
         def one(_: e.Expr, unit: e.Expr) -> loop.Stmt:
             return loop.sequence(
@@ -203,7 +206,7 @@ class Steps:
         return self._units(at, one)
 
     def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
-        """``sums[sample, gate, lane]`` of a block: by rows of its weights, every other time backwards."""
+        """Compute ``sums[sample, gate, lane]`` of a block by rows; every second step goes backwards."""
         total = Total(ats, work.gates, self.lanes, self.sums)
         whole = self.rows // total.chains
 
@@ -226,7 +229,7 @@ class Steps:
         return at.time < e.cast(loops.INT, loops.load(memory.lengths, at.sample))
 
     def added(self, total: Total, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
-        """The products of row ``k`` of a block's weights, added to the sums of ``chain``."""
+        """Add the products of row ``k`` of a block's weights to the sums of ``chain``."""
         return total.added(
             chain, lambda at, gate, j: work.row(at, k) * self.value(memory.recurrence, at.block, k, gate, j)
         )
@@ -234,7 +237,7 @@ class Steps:
     # --- all of them ---
 
     def shared(self, iteration: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
-        """``work`` of every unit of every sample, divided among as many threads as are worth it."""
+        """Do ``work`` for every unit of every sample, divided among as many threads as are worthwhile."""
         tiles, rest = memory.count // self.samples, memory.count % self.samples
         items = tiles + rest
         whole = items * self.blocks
@@ -258,7 +261,7 @@ class Steps:
         return loops.over(pieces, piece, "p", kind=loop.PARALLEL)
 
     def _item(self, is_tile: e.Expr, tile: At, lone: At, memory: Memory, work: Work) -> loop.Stmt:
-        """A block of units of the samples from ``tile`` on, or of ``lone``."""
+        """Compute a block of units for the samples from ``tile`` on, or for ``lone``."""
         sums = loops.buffer("sums", (self.samples, work.gates.stop, self.lanes), self.sums)
 
         def finished(k: e.Expr) -> loop.Stmt:
@@ -282,8 +285,10 @@ class Steps:
         memory: Sequence[loop.Buffer],
         step: Step,
     ) -> list[Tensor]:
-        """The operator's results; ``states`` are those behind the output state, ``memory`` what else a step
-        needs. The initial states are the inputs before the last, which are the lengths."""
+        """Return the results; ``states`` follow the output state, ``memory`` is what else a step needs.
+
+        The initial states are the inputs before the last one, which is the lengths.
+        """
 
         def body(*buffers: loop.Buffer) -> loop.Stmt:
             given, out = buffers[: len(inputs)], buffers[len(inputs) :]
@@ -310,7 +315,7 @@ class Steps:
         return loops.extern(name, inputs, shapes, body)
 
     def _divided(self, given: tuple[loop.Buffer, ...], out: loop.Buffer, step: Step) -> loop.Stmt:
-        """All steps of all samples: units divided among threads at each step, or samples once."""
+        """Run all steps of all samples; units are divided among threads at each step, or samples once."""
         batch = loops.index(self.batch)
 
         def iterations(memory: Memory) -> loop.Stmt:
@@ -333,9 +338,9 @@ class Steps:
 
 
 class Total:
-    """The sums of products of a block: of each sample, of each gate.
+    """The sums of products of a block, for each sample and gate.
 
-    Where they are few, rows add to several of each by iterations, which are added up at the end.
+    If they are few, rows add to several accumulators of each in alternation, which are summed at the end.
     """
 
     def __init__(self, ats: Sequence[At], gates: range, lanes: int, dtype: str) -> None:
@@ -344,7 +349,7 @@ class Total:
         self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), lanes), dtype)
 
     def place(self, chain: int, sample: int, gate: int) -> int:
-        """Which of the sums it is."""
+        """Return the row of the buffer that holds a sum."""
         return (chain * len(self.ats) + sample) * len(self.gates) + self.gates.index(gate)
 
     def cleared(self) -> list[loop.Stmt]:
@@ -354,7 +359,7 @@ class Total:
         return [_vectors(self.lanes, lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]
 
     def added(self, chain: int, value: Callable[[At, int, e.Expr], e.Expr]) -> loop.Stmt:
-        """``value(at, gate, lane)`` added to each."""
+        """Add ``value(at, gate, lane)`` to each sum."""
 
         def one(gate: int, sample: int) -> loop.Stmt:
             place = self.place(chain, sample, gate)
@@ -369,7 +374,7 @@ class Total:
         return loop.sequence(*(one(gate, s) for gate in self.gates for s in range(len(self.ats))))
 
     def stored(self, sums: loop.Buffer) -> list[loop.Stmt]:
-        """``sums[sample, gate]`` are the sums."""
+        """Store the sums to ``sums[sample, gate]``."""
 
         def one(gate: int, sample: int) -> loop.Stmt:
             def put(j: e.Expr) -> loop.Stmt:
@@ -384,7 +389,7 @@ class Total:
 
 
 def _vectors(lanes: int, make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-    """``make`` of each lane, ``LANES`` as one."""
+    """Run ``make`` for each lane, ``LANES`` at a time as a vector."""
     begins = range(0, lanes, LANES)
     return loop.sequence(
         *(loops.over(LANES, lambda j, b=b: make(j + b), "j", kind=loop.VECTORIZE) for b in begins)  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""Reductions, normalizations, running totals and orders along axes."""
+"""Reductions, normalizations, cumulative sums and sorts along axes."""

@@ -1,4 +1,4 @@
-"""What training leaves in a model: batch normalisation and dropout; and normalisation across channels."""
+"""Batch normalization and dropout, which training leaves in a model, and local response normalization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.te.tensor import reducers
 
 
 def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> TupleType:
-    """The normalised data, and the moving mean and variance as they were."""
+    """The type relation: the normalized data, and the moving mean and variance unchanged."""
     names = ("gamma", "beta", "moving_mean", "moving_var")
     check_vectors(call, data, **dict(zip(names, parameters, strict=True)))
     return TupleType((data, parameters[2], parameters[3]))
@@ -29,7 +29,7 @@ def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> Tu
 def batch_norm_numpy(
     call: Call, data: np.ndarray, *parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """nn.batch_norm in numpy, in the dtype of sums; the moving statistics come back unchanged."""
+    """The reference of ``nn.batch_norm``, in the dtype of sums; the moving statistics are unchanged."""
     work = sum_dtype(data.dtype.name)
     gamma, beta, mean, variance = (along_axis(p, call["axis"], data.ndim).astype(work) for p in parameters)
     result = (data.astype(work) - mean) / np.sqrt(variance + call["epsilon"])
@@ -53,7 +53,10 @@ def batch_norm(
     moving_mean: te.Tensor,
     moving_var: te.Tensor,
 ) -> list[te.Tensor]:
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` with the moving statistics of training."""
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` with the moving statistics of training.
+
+    ``gamma`` is used with ``scale``, ``beta`` with ``center``. The statistics are further results, unchanged.
+    """
     axis, work = call["axis"] % data.ndim, sum_dtype(data.dtype)
 
     def element(*at: Any) -> e.Expr:
@@ -75,12 +78,12 @@ def _copied(data: te.Tensor, name: str) -> te.Tensor:
 
 
 def dropout_type(call: Call, data: TensorType) -> TupleType:
-    """The data and the mask, of one type."""
+    """The type relation: the data and the mask, of the same type."""
     return TupleType((data, data))
 
 
 def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """nn.dropout in numpy: the data as it is, and a mask of ones."""
+    """The reference of ``nn.dropout``: the data unchanged, and a mask of ones."""
     return data, np.ones_like(data)
 
 
@@ -88,16 +91,16 @@ def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     "nn.dropout", infer=dropout_type, reference=dropout_numpy, fuse=Fuse.TUPLE, attrs={"rate": 0.5}, field=0
 )
 def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
-    """The data as it is, as always when a model is run and not trained; and a mask of ones.
+    """Return the data unchanged, since models are run and not trained, and a mask of ones.
 
-    ``relay.nn.dropout`` gives the data only, as TVM's does; the operator has both.
+    ``relay.nn.dropout`` returns only the data, as TVM's does; the operator has both results.
     """
     ones = te.compute(data.shape, lambda *at: e.const(1, data.dtype), name="mask", tag="elemwise")
     return [_copied(data, "dropout"), ones]
 
 
 def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.lrn in numpy: squares outside the data count as 0."""
+    """The reference of ``nn.lrn``: squares outside the data count as 0."""
     axis, size = call["axis"] % data.ndim, call["size"]
     before = (size - 1) // 2
     wide = data.astype(sum_dtype(data.dtype.name))

@@ -1,4 +1,4 @@
-"""Losses of classifiers, as TVM has them: cross entropy and negative log likelihood."""
+"""Losses of classifiers, as in TVM: cross entropy and negative log likelihood."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tvmlite.relay.ops.written_out import cast, number, reshaped, written_out
 
 @written_out("nn.fast_softmax", reference=softmax_numpy, attrs={"axis": -1})
 def fast_softmax(call: Call, data: Expr) -> Expr:
-    """``nn.softmax``; how its exponential is computed is the level's choice (``fast_math``)."""
+    """``nn.softmax``; the opt level decides whether its exponential is approximated (``fast_math``)."""
     return make("nn.softmax", data, axis=call["axis"])
 
 
 def _count(extent: Dim, dtype: str) -> Expr:
-    """``extent`` as a scalar of ``dtype``."""
+    """Return ``extent`` as a scalar of ``dtype``."""
     if isinstance(extent, int):
         return number(extent, dtype)
     return cast(reshaped(make("shape_value", values=(extent,)), ()), dtype)
 
 
 def _entropy(call: Call, values: Expr, targets: Expr) -> Expr:
-    """The mean over the batch of what the sum of ``values * targets`` is less than 0."""
+    """The sum of ``-values * targets``, divided by the batch."""
     total = make("negative", make("sum", make("multiply", values, targets)))
     return make("divide", total, _count(tensor_type_of(values).shape[0], tensor_type_of(values).dtype))
 
@@ -65,8 +65,10 @@ def _logits_numpy(call: Call, predictions: np.ndarray, targets: np.ndarray) -> n
 
 @written_out("nn.cross_entropy_with_logits", reference=_logits_numpy)
 def cross_entropy_with_logits(call: Call, predictions: Expr, targets: Expr) -> Expr:
-    """``-sum(targets * predictions) / batch``, a scalar: predictions are logarithms already, as of
-    ``nn.log_softmax``."""
+    """``-sum(targets * predictions) / batch``, a scalar.
+
+    The predictions are logarithms already, such as those of ``nn.log_softmax``.
+    """
     _check_entropy(call, predictions, targets)
     return _entropy(call, predictions, targets)
 
@@ -93,9 +95,12 @@ def _likelihood_numpy(
     },
 )
 def nll_loss(call: Call, predictions: Expr, targets: Expr, weights: Expr) -> Expr:
-    """The negative log likelihood: of ``predictions`` (batch, classes, ...), those of the classes that
-    ``targets`` (batch, ...) names, times ``weights`` of the classes, negative; then their sum, or weighted
-    mean. Targets that are ``ignore_index`` do not count."""
+    """The negative log likelihood of the classes ``targets`` (batch, ...) in ``predictions``.
+
+    ``predictions`` (batch, classes, ...) are logarithms. Their element for the target class is negated and
+    multiplied by the weight of that class; ``reduction`` is the sum or the weighted mean, or "none". Targets
+    equal to ``ignore_index`` do not count.
+    """
     x, y, w = (tensor_type_of(one) for one in (predictions, targets, weights))
     expect(call, "predictions are", one_dtype(call, x, w), FLOAT)
     expect(call, "targets are", y.dtype, INTEGERS)

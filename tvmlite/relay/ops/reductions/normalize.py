@@ -1,4 +1,4 @@
-"""Normalisations: softmax, and those that centre and scale by statistics of the data."""
+"""Normalizations: softmax, and those that centre and scale by statistics of the data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _over_axis = data_type(FLOAT, axis_of)
 
 
 def check_vectors(call: Call, data: TensorType, **vectors: TensorType) -> None:
-    """Refuse vectors that have not one element for each place of ``data`` along ``axis``, of its dtype."""
+    """Raise a type error unless the vectors have the dtype of ``data`` and its extent along ``axis``."""
     one_dtype(call, data, *vectors.values())
     extent = data.shape[axis_of(call, call["axis"], data.ndim)]
     for name, given in vectors.items():
@@ -45,7 +45,7 @@ def check_vectors(call: Call, data: TensorType, **vectors: TensorType) -> None:
 
 
 def _along_axis(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
-    """The type of the data; gamma and beta have one element for each place along ``axis``."""
+    """The type relation: the data's; gamma and beta are vectors along ``axis``."""
     expect(call, "data is", data.dtype, FLOAT)
     check_vectors(call, data, **dict(zip(("gamma", "beta"), parameters, strict=False)))
     return data
@@ -58,7 +58,7 @@ def rows_reduced(
     value: Callable[[tuple[Any, ...]], e.Expr],
     name: str,
 ) -> te.Tensor:
-    """``reducer`` of ``value(index)`` over ``axes``; the result has the other axes only."""
+    """Reduce ``value(index)`` over ``axes`` with ``reducer``; the result has only the other axes."""
     reduced = {axis: te.reduce_axis(data.shape[axis], name=f"r{axis}") for axis in axes}
     kept = [axis for axis in range(data.ndim) if axis not in reduced]
 
@@ -73,7 +73,7 @@ def rows_reduced(
 
 
 def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
-    """``index`` without its places along ``axes``."""
+    """Return ``index`` without its entries for ``axes``."""
     return tuple(i for a, i in enumerate(index) if a not in axes)
 
 
@@ -81,35 +81,35 @@ def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _centred_exponents_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The data less its greatest along ``axis``, and the sum of its exponentials."""
+    """The data minus their maximum along ``axis``, and the sum of their exponentials."""
     wide = data.astype(sum_dtype(data.dtype.name))
     centred = wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf)
     return centred, np.exp(centred).sum(axis=call["axis"], keepdims=True)
 
 
 def softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.softmax in numpy, less the greatest element along ``axis`` so that no exponential overflows."""
+    """The reference of ``nn.softmax``, which subtracts the maximum so that no exponential overflows."""
     with np.errstate(all="ignore"):
         centred, total = _centred_exponents_numpy(call, data)
         return (np.exp(centred) / total).astype(data.dtype)
 
 
 def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.log_softmax in numpy: the centred data less the logarithm of the sum of its exponentials."""
+    """The reference of ``nn.log_softmax``: the centred data minus the logarithm of the sum."""
     with np.errstate(all="ignore"):
         centred, total = _centred_exponents_numpy(call, data)
         return (centred - np.log(total)).astype(data.dtype)
 
 
 def per_row(total: te.Tensor, formula: Callable[[e.Expr], e.Expr], name: str) -> te.Tensor:
-    """``formula`` of each element of ``total``, which has one for each row."""
+    """Apply ``formula`` to each element of ``total``, which has one for each row."""
     return te.compute(total.shape, lambda *at: formula(total[at]), name=name, tag="row_scalar")
 
 
 def per_element(
     data: te.Tensor, axes: Sequence[int], formula: Callable[[tuple[Any, ...]], e.Expr], name: str
 ) -> te.Tensor:
-    """``formula`` of each index of ``data``, whose rows lie along ``axes``, in the dtype of ``data``."""
+    """Apply ``formula`` to each index of ``data``, with rows along ``axes``, and convert to its dtype."""
     attrs = {"axes": tuple(axes)}
     result = te.compute(data.shape, lambda *at: formula(at), name=name, tag="row_output", attrs=attrs)
     return converted(result, data.dtype)
@@ -166,16 +166,16 @@ def _sum_of_squares(
 
 
 def _inverse_root(squares: te.Tensor, formula: Callable[[e.Expr], e.Expr]) -> te.Tensor:
-    """``1 / sqrt(formula)`` for each row."""
+    """``1 / sqrt(formula(x))`` for each row."""
     return per_row(squares, lambda x: 1.0 / intrinsic("sqrt", formula(x)), "row_scale")
 
 
 def _centred(
     call: Call, data: te.Tensor, axes: Sequence[int], place: Callable[[Sequence[Any]], Any], parameters: Any
 ) -> te.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; ``place(index)`` picks gamma and beta.
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; ``place(index)`` indexes gamma and beta.
 
-    The variance follows the mean in a second pass over the data, for precision.
+    The variance is computed from the mean in a second pass over the data, for precision.
     """
     work, (gamma, beta) = sum_dtype(data.dtype), parameters
     size = _size_of(data, axes, work)
@@ -199,7 +199,7 @@ def _centred(
 def _centred_numpy(
     call: Call, data: np.ndarray, axes: tuple[int, ...], gamma: np.ndarray, beta: np.ndarray
 ) -> np.ndarray:
-    """As ``_centred``; ``gamma`` and ``beta`` already broadcast against ``data``."""
+    """``_centred`` in numpy; ``gamma`` and ``beta`` are shaped to broadcast against ``data``."""
     wide = data.astype(sum_dtype(data.dtype.name))
     with np.errstate(all="ignore"):
         moved = wide - wide.mean(axis=axes, keepdims=True)
@@ -214,7 +214,7 @@ _CENTRED_ATTRS = {"axis": -1, "epsilon": 1e-5, "center": True, "scale": True}
 
 
 def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """nn.layer_norm in numpy: statistics along ``axis`` alone."""
+    """The reference of ``nn.layer_norm``: statistics along ``axis`` alone."""
     axis = call["axis"] % data.ndim
     return _centred_numpy(
         call, data, (axis,), along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
@@ -223,13 +223,13 @@ def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
 
 @_norm("nn.layer_norm", infer=_along_axis, reference=layer_norm_numpy, attrs=_CENTRED_ATTRS)
 def layer_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-    """Each row along ``axis`` with mean 0 and variance 1, then scaled and moved."""
+    """Normalize each row along ``axis`` to mean 0 and variance 1, times ``gamma`` plus ``beta``."""
     axis = call["axis"] % data.ndim
     return _centred(call, data, (axis,), lambda at: at[axis], (gamma, beta))
 
 
 def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-    """nn.rms_norm in numpy: divided by the root of the mean square along ``axis``, then scaled."""
+    """The reference of ``nn.rms_norm``: divides by the root mean square along ``axis``, then scales."""
     axis = call["axis"] % data.ndim
     wide = data.astype(sum_dtype(data.dtype.name))
     result = wide / np.sqrt((wide**2).mean(axis=axis, keepdims=True) + call["epsilon"])
@@ -238,7 +238,7 @@ def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarra
 
 @_norm("nn.rms_norm", infer=_along_axis, reference=rms_norm_numpy, attrs={"axis": -1, "epsilon": 1e-5})
 def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
-    """Each row along ``axis`` divided by the root of its mean square, then scaled."""
+    """Divide each row along ``axis`` by its root mean square, then multiply by ``gamma``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
     size = _size_of(data, axes, work)
     squares = _sum_of_squares(data, axes, lambda at: data[at].astype(work))
@@ -262,7 +262,7 @@ def _instance_axes(call: Call, rank: int) -> tuple[int, ...]:
 
 
 def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """nn.instance_norm in numpy: statistics over every axis but the batch and ``axis``."""
+    """The reference of ``nn.instance_norm``: statistics over every axis but the batch and ``axis``."""
     axis = call["axis"] % data.ndim
     spread = along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
     return _centred_numpy(call, data, _instance_axes(call, data.ndim), *spread)
@@ -275,7 +275,7 @@ def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: n
     attrs={**_CENTRED_ATTRS, "axis": 1},
 )
 def instance_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-    """Each channel of each sample with mean 0 and variance 1, then scaled and moved."""
+    """Normalize each channel of each sample to mean 0 and variance 1, times ``gamma`` plus ``beta``."""
     axis = call["axis"] % data.ndim
     return _centred(call, data, _instance_axes(call, data.ndim), lambda at: at[axis], (gamma, beta))
 
@@ -291,7 +291,7 @@ def _group_type(call: Call, data: TensorType, gamma: TensorType, beta: TensorTyp
 
 
 def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """nn.group_norm in numpy: statistics of each group of channels, scale and shift by channel."""
+    """The reference of ``nn.group_norm``: statistics by group, scale and shift by channel."""
     groups, rank = call["num_groups"], data.ndim
     cut = data.reshape(data.shape[0], groups, -1, *data.shape[2:])
     spread = (along_axis(p, 1, rank).reshape(1, groups, -1, *(1,) * (rank - 2)) for p in (gamma, beta))
@@ -305,7 +305,7 @@ def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
 )
 def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-    """Each group of channels of each sample with mean 0 and variance 1, then scaled and moved by channel."""
+    """Normalize each group of channels of each sample, times ``gamma`` plus ``beta`` of the channel."""
     members = data.shape[1] // call["num_groups"]
     cut = te.compute(
         (data.shape[0], call["num_groups"], members, *data.shape[2:]),
@@ -325,7 +325,7 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
 
 
 def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    """nn.l2_normalize in numpy: divided by the norm over ``axis``, whose square is at least ``eps``."""
+    """The reference of ``nn.l2_normalize``: divides by the norm, whose square is at least ``eps``."""
     axes, wide = axes_of(call, call["axis"], data.ndim), data.astype(sum_dtype(data.dtype.name))
     squares = (wide**2).sum(axis=axes, keepdims=True)
     return (wide / np.sqrt(np.maximum(squares, call["eps"]))).astype(data.dtype)

@@ -31,7 +31,7 @@ from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
-"""Of every reduction: ``axis`` is one or several, None or () for all; with ``exclude``, the others."""
+"""The attributes of reductions: ``axis`` is one or several, None or () for all; ``exclude`` inverts it."""
 
 _all = reducers.comm_reducer(e.And, lambda dtype: e.const(True), "all")
 _any = reducers.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
@@ -43,7 +43,7 @@ _reduction = partial(reduction, attrs=AXES)
 
 
 def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
-    """The axes that ``call`` reduces, of data with ``rank`` axes."""
+    """Return the axes that ``call`` reduces in data with ``rank`` axes."""
     if call["axis"] is None or call["axis"] == ():
         return tuple(range(rank))
     axes = axes_of(call, call["axis"], rank)
@@ -51,14 +51,14 @@ def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
 
 
 def reduced_shape(call: Call, shape: Shape) -> Shape:
-    """The shape of ``call``'s result on data of ``shape``."""
+    """Return the shape of ``call``'s result for data of ``shape``."""
     axes = reduced_axes(call, len(shape))
     kept = [1 if k in axes else extent for k, extent in enumerate(shape)]
     return tuple(extent for k, extent in enumerate(kept) if call["keepdims"] or k not in axes)
 
 
 def _reduced(wanted: Dtypes) -> Callable[..., TensorType]:
-    """The type relation of reductions of data that is one of ``wanted``."""
+    """Return the type relation of reductions of data with a dtype in ``wanted``."""
 
     def infer(call: Call, data: TensorType) -> TensorType:
         expect(call, "data is", data.dtype, wanted)
@@ -70,9 +70,9 @@ def _reduced(wanted: Dtypes) -> Callable[..., TensorType]:
 def reduce_tensor(
     call: Call, data: Tensor, reducer: Callable[..., Any], name: str, source: Callable[..., Any] | None = None
 ) -> Any:
-    """``reducer`` over the axes ``call`` names.
+    """Reduce ``data`` with ``reducer`` over the axes that ``call`` names.
 
-    ``source(element, *reduce_indices)`` is what is reduced, the element itself unless given.
+    ``source(element, *reduce_indices)`` is the value that is reduced, by default the element.
     """
     axes = reduced_axes(call, data.ndim)
     over = [te.reduce_axis((0, data.shape[k]), name=f"k{k}") for k in axes]
@@ -91,7 +91,7 @@ def reduce_tensor(
 
 
 def _widened(data: Tensor) -> Tensor:
-    """``data``, 16-bit floats in float32: sums must not lose what they add."""
+    """Convert 16-bit floats to float32, so that sums keep their precision; return other data unchanged."""
     if dtypes.is_float(data.dtype) and dtypes.bits(data.dtype) == 16:
         return elementwise(data, lambda x: e.cast("float32", x), "widen")
     return data
@@ -102,7 +102,7 @@ def _narrowed(result: Tensor, dtype: str) -> Tensor:
 
 
 def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> Callable[..., np.ndarray]:
-    """``function`` over the call's axes; ``wide``: floats in float64, integers in their own dtype."""
+    """Return ``function`` over the call's axes; ``wide``: floats in float64, integers in their own dtype."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         axes = reduced_axes(call, data.ndim)
@@ -117,13 +117,13 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
 
 @_reduction("sum", infer=_reduced(NUMBERS), reference=_numpy(np.sum, wide=True), homogeneous=True)
 def sum_(call: Call, data: Tensor) -> Tensor:
-    """The sum, in the data's dtype; 16-bit floats add up in float32."""
+    """The sum over ``axis``, in the data's dtype; 16-bit floats are summed in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
 
 
 @_reduction("prod", infer=_reduced(NUMBERS), reference=_numpy(np.prod, wide=True))
 def prod(call: Call, data: Tensor) -> Tensor:
-    """The product, in the data's dtype; 16-bit floats multiply in float32."""
+    """The product over ``axis``, in the data's dtype; 16-bit floats are multiplied in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.prod, "prod"), data.dtype)
 
 
@@ -140,7 +140,7 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     "max", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.max, greatest=True)
 )
 def max_(call: Call, data: Tensor) -> Tensor:
-    """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
+    """The maximum over ``axis``; NaN if any is NaN; of no elements minus infinity, or the dtype's least."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
@@ -148,7 +148,7 @@ def max_(call: Call, data: Tensor) -> Tensor:
     "min", rounding=Rounding.NEVER, infer=_reduced(ANY), reference=_extreme_numpy(np.min, greatest=False)
 )
 def min_(call: Call, data: Tensor) -> Tensor:
-    """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
+    """The minimum over ``axis``; NaN if any is NaN; of no elements infinity, or the dtype's greatest."""
     return reduce_tensor(call, data, reducers.min_reduce, "min")
 
 
@@ -164,7 +164,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @_reduction("mean", infer=_reduced(NUMBERS), reference=_mean_numpy, homogeneous=True)
 def mean(call: Call, data: Tensor) -> Tensor:
-    """The sum divided by the count; of integers, rounded towards zero."""
+    """The sum over ``axis`` divided by the count; integers are rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
     total = reduce_tensor(call, _widened(data), reducers.sum, "mean_sum")
 
@@ -177,13 +177,13 @@ def mean(call: Call, data: Tensor) -> Tensor:
 
 @_reduction("all", infer=_reduced(BOOL), reference=_numpy(np.all))
 def all_(call: Call, data: Tensor) -> Tensor:
-    """Whether every bool is true."""
+    """Whether all bools over ``axis`` are true."""
     return reduce_tensor(call, data, _all, "all")
 
 
 @_reduction("any", infer=_reduced(BOOL), reference=_numpy(np.any))
 def any_(call: Call, data: Tensor) -> Tensor:
-    """Whether some bool is true."""
+    """Whether any bool over ``axis`` is true."""
     return reduce_tensor(call, data, _any, "any")
 
 
@@ -197,7 +197,7 @@ def _arg_type(call: Call, data: TensorType) -> TensorType:
 
 
 def _arg_reducer(greatest: bool, last: bool) -> Callable[..., Any]:
-    """Pairs (index, value): the extreme value, NaN before all, and of equals the first or last index."""
+    """The reducer of (index, value): the extreme value, NaN first; of equals, the first or last index."""
 
     def prefers(x: e.Expr, y: e.Expr) -> e.Expr:
         better = e.Less(y, x) if greatest else e.Less(x, y)
@@ -238,7 +238,7 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
         flat = moved.reshape(*moved.shape[: data.ndim - len(axes)], -1)
         find = np.argmax if greatest else np.argmin
         if not flat.shape[-1]:
-            found = np.zeros(flat.shape[:-1])  # of nothing no element is the greatest
+            found = np.zeros(flat.shape[:-1])  # an empty row has no greatest element
         elif call["select_last_index"]:
             found = flat.shape[-1] - 1 - find(flat[..., ::-1], axis=-1)
         else:
@@ -253,11 +253,11 @@ _position = partial(reduction, infer=_arg_type, attrs={**AXES, "select_last_inde
 
 @_position("argmax", reference=_arg_numpy(greatest=True))
 def argmax(call: Call, data: Tensor) -> Tensor:
-    """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
+    """The index of the maximum, in row-major order over the reduced axes (int32); NaN is the greatest."""
     return _arg_tensor(call, data, True, "argmax")
 
 
 @_position("argmin", reference=_arg_numpy(greatest=False))
 def argmin(call: Call, data: Tensor) -> Tensor:
-    """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""
+    """The index of the minimum, in row-major order over the reduced axes (int32); NaN is the least."""
     return _arg_tensor(call, data, False, "argmin")

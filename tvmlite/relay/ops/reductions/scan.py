@@ -1,4 +1,4 @@
-"""Running totals along an axis: cumsum, cumprod."""
+"""Cumulative sums and products along an axis: cumsum, cumprod."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _infer(call: Call, data: TensorType) -> TensorType:
 
 
 def _total_dtype(dtype: str) -> str:
-    """What a total is kept in: 16-bit floats lose too much."""
+    """Return the dtype of a running total: float32 for 16-bit floats, which lose too much."""
     return "float32" if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16 else dtype
 
 
 def _scan(
     call: Call, data: Tensor, combine: Callable[[e.Expr, e.Expr], e.Expr], start: int, name: str
 ) -> Tensor:
-    """Totals along the call's axis, of all elements in a row without one."""
+    """Accumulate along the call's axis, or over the flat data without one."""
     source = reshaped(data, (num_elements(data.shape),), "flatten") if call["axis"] is None else data
     axis = 0 if call["axis"] is None else call["axis"] % data.ndim
     extent, dtype = source.shape[axis], dtypes.check(call["dtype"] or data.dtype)
@@ -82,11 +82,14 @@ def _numpy(ufunc: np.ufunc, start: int) -> Callable[..., np.ndarray]:
 
 @statement("cumsum", infer=_infer, reference=_numpy(np.add, 0), attrs=ATTRS)
 def cumsum(call: Call, data: Tensor) -> Tensor:
-    """Sums of the elements up to each along ``axis``; ``exclusive`` without it, ``reverse`` from the end."""
+    """The sum of the elements up to and including each along ``axis``; of the flat data without ``axis``.
+
+    ``exclusive`` leaves out the element itself, ``reverse`` starts from the end.
+    """
     return _scan(call, data, lambda total, x: total + x, 0, "cumsum")
 
 
 @statement("cumprod", infer=_infer, reference=_numpy(np.multiply, 1), attrs=ATTRS)
 def cumprod(call: Call, data: Tensor) -> Tensor:
-    """Products of the elements up to each one along ``axis``; attributes as ``cumsum``'s."""
+    """The product of the elements up to and including each along ``axis``; attributes as in ``cumsum``."""
     return _scan(call, data, lambda total, x: total * x, 1, "cumprod")

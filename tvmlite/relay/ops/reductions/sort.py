@@ -1,4 +1,4 @@
-"""Orders along an axis: sort, argsort, topk; stable, and NaN above all numbers."""
+"""Sorting along an axis: sort, argsort, topk; stable, with NaN above all numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:
-    """Whether ``x`` must stand before ``y``, its left neighbour."""
+    """Whether ``x`` must be placed before ``y``, its left neighbour."""
     if x.dtype == "bool":
         x, y = e.cast("int32", x), e.cast("int32", y)
     before = e.Less(x, y) if ascending else e.Less(y, x)
@@ -32,7 +32,7 @@ def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:
 
 
 class MergeSort:
-    """The order of one row by a bottom-up merge sort of its indices.
+    """Sorts the indices of one row by a bottom-up merge sort.
 
     ``order[side]`` holds sorted runs of ``width`` indices; an iteration merges pairs into the other side.
     """
@@ -44,7 +44,7 @@ class MergeSort:
         self.left, self.right = loops.Cell("left"), loops.Cell("right")
 
     def then(self, use: Callable[[Callable[[e.Expr], e.Expr]], loop.Stmt]) -> loop.Stmt:
-        """The sort, then ``use(place)``: ``place(k)`` is the index of the ``k``-th in order."""
+        """Sort, then run ``use(place)``, where ``place(k)`` is the index of the ``k``-th element in order."""
         start = loops.over(self.extent, lambda k: loops.store(self.order, (0, k), k), "k")
         merging = loop.While(self.width.value < self.extent, self._iteration())
         done = use(lambda k: loops.load(self.order, self.side.value, k))
@@ -63,7 +63,7 @@ class MergeSort:
         )
 
     def _merge(self, begin: e.Expr, width: e.Expr) -> loop.Stmt:
-        """The runs at ``begin`` and ``begin + width`` into one."""
+        """Merge the runs at ``begin`` and ``begin + width``."""
 
         def of_bounds(middle: e.Expr, end: e.Expr) -> loop.Stmt:
             step = loops.over(end - begin, lambda k: self._step(k, middle, end), "k", start=begin)
@@ -78,7 +78,7 @@ class MergeSort:
         )
 
     def _step(self, k: e.Expr, middle: e.Expr, end: e.Expr) -> loop.Stmt:
-        """The lesser of the two runs' first goes to ``k``; of equals, the left one's."""
+        """Store the lesser of the runs' first elements at ``k``; the left one if they are equal."""
         last = self.extent - 1
 
         def choose(left: e.Expr, right: e.Expr) -> loop.Stmt:
@@ -100,7 +100,7 @@ class MergeSort:
 
 
 def _ordered(call: Call, data: Tensor, shape: Shape, wanted: Sequence[str], name: str) -> list[Tensor]:
-    """The first elements of each row in order, as many as ``shape`` has: their "values", their "indices"."""
+    """Return the first elements of each row in order, as many as ``shape`` has: "values", "indices"."""
     axis, ascending = call["axis"] % data.ndim, call["is_ascend"]
 
     def body(source: loop.Buffer, *results: loop.Buffer) -> loop.Stmt:
@@ -124,7 +124,7 @@ def _ordered(call: Call, data: Tensor, shape: Shape, wanted: Sequence[str], name
 
 
 def _order_numpy(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
-    """The stable order along ``axis``: numpy puts NaN last, and last becomes first when descending."""
+    """The stable order along ``axis``; if descending, that of the flipped data, flipped, with NaN first."""
     if ascending:
         return np.argsort(data, axis, kind="stable")
     flipped = np.argsort(np.flip(data, axis), axis, kind="stable")
@@ -143,7 +143,7 @@ def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "sort", infer=data_type(ANY, axis_of), reference=_sort_numpy, attrs={"axis": -1, "is_ascend": True}
 )
 def sort(call: Call, data: Tensor) -> Tensor:
-    """The elements of each row along ``axis`` in order."""
+    """The elements of each row along ``axis`` sorted, in ascending order unless ``is_ascend`` is False."""
     return _ordered(call, data, data.shape, ("values",), "sort")[0]
 
 
@@ -169,7 +169,7 @@ def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"axis": -1, "is_ascend": True, "dtype": "int32"},
 )
 def argsort(call: Call, data: Tensor) -> Tensor:
-    """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
+    """The indices that sort each row along ``axis``; equal elements keep their order."""
     return _ordered(call, data, data.shape, ("indices",), "argsort")[0]
 
 
@@ -213,10 +213,10 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:
-    """The first ``k`` of each row along ``axis`` in descending order (ascending if asked), and their indices;
-    all of them if ``k`` is -1.
+    """The first ``k`` elements of each row along ``axis`` in descending order, and their indices.
 
-    ``ret_type`` says which of the two is given; of equals the one of the least index comes first.
+    The order is ascending with ``is_ascend``; ``k`` of -1 gives all. ``ret_type`` selects "values", "indices"
+    or "both". Of equal elements the one with the least index comes first.
     """
     kind = call["ret_type"]
     wanted = ("values", "indices") if kind == "both" else (kind,)

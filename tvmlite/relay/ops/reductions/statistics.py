@@ -1,4 +1,4 @@
-"""Variances, and the logarithm of sums of exponentials: of plain reductions, as TVM has them."""
+"""Variances, and the logarithm of sums of exponentials, written as plain reductions, as in TVM."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _UNBIASED: dict[str, Any] = {**AXES, "unbiased": False}
 
 
 def _wide(data: Expr) -> tuple[Expr, str]:
-    """``data`` in what sums are made in, and its own dtype."""
+    """Return ``data`` in the dtype that sums are computed in, and its own dtype."""
     dtype = tensor_type_of(data).dtype
     return (cast(data, "float32"), dtype) if dtype in ("float16", "bfloat16") else (data, dtype)
 
 
 def _variance(call: Call, data: Expr, mean: Expr) -> Expr:
-    """The mean of the squares of what is left without ``mean``, whose axes are all there."""
+    """The mean of the squares of ``data - mean``; ``mean`` keeps its reduced axes."""
     type_ = tensor_type_of(data)
     expect(call, "data is", type_.dtype, FLOAT)
     axes = reduced_axes(call, len(type_.shape))
@@ -46,7 +46,7 @@ def _mean(call: Call, data: Expr) -> Expr:
 
 
 def _moments(call: Call, data: Expr) -> tuple[Expr, Expr, str]:
-    """Mean, with all its axes, and variance, and the dtype they are to have."""
+    """Return the mean (with its reduced axes), the variance, and the dtype of the results."""
     expect(call, "data is", tensor_type_of(data).dtype, FLOAT)
     wide, dtype = _wide(data)
     mean = _mean(call, wide)
@@ -54,7 +54,7 @@ def _moments(call: Call, data: Expr) -> tuple[Expr, Expr, str]:
 
 
 def _dropped(call: Call, data: Expr, mean: Expr) -> Expr:
-    """``mean`` without the reduced axes, unless they are kept."""
+    """Return ``mean`` without the reduced axes, unless ``keepdims``."""
     return reshaped(mean, reduced_shape(call, tensor_type_of(data).shape))
 
 
@@ -67,10 +67,10 @@ def _variance_numpy(call: Call, data: np.ndarray, mean: np.ndarray) -> np.ndarra
 
 @written_out("variance", reference=_variance_numpy, attrs=_UNBIASED)
 def variance(call: Call, data: Expr, mean: Expr) -> Expr:
-    """The variance over ``axis`` of ``data``, whose ``mean``, all axes kept, is given; ``unbiased``: divided
-    by one less than there are.
+    """The variance of ``data`` over ``axis``, given its ``mean`` with all axes kept.
 
-    That is TVM's operator; ``tvm.relay.variance`` computes the mean itself.
+    ``unbiased`` divides by one less than the count. This is TVM's operator; ``tvm.relay.variance`` computes
+    the mean itself.
     """
     wide, dtype = _wide(data)
     expected = [
@@ -98,7 +98,7 @@ def _moment_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @written_out("std", reference=_std_numpy, attrs=_UNBIASED)
 def std(call: Call, data: Expr) -> Expr:
-    """The standard deviation over ``axis``: the root of the variance."""
+    """The standard deviation over ``axis``: the square root of the variance."""
     _, spread, dtype = _moments(call, data)
     return cast(make("sqrt", spread), dtype)
 
@@ -134,7 +134,7 @@ def _logsumexp_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("logsumexp", reference=_logsumexp_numpy, attrs={"axis": None, "keepdims": False})
 def logsumexp(call: Call, data: Expr) -> Expr:
-    """``log(sum(exp(x)))`` over ``axis``, less the greatest element first so that nothing overflows."""
+    """``log(sum(exp(x)))`` over ``axis``; the maximum is subtracted first so that nothing overflows."""
     type_ = tensor_type_of(data)
     expect(call, "data is", type_.dtype, FLOAT)
     wide, dtype = _wide(data)

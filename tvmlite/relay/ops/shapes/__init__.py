@@ -1,1 +1,1 @@
-"""Shapes and layouts: tensors made, moved, cut and joined."""
+"""Shapes and layouts: operators that create, rearrange, slice and join tensors."""

@@ -1,4 +1,4 @@
-"""Operators that make tensors from attributes: full, zeros, ones, arange, shape_of, shape_value, one_hot."""
+"""Operators that create tensors: full, zeros, ones, arange, shape_of, shape_value, one_hot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
     open_attrs=("shape",),
 )
 def full(call: Call, i: Indices, fill_value: Tensor) -> e.Expr:
-    """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
+    """A tensor of ``shape`` filled with the scalar ``fill_value``, in ``dtype`` if given."""
     dtype = dtypes.check(call["dtype"] or fill_value.dtype)
     return e.cast(dtype, fill_value[()])
 
@@ -77,7 +77,7 @@ _register_filled("ones", 1)
 
 
 def _arange_limits(call: Call) -> tuple[Any, Any, Any]:
-    """Start, stop and step; a start alone is the stop."""
+    """Return start, stop and step; a start without a stop is the stop."""
     start, stop, step = call["start"], call["stop"], 1 if call["step"] is None else call["step"]
     return (0, start, step) if stop is None else (start, stop, step)
 
@@ -116,12 +116,12 @@ def _arange_numpy(call: Call) -> np.ndarray:
     open_attrs=("start", "stop"),
 )
 def arange(call: Call, i: Indices) -> e.Expr:
-    """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
+    """``start, start + step, ...`` before ``stop``; start and stop may be dimensions.
 
-    Without a ``stop``, ``start`` is the stop, and it starts at 0. The limits are known when the model is
-    compiled; in TVM they may be expressions.
+    Without ``stop``, ``start`` is the stop, and the first element is 0. The limits are attributes; in TVM
+    they may be expressions.
 
-    Elements are computed in the dtype of the attributes (float64 of floats) and then converted to ``dtype``.
+    Elements are computed in int64, or in float64 for a float start or step, and then converted to ``dtype``.
     """
     (start, _, step), dtype = _arange_limits(call), dtypes.check(call["dtype"])
     inner = "float64" if isinstance(start, float) or isinstance(step, float) else "int64"
@@ -133,7 +133,7 @@ def arange(call: Call, i: Indices) -> e.Expr:
 
 
 def vector_of(values: Sequence[Any], dtype: str, name: str) -> Tensor:
-    """A vector with these elements: numbers and dimensions."""
+    """A vector of ``values``, numbers and dimensions, in ``dtype``."""
 
     def element(i: e.Expr) -> e.Expr:
         if not values:
@@ -158,7 +158,7 @@ def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "shape_of", infer=_shape_of_type, reference=_shape_of_numpy, fuse=Fuse.INJECTIVE, attrs={"dtype": "int32"}
 )
 def shape_of(call: Call, data: Tensor) -> Tensor:
-    """The extents of the data as a vector; its elements are not read."""
+    """The extents of ``data`` as a vector; its elements are not read."""
     return vector_of(data.shape, dtypes.check(call["dtype"]), "shape_of")
 
 
@@ -179,7 +179,7 @@ def _shape_value_numpy(call: Call) -> np.ndarray:
     open_attrs=("values",),
 )
 def shape_value(call: Call) -> Tensor:
-    """The vector of ``values``, numbers and expressions over dimensions."""
+    """A vector of ``values``, numbers and expressions over dimensions."""
     return vector_of(call["values"], dtypes.check(call["dtype"]), "shape_value")
 
 

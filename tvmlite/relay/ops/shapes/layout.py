@@ -1,7 +1,7 @@
-"""Data layouts by name, and the operator that gives a tensor another layout.
+"""Data layouts by name, and the operator that converts a tensor to another layout.
 
-A layout names each axis by a capital letter, outermost first: ``NCHW``. A number and a small letter are
-an axis in blocks: in ``NCHW16c`` axis ``C`` counts blocks of 16 channels, and ``c`` the channels of a block.
+A layout names each axis by a capital letter, outermost first: ``NCHW``. A number and a small letter stand for
+blocks of an axis: in ``NCHW16c`` axis ``C`` counts blocks of 16 channels, and ``c`` the channels of a block.
 """
 
 from __future__ import annotations
@@ -36,21 +36,20 @@ class Layout:
 
     @property
     def whole(self) -> str:
-        """The axes of the tensor whose layout this is, blocks or not."""
+        """The axes of the tensor without those of blocks."""
         return "".join(axis for axis in self.axes if axis.isupper())
 
     def factor(self, axis: str) -> int:
-        """How many elements along ``axis``, a capital, make a block; 0 if it is in none."""
+        """The number of elements along ``axis``, a capital, in a block; 0 if it has no blocks."""
         return self.factors.get(axis.lower(), 0)
 
     def extents(self, shape: Sequence[Dim]) -> dict[str, Dim]:
-        """The extent of each whole axis of a tensor laid out in ``shape``, what blocks are filled up with
-        counted."""
+        """The extent of each whole axis of a tensor stored in ``shape``, including the padding of blocks."""
         given = dict(zip(self.axes, shape, strict=True))
         return {axis: normal_dim(given[axis] * (self.factor(axis) or 1)) for axis in self.whole}
 
     def shape(self, extents: Mapping[str, Dim]) -> Shape:
-        """The shape of a tensor in this layout; blocks that are not full are counted as such."""
+        """The shape of a tensor in this layout; blocks that are not full count as whole ones."""
         found: list[Dim] = []
         for axis in self.axes:
             factor = self.factor(axis)
@@ -63,7 +62,7 @@ class Layout:
         return tuple(found)
 
     def indices(self, whole: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Where the element with indices ``whole`` lies."""
+        """Return the indices in this layout of the element with the indices ``whole``."""
         found: list[Any] = []
         for axis in self.axes:
             factor = self.factor(axis.upper())
@@ -74,7 +73,7 @@ class Layout:
 
 @cache
 def layout(name: str) -> Layout:
-    """The layout called ``name``; a TypeInferError if it is no layout."""
+    """Return the layout called ``name``; raise a TypeInferError if it is not a layout."""
     axes, factors = "", {}
     matched = re.fullmatch(r"(?:[A-Z]|[1-9]\d*[a-z])+", name)
     for capital, number, small in re.findall(r"([A-Z])|(\d+)([a-z])", name) if matched else ():
@@ -87,7 +86,7 @@ def layout(name: str) -> Layout:
 
 
 def axes_of(name: str) -> str | None:
-    """The axes of the tensor that is laid out as ``name``; None if that is no layout."""
+    """Return the axes of a tensor with the layout ``name``, without blocks; None if that is not a layout."""
     try:
         return layout(name).whole
     except TypeInferError:
@@ -95,7 +94,7 @@ def axes_of(name: str) -> str | None:
 
 
 def of_call(call: Call, attribute: str) -> Layout:
-    """The layout that ``attribute`` names; the error ends at the call."""
+    """Return the layout that ``attribute`` names; a type error has the span of the call."""
     name = call[attribute]
     try:
         return layout(name)
@@ -134,7 +133,7 @@ def _transform_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 def _parts(given: Layout, axis: str) -> list[str]:
-    """The axes in ``given`` that make up a whole axis."""
+    """Return the axes of ``given`` that make up the whole axis ``axis``."""
     return [axis, axis.lower()] if given.factor(axis) else [axis]
 
 
@@ -145,7 +144,7 @@ def _parts(given: Layout, axis: str) -> list[str]:
     attrs={"src_layout": REQUIRED, "dst_layout": REQUIRED},
 )
 def layout_transform(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
-    """``data`` in another layout of the same axes; blocks that it does not fill are filled up with zeros."""
+    """``data`` in another layout of the same axes; blocks that are not full are padded with zeros."""
     source, target = layout(call["src_layout"]), layout(call["dst_layout"])
     extents = source.extents(data.shape)
     given = dict(zip(target.axes, i, strict=True))
@@ -163,7 +162,7 @@ def layout_transform(call: Call, i: Indices, data: te.Tensor) -> e.Expr:
 
 
 def _divides(factor: int, extent: Dim) -> bool:
-    """Whether ``extent`` is proved to be a multiple of ``factor``."""
+    """Whether ``extent`` is provably a multiple of ``factor``."""
     if isinstance(extent, int):
         return math.gcd(factor, extent) == factor
     return same_dim(normal_dim(extent // factor * factor), extent)

@@ -1,4 +1,4 @@
-"""Operators whose shape or dtype is another tensor's, as TVM has them: each is the one of that shape."""
+"""Operators with the shape or dtype of another tensor, as in TVM, written with that shape as an attribute."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _full_numpy(call: Call, data: np.ndarray, fill_value: np.ndarray) -> np.ndar
 
 @written_out("full_like", reference=_full_numpy)
 def full_like(call: Call, data: Expr, fill_value: Expr) -> Expr:
-    """A tensor of the shape and dtype of ``data`` all of whose elements are the scalar ``fill_value``."""
+    """A tensor with the shape and dtype of ``data``, filled with the scalar ``fill_value``."""
     type_ = tensor_type_of(data)
     return make("full", fill_value, shape=type_.shape, dtype=type_.dtype)
 
@@ -51,7 +51,7 @@ def _cast_numpy(call: Call, data: np.ndarray, dtype_like: np.ndarray) -> np.ndar
 
 @written_out("cast_like", reference=_cast_numpy)
 def cast_like(call: Call, data: Expr, dtype_like: Expr) -> Expr:
-    """``data`` in the dtype of ``dtype_like``, as ``cast`` converts."""
+    """``data`` converted to the dtype of ``dtype_like``, as by ``cast``."""
     return cast(data, tensor_type_of(dtype_like).dtype)
 
 
@@ -59,8 +59,7 @@ def cast_like(call: Call, data: Expr, dtype_like: Expr) -> Expr:
 
 
 def _part(call: Call, side: str, rank: int) -> tuple[int, int]:
-    """The axes ``side_begin`` up to ``side_end`` of ``rank``; negative ones count from the end, and no end
-    is the last."""
+    """Return the axes ``side_begin`` up to ``side_end`` of ``rank``; negative from the end, None the end."""
     begin, end = call[f"{side}_begin"], call[f"{side}_end"]
     first = begin + rank if begin < 0 else begin
     last = rank if end is None else end + rank if end < 0 else end
@@ -86,8 +85,10 @@ def _reshape_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.n
     },
 )
 def reshape_like(call: Call, data: Expr, shape_like: Expr) -> Expr:
-    """``data`` with its axes ``lhs_begin`` up to ``lhs_end`` in the shape of the axes ``rhs_begin`` up to
-    ``rhs_end`` of ``shape_like``."""
+    """``data`` with the axes ``lhs_begin`` up to ``lhs_end`` reshaped like axes of ``shape_like``.
+
+    Those are the axes ``rhs_begin`` up to ``rhs_end``.
+    """
     shape, other = tensor_type_of(data).shape, tensor_type_of(shape_like).shape
     first, last = _part(call, "lhs", len(shape))
     start, end = _part(call, "rhs", len(other))
@@ -109,8 +110,10 @@ def _slice_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.nda
 
 @written_out("slice_like", reference=_slice_numpy, attrs={"axes": None})
 def slice_like(call: Call, data: Expr, shape_like: Expr) -> Expr:
-    """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
-    its axes unless given."""
+    """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there.
+
+    Without ``axes``, along all axes of ``shape_like``.
+    """
     shape, other = tensor_type_of(data).shape, tensor_type_of(shape_like).shape
     given = call["axes"] or tuple(range(len(other)))
     axes = axes_of(call, given, len(shape), "axes")
@@ -140,7 +143,7 @@ def broadcast_to_like(call: Call, data: Expr, broadcast_type: Expr) -> Expr:
 
 
 def _collapsed(call: Call, data: Expr, target: Shape) -> Expr:
-    """``data`` summed over the axes along which a tensor of shape ``target`` would be broadcast to it."""
+    """Sum ``data`` over the axes along which a tensor of shape ``target`` would be broadcast to it."""
     shape = tensor_type_of(data).shape
     ahead = len(shape) - len(target)
     if ahead < 0:
@@ -161,7 +164,7 @@ def _collapsed(call: Call, data: Expr, target: Shape) -> Expr:
 
 
 def collapsed_numpy(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The gradient of broadcasting to the shape of ``data``."""
+    """Sum ``data`` to ``shape``: the gradient of broadcasting ``shape`` to that of ``data``."""
     ahead = data.ndim - len(shape)
     kept = [k + ahead for k, extent in enumerate(shape) if extent == 1]
     wide = data.astype(np.float64) if dtypes.is_float(dtypes.check(data.dtype)) else data
@@ -187,7 +190,7 @@ def _collapse_to_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "collapse_sum_to", reference=_collapse_to_numpy, attrs={"shape": REQUIRED}, open_attrs=("shape",)
 )
 def collapse_sum_to(call: Call, data: Expr) -> Expr:
-    """``data`` summed to ``shape``, which broadcasts to that of ``data``. TVM takes the shape as a tensor."""
+    """``data`` summed to ``shape``, which broadcasts to that of ``data``. TVM's shape is a tensor."""
     return _collapsed(call, data, call["shape"])
 
 
@@ -197,7 +200,7 @@ def _flatten_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("nn.batch_flatten", reference=_flatten_numpy)
 def batch_flatten(call: Call, data: Expr) -> Expr:
-    """All axes behind the first as one."""
+    """Flatten all axes after the first into one."""
     shape = tensor_type_of(data).shape
     if not shape:
         raise fault(call, "data is a scalar, expected a batch")
@@ -216,7 +219,7 @@ def _reversed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("contrib_reverse_reshape", reference=_reversed_numpy, attrs={"newshape": REQUIRED})
 def contrib_reverse_reshape(call: Call, data: Expr) -> Expr:
-    """``reshape`` with its codes read from the last axis on: 0 is the extent of as many axes from the end."""
+    """``reshape`` with codes matched from the last axis: 0 copies the extent as far from the end."""
     shape, wanted = tensor_type_of(data).shape, call["newshape"]
     found: list[Any] = []
     for behind, extent in enumerate(reversed(wanted), start=1):
@@ -242,7 +245,7 @@ def ndarray_size(call: Call, data: Expr) -> Expr:
     return reshaped(make("shape_value", values=(count,), dtype=call["dtype"]), ())
 
 
-# --- what only other devices, or passes of TVM, ask for -------------------------------------------
+# --- annotations for other devices, or for passes of TVM -------------------------------------------
 
 
 def _same_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -275,5 +278,5 @@ def _hint_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @written_out("annotation.cast_hint", reference=_hint_numpy, attrs={"dtype": "float32"})
 def cast_hint(call: Call, data: Expr) -> Expr:
-    """``data``: a hint of TVM's quantization, which only its passes read."""
+    """``data`` unchanged: a hint of TVM's quantization, which only its passes read."""
     return data

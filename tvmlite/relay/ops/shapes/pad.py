@@ -1,4 +1,4 @@
-"""Padding: with a constant, the edge, a mirror image, or the data over again."""
+"""Padding: with a constant, the edge, a mirror image, or the data repeated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def _widths(call: Call, shape: Shape) -> tuple[tuple[Dim, Dim], ...]:
-    """How much before and after, for each axis of ``shape``."""
+    """Return the padding before and after each axis of ``shape``."""
     widths = call["pad_width"]
     if len(widths) != len(shape) or any(not isinstance(w, tuple) or len(w) != 2 for w in widths):
         raise fault(
@@ -69,10 +69,11 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("pad_width", "pad_value"),
 )
 def pad(call: Call, data: Tensor) -> Tensor:
-    """``data`` with ``pad_width``, a (before, after) an axis, more elements; negative widths crop.
+    """Pad ``data`` by ``pad_width``, a (before, after) for each axis; negative widths crop.
 
-    ``pad_mode`` says which: "constant" ``pad_value``, "edge" the nearest, "reflect" a mirror image about the
-    edge element, "symmetric" one that repeats it, "wrap" the data from its other end.
+    ``pad_mode`` is what is added: "constant" ``pad_value``, "edge" the nearest element, "reflect" a mirror
+    image about the edge element, "symmetric" one that repeats the edge element, "wrap" the data from its
+    other end.
     """
     widths = _widths(call, data.shape)
     shape = _padded_shape(call, data.shape)
@@ -112,7 +113,7 @@ def _shifted(index: e.Expr, before: Dim) -> e.Expr:
 
 
 def _source(mode: str, index: e.Expr, extent: Dim, before: Dim, after: Dim) -> e.Expr:
-    """Which element of an axis of ``extent`` stands at ``index`` of the padded one."""
+    """Return the index in an axis of ``extent`` that is read at ``index`` of the padded one."""
     position = _shifted(index, before)
     if isinstance(before, int) and isinstance(after, int) and before <= 0 and after <= 0:
         return position

@@ -20,14 +20,14 @@ _IMAGE: dict[str, Any] = {"block_size": at_least(1), "layout": choice("NCHW", "N
 
 
 def _channels_first(call: Call, at: Any) -> tuple[Any, Any, Any, Any]:
-    """Four extents (or indices) of the call's layout as batch, channels, height, width."""
+    """Reorder four extents or indices in the call's layout to batch, channels, height, width."""
     if len(at) != 4:
         raise fault(call, f"data is {show_shape(at)}, expected 4 axes")
     return tuple(at) if call["layout"] == "NCHW" else (at[0], at[3], at[1], at[2])
 
 
 def _in_layout(call: Call, batch: Any, channels: Any, height: Any, width: Any) -> tuple[Any, ...]:
-    """Four extents (or indices) in the call's layout."""
+    """Reorder four extents or indices to the call's layout."""
     if call["layout"] == "NCHW":
         return batch, channels, height, width
     return batch, height, width, channels
@@ -46,7 +46,7 @@ def _depth_to_space_type(call: Call, data: TensorType) -> TensorType:
 
 
 def _by_blocks_numpy(call: Call, data: np.ndarray, cut: Any, order: Any, shape: Any) -> np.ndarray:
-    """Channels-first ``data``, cut up into ``cut`` and put together in ``order`` as ``shape``."""
+    """Reshape channels-first ``data`` to ``cut``, transpose it by ``order``, and reshape it to ``shape``."""
     made = data.reshape(cut).transpose(order).reshape(shape)
     return np.ascontiguousarray(made if call["layout"] == "NCHW" else made.transpose(0, 2, 3, 1))
 
@@ -67,7 +67,7 @@ def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={**_IMAGE, "mode": choice("DCR", "CRD")},
 )
 def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Blocks of channels spread over ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
+    """Move channels to blocks of ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
     block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
     fewer = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
     within = y % block * block + x % block
@@ -90,7 +90,7 @@ def _space_to_depth_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @injective("nn.space_to_depth", infer=_space_to_depth_type, reference=_space_to_depth_numpy, attrs=_IMAGE)
 def space_to_depth(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Each block of ``block_size`` x ``block_size`` pixels as channels, block before channel."""
+    """Move each block of ``block_size`` x ``block_size`` pixels to channels, block before channel."""
     block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
     channels = _channels_first(call, data.shape)[1]
     within = c // channels
@@ -128,7 +128,7 @@ def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.
     attrs={"seq_axis": 1, "batch_axis": 0},
 )
 def reverse_sequence(call: Call, i: Indices, data: Tensor, seq_lengths: Tensor) -> e.Expr:
-    """The first ``seq_lengths[b]`` elements along ``seq_axis`` in reverse, the others as they are."""
+    """Reverse the first ``seq_lengths[b]`` elements along ``seq_axis``; the others are unchanged."""
     seq_axis, batch_axis = call["seq_axis"] % data.ndim, call["batch_axis"] % data.ndim
     length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
     position = e.cast("int64", i[seq_axis])
@@ -161,7 +161,7 @@ def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.nd
     fills=True,
 )
 def sequence_mask(call: Call, i: Indices, data: Tensor, valid_length: Tensor) -> e.Expr:
-    """``mask_value`` from ``valid_length[b]`` on along ``axis``; the batch is the other of the first two."""
+    """``data``, but ``mask_value`` from ``valid_length[b]`` on along ``axis``: 0, or 1 for batches first."""
     inside = e.Less(*e.match(i[call["axis"]], valid_length[i[1 - call["axis"]]]))
     return e.Select(inside, data[i], scalar_of(call["mask_value"], data.dtype))
 
@@ -190,7 +190,7 @@ def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def trilu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.
 
-    ``k`` is known when the model is compiled; in TVM it may be an expression.
+    ``k`` is an attribute; in TVM it may be an expression.
     """
     distance = e.cast("int64", i[-1]) - e.cast("int64", i[-2])
     kept = distance >= call["k"] if call["upper"] else distance <= call["k"]
@@ -256,9 +256,11 @@ def _interleave_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"strides": REQUIRED, "crop": REQUIRED},
 )
 def interleave(call: Call, i: Indices, data: te.Tensor) -> Any:
-    """``(n, s.. * c, q..)`` as ``(n, c, q * s..)``: the channels of phase ``r..`` are those of the places
-    ``q * s + r..``, less the ``crop`` (begins, then ends). Channels in blocks, as
-    ``(n, s.. * c / 16, q.., 16)``, stay in blocks."""
+    """Interleave phases that are stored as channels: ``(n, s.. * c, q..)`` to ``(n, c, q * s..)``.
+
+    The channels of phase ``r..`` become the elements ``q * s + r..``; then ``crop`` (begins, then ends) is
+    cut off. Channels in blocks, as in ``(n, s.. * c / 16, q.., 16)``, stay in blocks.
+    """
     n, c, *rest = i
     strides, rank = call["strides"], len(call["strides"])
     shape = _shape(call, data.shape)

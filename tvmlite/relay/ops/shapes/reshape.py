@@ -1,4 +1,4 @@
-"""Reshape, with index arithmetic no wider than the axes that really merge or split."""
+"""Reshape, with index arithmetic only over axes that are merged or split."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
-    """``wanted`` with its codes replaced, as in TVM.
+    """Return ``wanted`` with its codes replaced, as in TVM.
 
-    0 copies the extent of ``shape`` there, one -1 takes what is left, -2 copies all extents that follow, -3
-    is the product of the next two, and -4 splits the next one in the two numbers that stand behind it, of
-    which one may be -1.
+    0 copies the extent of ``shape`` at that position, one -1 is inferred, -2 copies all remaining extents, -3
+    is the product of the next two, and -4 splits the next one into the two numbers that follow, one of which
+    may be -1.
 
     With the attribute ``allowzero``, 0 is an extent of zero.
     """
@@ -68,12 +68,12 @@ def _is_code(extent: Any) -> bool:
 
 
 def has_codes(call: Call) -> bool:
-    """Whether a reshape's shape has codes but 0 and -1: ``passes/write_out`` resolves them."""
+    """Whether the new shape has codes other than 0 and -1; ``passes/write_out`` resolves them."""
     return any(map(_is_code, call["newshape"]))
 
 
 def _expanded(call: Call, shape: Shape, wanted: Sequence[Any]) -> list[Any]:
-    """``wanted`` without the codes -2, -3 and -4."""
+    """Return ``wanted`` with the codes -2, -3 and -4 replaced."""
     found: list[Any] = []
     rest, codes = list(shape), list(wanted)
 
@@ -108,7 +108,7 @@ def _expanded(call: Call, shape: Shape, wanted: Sequence[Any]) -> list[Any]:
 
 
 def _split_in_two(call: Call, extent: Dim, parts: list[Any], wanted: Sequence[Any]) -> list[Any]:
-    """What the code -4 makes of ``extent``."""
+    """Return the two extents into which the code -4 splits ``extent``."""
     unknown = [k for k, part in enumerate(parts) if isinstance(part, int) and part == -1]
     if len(parts) != 2 or len(unknown) > 1:
         raise fault(call, f"newshape is {show_shape(wanted)}: two numbers follow -4, of which one may be -1")
@@ -124,7 +124,7 @@ def _split_in_two(call: Call, extent: Dim, parts: list[Any], wanted: Sequence[An
 
 
 def _quotient(call: Call, shape: Shape, rest: Sequence[Dim], wanted: Sequence[Any]) -> Dim:
-    """The extent that, with those of ``rest``, makes as many elements as ``shape`` has."""
+    """Return the extent that, times those of ``rest``, gives the number of elements of ``shape``."""
     number, symbols, divisor, divisor_symbols = _cancelled(shape, rest)
     if divisor == 0:
         raise fault(call, f"newshape is {show_shape(wanted)}: -1 is ambiguous beside an extent of 0")
@@ -142,13 +142,13 @@ def _quotient(call: Call, shape: Shape, rest: Sequence[Dim], wanted: Sequence[An
 
 
 def as_many(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
-    """Whether two shapes are proved to have equally many elements."""
+    """Whether two shapes provably have the same number of elements."""
     number, symbols, other_number, other_symbols = _cancelled(shape, other)
     return same_dim(num_elements([number, *symbols]), num_elements([other_number, *other_symbols]))
 
 
 def _factors(shape: Sequence[Dim]) -> tuple[int, list[e.Expr]]:
-    """The number and the symbolic factors whose product is that of ``shape``."""
+    """Return the number and the symbolic factors of the product of ``shape``."""
     number, symbols = 1, []
     stack = list(reversed(shape))
     while stack:
@@ -165,7 +165,7 @@ def _factors(shape: Sequence[Dim]) -> tuple[int, list[e.Expr]]:
 
 
 def _cancelled(left: Sequence[Dim], right: Sequence[Dim]) -> tuple[int, list[e.Expr], int, list[e.Expr]]:
-    """The factors of two products without those they share."""
+    """Return the factors of two products, without those that both have."""
     number, symbols = _factors(left)
     other_number, others = _factors(right)
     kept = []
@@ -180,7 +180,7 @@ def _cancelled(left: Sequence[Dim], right: Sequence[Dim]) -> tuple[int, list[e.E
 
 
 def regroup(shape: Shape, result: Shape) -> list[tuple[list[int], list[int]]]:
-    """Axes of ``shape`` and of ``result`` in the smallest groups, in order, that hold equally many elements.
+    """Group axes of ``shape`` and ``result``, in order, into the smallest groups of equal size.
 
     Axes of extent 1 belong to no group.
     """
@@ -209,7 +209,7 @@ def regroup(shape: Shape, result: Shape) -> list[tuple[list[int], list[int]]]:
 
 
 def reshaped_indices(shape: Shape, result: Shape, indices: Sequence[e.Expr]) -> tuple[Any, ...]:
-    """Where data of ``shape`` holds the element that is at ``indices`` once it has the shape ``result``."""
+    """Return where data of ``shape`` holds the element that a reshape to ``result`` moves to ``indices``."""
     found: list[Any] = [0] * len(shape)
     if any(isinstance(extent, int) and extent == 0 for extent in (*shape, *result)):
         return tuple(found)
@@ -225,7 +225,7 @@ def reshaped_indices(shape: Shape, result: Shape, indices: Sequence[e.Expr]) -> 
 
 
 def reshaped(data: Tensor, shape: Shape, name: str) -> Tensor:
-    """``data``'s elements, in row-major order, in another shape with as many elements."""
+    """Reshape ``data``, in row-major order, to a shape with as many elements."""
 
     def element(*i: e.Expr) -> e.Expr:
         return data[reshaped_indices(data.shape, shape, i)]
@@ -247,7 +247,7 @@ def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 def _codes_numpy(shape: tuple[int, ...], codes: list[int]) -> list[int]:
-    """The extents that TVM's codes stand for, the one of -1 last."""
+    """The extents that TVM's codes stand for; -1 is left for numpy."""
     found: list[int] = []
     at = 0
     while codes:
@@ -270,8 +270,10 @@ def _codes_numpy(shape: tuple[int, ...], codes: list[int]) -> list[int]:
 
 
 def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Attrs:
-    """``attrs`` of a reshape of ``shape`` whose zeros are extents: written as a number, 0 copies the extent
-    there, but an expression that comes to 0 does not."""
+    """Return the evaluated ``attrs`` of a reshape of ``shape``, in which zeros are extents.
+
+    The code 0, a number, copies the extent of ``shape``; an expression that evaluates to 0 does not.
+    """
     newshape = list(attrs["newshape"])
     if has_codes(call):
         return canonical(attrs | {"newshape": resolve_shape(call, shape, newshape), "allowzero": True})
@@ -291,5 +293,5 @@ def _evaluated(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Att
     evaluated=_evaluated,
 )
 def reshape(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The elements, in row-major order, in the shape ``newshape``; it may have codes (``resolve_shape``)."""
+    """``data`` in the shape ``newshape``, in row-major order; it may have codes (``resolve_shape``)."""
     return data[reshaped_indices(data.shape, resolve_shape(call, data.shape, call["newshape"]), i)]

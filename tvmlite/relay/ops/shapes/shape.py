@@ -26,7 +26,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
 MOST_AXES = 64
-"""How many axes numpy's arrays may have."""
+"""The largest number of axes of numpy's arrays."""
 
 
 def _expand_type(call: Call, data: TensorType) -> TensorType:
@@ -50,13 +50,13 @@ def _expand_numpy(data: np.ndarray, axis: int, count: int) -> np.ndarray:
     view=True,
 )
 def expand_dims(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """``num_newaxis`` axes of extent 1 put in at ``axis`` (counted in the result's axes of one more)."""
+    """Insert ``num_newaxis`` axes of extent 1 before ``axis``; -1 is the position after the last axis."""
     axis = call["axis"] % (data.ndim + 1)
     return data[(*i[:axis], *i[axis + call["num_newaxis"] :])]
 
 
 def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
-    """The axes that go."""
+    """Return the axes that are removed."""
     if call["axis"] is None:
         return tuple(k for k, extent in enumerate(shape) if is_one(extent))
     axes = axes_of(call, call["axis"], len(shape))
@@ -74,7 +74,7 @@ def _squeeze_type(call: Call, data: TensorType) -> TensorType:
     "squeeze", infer=_squeeze_type, reference=quietly(np.squeeze, "axis"), attrs={"axis": None}, view=True
 )
 def squeeze(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""
+    """Remove the axes of extent 1 in ``axis``; without it, all that are known to be 1."""
     gone, kept = _squeezed(call, data.shape), iter(i)
     return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
 
@@ -99,7 +99,7 @@ def _transpose_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @injective("transpose", infer=_transpose_type, reference=_transpose_numpy, attrs={"axes": None})
 def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Axis ``k`` of the result is axis ``axes[k]`` of the data; without ``axes``, all in reverse."""
+    """Axis ``k`` of the result is axis ``axes[k]`` of the data; without ``axes``, their order is reversed."""
     order = _permutation(call, data.ndim)
     return data[tuple(i[order.index(k)] for k in range(data.ndim))]
 
@@ -111,7 +111,7 @@ def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
     attrs={"axis": REQUIRED},
 )
 def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The last first, along ``axis``."""
+    """Reverse the order of the elements along ``axis``."""
     axis = call["axis"] % data.ndim
     return data[replaced(i, axis, data.shape[axis] - 1 - i[axis])]
 
@@ -138,12 +138,12 @@ def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("shape",),
 )
 def broadcast_to(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The data repeated along new axes and axes of extent 1 until it has ``shape``."""
+    """Broadcast ``data`` to ``shape``, along new axes and axes of extent 1."""
     return data[broadcast_indices(data.shape, tuple(normal_dim(extent) for extent in call["shape"]), i)]
 
 
 def _tiled(call: Call, shape: Sequence[Any]) -> tuple[Shape, Shape]:
-    """Shape and repetitions, both with the longer one's rank."""
+    """Return shape and repetitions, both with the larger rank of the two."""
     reps = call["reps"] if isinstance(call["reps"], tuple) else (call["reps"],)
     rank = max(len(shape), len(reps))
     return (1,) * (rank - len(shape)) + tuple(shape), (1,) * (rank - len(reps)) + reps
@@ -162,7 +162,7 @@ def _tile_type(call: Call, data: TensorType) -> TensorType:
     open_attrs=("reps",),
 )
 def tile(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """The data laid out ``reps`` times along each axis, as ``numpy.tile``."""
+    """Repeat ``data`` as a whole ``reps`` times along each axis, as ``numpy.tile``."""
     shape, reps = _tiled(call, data.shape)
     at = [
         0 if is_one(n) else index if is_one(r) else index % n
@@ -184,6 +184,6 @@ def _repeat_type(call: Call, data: TensorType) -> TensorType:
     open_attrs=("repeats",),
 )
 def repeat(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Each slice along ``axis`` ``repeats`` times in a row."""
+    """Repeat each slice along ``axis`` ``repeats`` times in a row, as ``numpy.repeat``."""
     axis = call["axis"] % data.ndim
     return data[replaced(i, axis, i[axis] // call["repeats"])]

@@ -1,4 +1,4 @@
-"""Operators that cut and join: strided_slice, split, concatenate, stack."""
+"""Operators that slice, split and join: strided_slice, split, concatenate, stack."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 _FAR = 2**31 - 1
-"""A bound from here on means "as far as it goes", whatever a named dimension is."""
+"""Bounds from here on mean "up to the end", whatever the extent of a named dimension is."""
 
 
 def sliced_axis(begin: Any, end: Any, stride: int, extent: Dim) -> tuple[Dim, Dim]:
-    """Where ``begin:end:stride`` starts on an axis of ``extent``, and how many elements it takes.
+    """Return where ``begin:end:stride`` starts on an axis of ``extent``, and its number of elements.
 
-    As in numpy: negative bounds count from the end, bounds outside are clamped, None is the far end.
+    As in numpy: negative bounds count from the end, bounds out of range are clamped, None is no bound.
     Bounds and ``extent`` may be expressions over dimensions.
     """
     if all(bound is None or isinstance(bound, int) for bound in (begin, end)) and isinstance(extent, int):
@@ -51,7 +51,7 @@ def sliced_axis(begin: Any, end: Any, stride: int, extent: Dim) -> tuple[Dim, Di
 
 
 def _bound(default: Dim, bound: Any, low: Dim, high: Dim, extent: Dim) -> Dim:
-    """``bound`` counted from the front and clamped to ``low .. high``."""
+    """Count ``bound`` from the front and clamp it to ``low .. high``; None gives ``default``."""
     if bound is None:
         return default
     if isinstance(bound, int) and abs(bound) >= _FAR:
@@ -89,7 +89,7 @@ def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
 
 
 def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """Axes, begins, ends and strides, one of each for each axis that is cut."""
+    """Return axes, begins, ends and strides, one of each for each axis that is cut."""
     begin, end = _several(call["begin"]), _several(call["end"])
     strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
     axes = tuple(range(len(begin))) if call["axes"] is None else call["axes"]
@@ -100,7 +100,7 @@ def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...
 
 
 def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
-    """Start, stride and count on each axis of ``shape``."""
+    """Return start, stride and count for each axis of ``shape``."""
     axes, begin, end, strides = _given(call)
     given = _several(call["end"])
     if not len(begin) == len(given) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
@@ -146,13 +146,13 @@ def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data[begin:end:strides]`` along ``axes`` (the first ones unless given), clamped as in numpy.
 
-    With ``slice_mode`` "size", ``end`` is a number of elements, and a negative one means up to the end.
+    With ``slice_mode`` "size", ``end`` is the number of elements, and a negative one means up to the end.
     """
     cuts = _cuts(call, data.shape)
     return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
 
-# --- windows of places known at run time ------------------------------------------------------------
+# --- windows at positions known at run time ---------------------------------------------------------
 
 
 def _window_type(call: Call, data: TensorType) -> TensorType:
@@ -182,8 +182,9 @@ def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     open_attrs=("begin", "strides", "shape"),
 )
 def strided_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Of each axis ``shape`` elements from ``begin`` on, ``strides`` apart: numbers and dimensions that a run
-    computes, and that say no more than they do. An index outside is that of the nearest element.
+    """``shape`` elements of each axis, from ``begin`` on, ``strides`` apart.
+
+    These are numbers and dimensions computed at run time. An index out of range reads the nearest element.
     """
     at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
     return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
@@ -193,11 +194,11 @@ def strided_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 MOST_PIECES = 2**16
-"""Into how many pieces a tensor may be split: each is a result by itself."""
+"""The largest number of pieces that a tensor is split into: each is a separate result."""
 
 
 def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
-    """The axis that is split, and start and extent of each piece."""
+    """Return the axis that is split, and the start and extent of each piece."""
     axis = axis_of(call, call["axis"], len(shape))
     extent, sections = shape[axis], call["indices_or_sections"]
     if isinstance(sections, int):
@@ -237,7 +238,7 @@ def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
     open_attrs=("indices_or_sections",),
 )
 def split(call: Call, data: Tensor) -> list[Tensor]:
-    """Equal sections, or the pieces between indices, along ``axis``: a tuple."""
+    """Split ``data`` along ``axis`` into equal sections, or into the pieces between indices: a tuple."""
     axis, pieces = _pieces(call, data.shape)
     return [_piece(data, axis, start, extent) for start, extent in pieces]
 
@@ -280,7 +281,7 @@ def _concatenate_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
 
 @injective("concatenate", infer=_concatenate_type, reference=_concatenate_numpy, attrs={"axis": 0})
 def concatenate(call: Call, i: Indices, *data: Tensor) -> e.Expr:
-    """The tensors one after the other along ``axis``."""
+    """Concatenate the tensors along ``axis``; their other extents and dtypes must be the same."""
     axis = call["axis"] % data[0].ndim
     starts = [_total([t.shape[axis] for t in data[:k]]) for k in range(len(data))]
     value = data[0][i]
@@ -306,7 +307,7 @@ def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
 
 @injective("stack", infer=_stack_type, reference=_stack_numpy, attrs={"axis": 0})
 def stack(call: Call, i: Indices, *data: Tensor) -> e.Expr:
-    """The tensors, of one shape, along a new axis ``axis``."""
+    """Stack tensors of one shape and dtype along the new ``axis``."""
     axis = call["axis"] % (data[0].ndim + 1)
     at = replaced(i, axis)
     value = data[0][at]

@@ -1,4 +1,4 @@
-"""Space as batches and back, padding by mirror images, dilation, and a buffer that moves along."""
+"""Space to batch and back, mirror padding, dilation, sliding windows, and a FIFO buffer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _to_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"block_shape": _BLOCK, "paddings": _PAIRS, "pad_value": Attribute(0.0, lambda _: NUMBER)},
 )
 def space_to_batch_nd(call: Call, data: Expr) -> Expr:
-    """Blocks of the axes behind the batch, padded first, as batches: block before batch."""
+    """Pad the axes after the batch, then move blocks of them to the batch: block before batch."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "paddings")
     count, behind = len(block), len(shape) - len(block) - 1
@@ -98,7 +98,7 @@ def _from_batch_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"block_shape": _BLOCK, "crops": _PAIRS},
 )
 def batch_to_space_nd(call: Call, data: Expr) -> Expr:
-    """Batches as blocks of the axes behind, which are then cropped: what ``nn.space_to_batch_nd`` undoes."""
+    """Move batches to blocks of the axes that follow, then crop: the inverse of ``nn.space_to_batch_nd``."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "crops")
     count, behind = len(block), len(shape) - len(block) - 1
@@ -139,8 +139,10 @@ def _mirror_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"pad_width": REQUIRED, "mode": choice(*_MIRRORS)},
 )
 def mirror_pad(call: Call, data: Expr) -> Expr:
-    """``data`` with ``pad_width``, a (before, after) an axis, more elements of its mirror image: with the
-    edge element ("SYMMETRIC") or without ("REFLECT")."""
+    """Pad ``data`` by ``pad_width``, a (before, after) for each axis, with its mirror image.
+
+    The mirror image repeats the edge element ("SYMMETRIC") or leaves it out ("REFLECT").
+    """
     return make("nn.pad", data, pad_width=call["pad_width"], pad_mode=_MIRRORS[call["mode"]])
 
 
@@ -189,7 +191,7 @@ def dilate(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 def _windows(call: Call, shape: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """The first axis that windows slide along, their extents and strides."""
+    """Return the first axis that windows slide along, and their extents and strides."""
     axis = axis_of(call, call["axis"], len(shape))
     extents, strides = (
         one if isinstance(one, tuple) else (one,) for one in (call["window_shape"], call["strides"])
@@ -235,8 +237,10 @@ def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     },
 )
 def sliding_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
-    """Every window of ``window_shape`` that slides over the axes from ``axis`` on: an axis of windows for
-    each of those, then one of elements for each."""
+    """Every window of ``window_shape`` that slides over the axes from ``axis`` on, by ``strides``.
+
+    Each of these axes becomes an axis that counts windows; an axis of elements for each follows them.
+    """
     axis, extents, strides = _windows(call, data.shape)
     count = len(extents)
     starts, within = i[axis : axis + count], i[axis + count : axis + 2 * count]
@@ -254,7 +258,7 @@ def _fifo_numpy(call: Call, data: np.ndarray, buffer: np.ndarray) -> np.ndarray:
 
 @written_out("nn.fifo_buffer", reference=_fifo_numpy, attrs={"axis": REQUIRED})
 def fifo_buffer(call: Call, data: Expr, buffer: Expr) -> Expr:
-    """``buffer`` without as many of its first elements along ``axis`` as ``data`` has, then ``data``."""
+    """Append ``data`` to ``buffer`` along ``axis``, and remove as many elements from the front."""
     new, old = tensor_type_of(data), tensor_type_of(buffer)
     one_dtype(call, new, old)
     if new.ndim != old.ndim:
