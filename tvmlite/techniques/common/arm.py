@@ -1,4 +1,4 @@
-"""Dot products of four bytes by instructions of AArch64, each for four sums: ``sdot``
+"""Dot products of four bytes by instructions of AArch64, with four sums per vector: ``sdot``
 multiplies int8 by int8, ``usdot`` uint8 by int8."""
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.techniques.common.quads import Quads, called, quad_dot
 
 LANES = 4
-"""Sums in a vector of 128 bits."""
+"""The number of int32 sums in a vector of 128 bits."""
 
 QUADS = (
     Quads("usdot", "neon,i8mm", LANES, "uint8", called("llvm.aarch64.neon.usdot.v4i32.v16i8")),
     Quads("sdot", "neon,dotprod", LANES, "int8", called("llvm.aarch64.neon.sdot.v4i32.v16i8")),
 )
-"""The best first: data that is rounded to bytes and nothing else is uint8 in most models."""
+"""The preferred one first: in most models, quantized data is uint8."""
 
 
 @cache
