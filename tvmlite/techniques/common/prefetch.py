@@ -14,12 +14,12 @@ which must also serve the reads of the tile itself: an encoder with 340 MB of we
 32, less with 8 and 128, and loses if all lines are requested at once."""
 
 MOST_STEPS = 64
-"""The most iterations times steps from one request to the next if an iteration takes several steps: sixteen
-iterations of four. The products of an encoder are slower with thirty-two iterations."""
+"""The most reduction steps from one request to the next if an iteration takes several: sixteen iterations of
+four steps. The products of an encoder are slower with thirty-two iterations."""
 
 WINDOWS = 4
-"""If windows stay whole, there may be this many from one request to the next, if that is more: with two
-windows of 3x3, layers of 14x14 pixels are slower."""
+"""If windows stay whole, up to this many of them may be between two requests, even if that is more than the
+steps above: with two windows of 3x3, layers of 14x14 pixels are slower."""
 
 
 def fetch_ahead(
