@@ -208,8 +208,8 @@ def _shared_out(
 
 
 def _unrolled_by_default(group: Group, axes: Sequence[IterVar], row_by_row: bool) -> int:
-    """The default number of unrolled axes of a window: all, but only the last if padding is copied per row, or
-    if the window is large and registers are few."""
+    """The default number of unrolled axes of a window: only the last if padding is copied per row, or if the
+    window is large and registers are few; else all."""
     most, places = unrollable(axes, UNROLLED_WINDOW)[-1], product(map(extent_of, axes)) or 0
     large = group.target.machine.few_registers and places > WHOLE_WINDOW
     return min(most, 1) if row_by_row or large else most
@@ -224,8 +224,7 @@ def _along(extent: int | None, target: Target) -> int:
 
 
 def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
-    """Compute the sums of some outputs at ``place``; the stages ``pads`` are copied once per row of the
-    window."""
+    """Compute the sums of some outputs at ``place``; ``pads`` are copied once per row of the window."""
     op = compute_of(stage)
     stage.compute_at(host, place)
     batch, block, *pixels, lane = op.axis

@@ -1,5 +1,4 @@
-"""Schedule of depthwise convolutions of bytes: rows of a block are copied with padding, then computed by
-tiles.
+"""Depthwise convolutions of bytes: rows of a block are copied with their padding, then computed by tiles.
 
 An output of 3x3 taps takes three product instructions, each on a transposed register of four neighbouring
 pixels. In a tile of four rows, each such register is read and transposed once for up to three rows: 1.5 per

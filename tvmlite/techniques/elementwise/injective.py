@@ -113,8 +113,8 @@ def read_across(op: ComputeOp, lanes: int) -> int | None:
 
 
 def read_in_steps(op: ComputeOp) -> int:
-    """The number of neighbours along the last axis whose index into other dimensions (or whose element) is a
-    quotient or remainder of the last axis, as in a pixel shuffle or an enlarged image; 1 if there are none.
+    """The period of the quotients and remainders of the last axis in indices, as in a pixel shuffle or an
+    enlarged image; 1 if there are none.
 
     If such a group is unrolled, no divisions remain, and LLVM vectorizes the loop over groups, which is
     faster than vectors whose elements are gathered.
@@ -160,8 +160,7 @@ def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, threa
 def split_for_threads(
     stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool, several: int = CHUNK_VECTORS
 ) -> IterVar | None:
-    """Split ``axis`` into vectors and, if ``chunked``, into chunks of ``several``; return the loop over
-    chunks."""
+    """Split ``axis`` into vectors and, if ``chunked``, chunks of ``several``; return the loop over chunks."""
     long = extent is None or extent > lanes * several
     chunk = None
     if chunked and long:
@@ -197,8 +196,7 @@ def several_at_once(
 
 
 def _in_halves(axis: IterVar, lanes: int) -> bool:
-    """Whether ``axis`` has an unknown extent that is a multiple of half a vector, so that its tail needs no
-    mask."""
+    """Whether ``axis`` has an unknown extent that is a multiple of half a vector: its tail needs no mask."""
     if axis.dom is None or extent_of(axis) is not None or lanes < 4:
         return False
     return arith.equal(axis.dom.extent % (lanes // 2), e.const(0, axis.dom.extent.dtype))

@@ -63,8 +63,8 @@ def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
 
 
 def reads_along_reduction(op: ComputeOp) -> bool:
-    """Whether the innermost reduce axis runs along the last dimension of a tensor that is read, and the last
-    data axis does not."""
+    """Whether the innermost reduce axis is along the last dimension of a read, and the last data axis is
+    not."""
     innermost = op.reduce_axis[-1].var
     reads = [node for node in nodes_of(op) if isinstance(node, TensorRead) and node.indices]
     along = [read for read in reads if read.indices[-1] is innermost]
@@ -73,8 +73,7 @@ def reads_along_reduction(op: ComputeOp) -> bool:
 
 
 def several_results(group: Group, op: ComputeOp, formula: ComputeOp, threads: int) -> None:
-    """Schedule a reduction of tuples: rows in vectors of partial results, or neighbouring results in a
-    vector."""
+    """Schedule a reduction of tuples: rows in vectors of partial results, or vectors of neighbours."""
     stage, lanes = group.stage(op), lanes_of(formula, group.target)
     axes, partials, vector = list(op.axis), [], None
     if reads_along_reduction(formula):
@@ -121,8 +120,8 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
 def reduce_row(
     group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
 ) -> list[Tensor]:
-    """Reduce along contiguous rows in ``vectors`` vectors of partial results, of which ``combined`` at a time
-    are combined.
+    """Reduce along contiguous rows in ``vectors`` of partial results, ``combined`` of which combine at a
+    time.
 
     Return the partial results, to be computed where the reduction is; none if rows are too short.
     The stage's data axes must not have been split or fused.
