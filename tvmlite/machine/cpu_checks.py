@@ -88,7 +88,6 @@ _BY_FAMILY = {"x86": _X86, "aarch64": _AARCH64, "riscv": _RISCV}
 
 
 def checks_of(triple: str, instructions: Iterable[str]) -> tuple[CpuCheck, ...]:
-    """The checks for those of ``instructions`` that a program for ``triple`` can detect, in the order of the
-    tables."""
+    """The checks for those of ``instructions`` that a program for ``triple`` can detect, in table order."""
     wanted = frozenset(instructions)
     return tuple(one for one in _BY_FAMILY.get(family(triple), ()) if one.name in wanted)

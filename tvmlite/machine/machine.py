@@ -19,8 +19,7 @@ CORE_CACHE_BYTES = 512 << 10
 target is known."""
 
 BEYOND_CACHES = 64 << 20
-"""More bytes than the caches of one or two cores hold: measurements touch as many to make data come from
-memory."""
+"""More bytes than the caches of one or two cores hold: measurements touch as many to evict all data."""
 
 
 @dataclass(frozen=True)

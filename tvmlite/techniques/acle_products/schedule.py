@@ -112,8 +112,7 @@ def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
 
 
 def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, intrinsic: object) -> None:
-    """Compute ``result`` at ``loop`` of ``host``, its elements along ``axis`` by one call of
-    ``intrinsic``."""
+    """Compute ``result`` at ``loop`` of ``host``, its ``axis`` by one call of ``intrinsic``."""
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(sums)
     stage.compute_at(group.stage(host), loop)

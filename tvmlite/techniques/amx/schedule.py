@@ -1,5 +1,4 @@
-"""Schedules of matrix products and convolutions in AMX's tile registers: which shapes use them, and the sizes
-of tiles."""
+"""Schedules of matrix products and convolutions in AMX's tile registers, and the choice of tile sizes."""
 
 from __future__ import annotations
 

@@ -29,8 +29,7 @@ ENOUGH_HEADS = 8
 """With fewer heads, the queries of one head are divided among threads as well."""
 
 MANY_HEADS = 4
-"""From this number of heads with the same keys on, a tile has one query of each; else if there is only
-one."""
+"""With at least so many heads for the same keys, a tile has one query of each; else if there is one query."""
 
 MOST_KEYS = 32
 """The most blocks of keys for a tile's queries, in effect as many as fit in the registers."""
@@ -235,8 +234,7 @@ def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) 
 
 
 def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]) -> None:
-    """Schedule packed keys, values that are not inlined, and scaled queries: at ``places`` by their tags, or
-    once per head."""
+    """Schedule packed keys, computed values and scaled queries at ``places``, by tag, or once per head."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)
         if stage.attach_type == INLINE:

@@ -33,8 +33,7 @@ are moves of elements of one dtype, so estimates in cycles (``te.cost``) would o
 
 
 def alter_op_layout(target: Target, decisions: Decisions | None = None) -> Callable[[Module], Module]:
-    """The pass for ``target``: a block is one of its vectors, or half or a quarter of one with few
-    channels."""
+    """The pass for ``target``: a block is a vector of it, or half or a quarter of one with few channels."""
 
     def alter_op_layout(module: Module) -> Module:
         main = module.main

@@ -174,8 +174,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
 
 
 def written_block(call: Call, rank: int) -> int:
-    """The block of channels of the result, of ``out_layout`` or else ``data_layout``; 0 for
-    channels-first."""
+    """The block of channels of the result, of ``out_layout`` or ``data_layout``; 0 for channels-first."""
     return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
 
 
@@ -293,8 +292,7 @@ def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
 
 
 def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together: int) -> te.Tensor:
-    """``data`` padded, with ``together`` channels per word, ``(n, c / together, y..)``; zeros after the
-    last."""
+    """``data`` padded, ``together`` channels per word, ``(n, c / together, y..)``; zeros after the last."""
     channels = data.shape[1]
     extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
 

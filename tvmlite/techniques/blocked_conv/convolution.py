@@ -381,6 +381,5 @@ def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
-    """The numbers of innermost axes of the window that may be unrolled; an outermost one of extent 1 is
-    not."""
+    """The numbers of innermost axes of the window that may be unrolled; the outermost not of extent 1."""
     return [n for n in unrollable(taps, MOST_TAPS) if n == 0 or extent_of(taps[-n]) != 1]

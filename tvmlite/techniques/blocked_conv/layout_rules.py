@@ -56,8 +56,7 @@ def relayout(value: Expr, source: str, target: str, span: Span | None = None) ->
 
 
 def from_blocks(value: Expr, block: int, channels: int, span: Span | None) -> Expr:
-    """``value``, in blocks of ``block`` channels, as channels-first, without the padding of the last
-    block."""
+    """``value``, in blocks of ``block`` channels, as channels-first, without the last block's padding."""
     rank = tensor_type_of(value).ndim - 3
     made = relayout(value, blocked_layout(rank, block), windows.LAYOUTS[rank], span)
     if channels % block:
@@ -67,8 +66,7 @@ def from_blocks(value: Expr, block: int, channels: int, span: Span | None) -> Ex
 
 
 def spatial_rank(value: Expr) -> int | None:
-    """The number of spatial axes of ``value`` if it may be in blocks (its channels are a number); else
-    None."""
+    """The number of spatial axes of ``value`` if it may be in blocks (its channels are known); else None."""
     type_ = type_of(value)
     if not isinstance(type_, TensorType) or type_.ndim - 2 not in windows.LAYOUTS:
         return None

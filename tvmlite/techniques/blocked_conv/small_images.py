@@ -1,5 +1,4 @@
-"""Convolutions of small images in tile registers: all pixels at once, since rows would not fill a
-register."""
+"""Convolutions of small images in tile registers: all pixels at once, as rows would not fill a register."""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
 
 
 def phases(call: Call, data: te.Tensor, found: Wide) -> te.Tensor:
-    """``data`` padded and split into phases: ``(n, c, y % stride, x % stride, y / stride, x / stride,
-    lane)``."""
+    """``data`` padded, in phases: ``(n, c, y % stride, x % stride, y / stride, x / stride, lane)``."""
     (top, left), _ = windows.padding_of(call, 2)
     down, along = windows.spatial(call, "strides", 2)
     height, width = data.shape[2:4]

@@ -118,8 +118,7 @@ def _interleaving(node: Call, lanes: int) -> Tied | None:
 
 
 def _concatenation(node: Call, lanes: int) -> Tied | None:
-    """Concatenations along the channels, if all fields but the last have whole blocks, or along other
-    axes."""
+    """Concatenations along channels, if all fields but the last have whole blocks, or along other axes."""
     if not isinstance(node.args[0], Tuple):
         return None
     fields, axis = node.args[0].fields, node["axis"] % _ndim(node)

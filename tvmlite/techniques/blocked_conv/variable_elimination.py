@@ -17,8 +17,7 @@ from typing import Generic, TypeVar
 V = TypeVar("V", bound=Hashable)
 
 LARGEST_TABLE = 1 << 18
-"""The most entries of a table; if one would be larger, a variable is fixed first, and the result not
-exact."""
+"""The most entries of a table; if one would be larger, a variable is fixed first, which is not exact."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,7 @@ def _neighbours(variable: V, tables: Sequence[Table[V]]) -> tuple[V, ...]:
 def _best(
     variable: V, around: tuple[V, ...], sizes: Mapping[V, int], tables: Sequence[Table[V]]
 ) -> tuple[dict[tuple[int, ...], int], dict[tuple[int, ...], float]]:
-    """For each combination of values of the variables ``around``: the best value of ``variable``, and its
-    cost."""
+    """For each combination of values of ``around``: the best value of ``variable``, and its cost."""
     best: dict[tuple[int, ...], int] = {}
     costs: dict[tuple[int, ...], float] = {}
     for values in itertools.product(*(range(sizes[v]) for v in around)):

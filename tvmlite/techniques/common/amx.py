@@ -128,8 +128,7 @@ def registers(rows: tuple[int, ...], columns: int) -> int:
 
 
 class _Product:
-    """The statements of one product. Registers hold first the sums, tile by tile, then data, then the
-    kernel."""
+    """The statements of one product. Registers hold the sums, tile by tile, then data, then the kernel."""
 
     def __init__(
         self,
@@ -184,8 +183,7 @@ class _Product:
         return self._place(self.sums, (column, tile, 0, 0), 2)
 
     def _place(self, buffer: ir.Buffer, at: tuple[int, ...], axis: int) -> tuple[e.Expr, e.Expr]:
-        """The address of the tile that begins at the index ``at``, and its row stride in bytes, of
-        ``axis``."""
+        """The address of the tile that begins at index ``at``, and its row stride along ``axis`` in bytes."""
         load = ir.Load(buffer, tuple(e.const(n, e.INDEX) for n in at))
         width = dtypes.bytes_of(buffer.dtype)
         return e.Call("address_of", (load,), "uint64"), e.cast(e.INDEX, buffer.strides[axis]) * width

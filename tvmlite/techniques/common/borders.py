@@ -12,8 +12,7 @@ from tvmlite.te.templates.group import extent_of, nodes_of, number
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 MOST_AT_BORDER = 0.5
-"""The largest part of the iterations that may be at the border: with more, a separate loop is not worth its
-code."""
+"""The largest part of iterations at the border: with more, a separate loop is not worth its code."""
 
 
 def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, int]:

@@ -27,8 +27,7 @@ STEPS = (1, 2, 4, 8, 16)
 """The numbers of reduction steps that one iteration may take."""
 
 ENOUGH_TURNS = 8
-"""A parallel loop of fewer iterations is fused with the loop over tiles: this is four for each of two
-threads."""
+"""A parallel loop of fewer iterations is fused with the loop over tiles: four for each of two threads."""
 
 
 @dataclass(frozen=True)

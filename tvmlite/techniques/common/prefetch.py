@@ -64,8 +64,7 @@ def near_distance(group: Group, anchor: ComputeOp) -> int:
 
 
 def _iterations_between(iterations: int, whole: int, most: int) -> int:
-    """The largest multiple of ``whole`` up to about ``most`` that divides ``iterations``; 1 if there is
-    none."""
+    """The largest multiple of ``whole`` up to about ``most`` that divides ``iterations``; else 1."""
     most = most if whole == 1 else max(most, WINDOWS * whole)
     fitting = [n for n in range(whole, most + 1, whole) if iterations % n == 0]
     return max(fitting, default=1)

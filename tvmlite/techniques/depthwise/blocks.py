@@ -1,5 +1,4 @@
-"""Poolings and depthwise convolutions with channels in blocks: vectors of channels, for several pixels at
-once."""
+"""Poolings and depthwise convolutions with channels in blocks: several vectors of channels at once."""
 
 from __future__ import annotations
 
@@ -166,8 +165,7 @@ def _row_read_is_known(anchor: ComputeOp, pads: Sequence[ComputeOp]) -> bool:
 
 
 def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) -> tuple[int, int]:
-    """The knob ``tile`` (rows, outputs): its sums, a vector of weights and one of data fit in the
-    registers."""
+    """The knob ``tile`` (rows, outputs): its sums, one vector of weights and one of data fit in registers."""
     width, height = extent_of(along), extent_of(rows[-1]) if rows else 1
     block, lanes = extent_of(lane), group.target.lanes("float32")
     vectors = 1 if block is None else max(1, block // lanes)

@@ -1,5 +1,4 @@
-"""Poolings and depthwise convolutions, channels-first: planes in parallel, vectors of neighbouring
-outputs."""
+"""Channels-first poolings and depthwise convolutions: planes in parallel, vectors of neighbouring outputs."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from tvmlite.techniques.reduction.reduction import reduce_columns
 
 @template("depthwise", anchors.POOL)
 def pool(group: Group) -> None:
-    """Schedule a pooling, with the sum or maximum as the anchor; a mean's division is part of the
-    epilogue."""
+    """Schedule a pooling, whose anchor is the sum or maximum; a mean's division is in the epilogue."""
     in_blocks = group.tagged("pool_blocked")
     if in_blocks:
         blocks(group, in_blocks[-1])

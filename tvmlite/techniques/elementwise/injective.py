@@ -97,8 +97,8 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
 
 
 def read_across(op: ComputeOp, lanes: int) -> int | None:
-    """The index of the axis of ``op`` that runs along the last dimension of a tensor that it reads, if the
-    last axis runs along another dimension of it, as in a transposition.
+    """The index of the axis along the last dimension of a tensor that is read, if the last axis is along
+    another dimension of that, as in a transposition.
 
     None if there is no such axis, or one of the two is not longer than ``lanes``.
     """
@@ -186,8 +186,7 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
 def several_at_once(
     group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
 ) -> None:
-    """Apply the knob ``several``: the number of vectors per iteration of the loop over ``vectors`` of a
-    row."""
+    """Apply the knob ``several``: how many ``vectors`` of a row one iteration of their loop takes."""
     if vectors is None or extent is None:
         return
     several = group.knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])

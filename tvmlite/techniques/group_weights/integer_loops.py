@@ -103,8 +103,7 @@ class IntegerProduct(Panels):
         return loops.allocated(body, totals, sums)
 
     def _started(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
-        """Initialize the sums of a group: for the first part, with the contribution of integer zero
-        points."""
+        """Initialize the sums of a group: those of the first part contain the integer zero points' share."""
         lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
@@ -176,8 +175,7 @@ class IntegerProduct(Panels):
 
 @dataclass(frozen=True)
 class _Tile:
-    """``height`` rows from ``row`` on by the columns of a ``panel``, with ``sums`` of a group and
-    ``totals``."""
+    """``height`` rows from ``row`` on by the columns of a ``panel``: ``sums`` of a group, and ``totals``."""
 
     lanes: _Dots
     panel: e.Expr
@@ -204,8 +202,7 @@ class _Dots(Lanes):
 
     @property
     def moved(self) -> bool:
-        """Whether 128 is subtracted from codes of weights, for an instruction that multiplies signed
-        bytes."""
+        """Whether codes of weights are reduced by 128, for an instruction that multiplies signed bytes."""
         return self.sizes.bits == 8 and self.quads is not None and self.quads.data == "int8"
 
     @property

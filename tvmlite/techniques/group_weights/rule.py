@@ -91,8 +91,7 @@ def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Exp
 def _packed(
     node: Call, depth: int, weight: Constant, scale: Constant, zero_point: Constant, columns: int
 ) -> list[Expr]:
-    """The words of a weight with rows of ``depth`` terms, its scales, and its zero points if there are
-    any."""
+    """The words of a weight with rows of ``depth`` terms, its scales, and its zero points, if any."""
     bits = node["bits"]
     shape = words_shape(weight.shape[0], depth, bits, node["group"], columns)
 

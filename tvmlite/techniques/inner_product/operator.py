@@ -204,8 +204,7 @@ def _as_float(bits: e.Expr) -> e.Expr:
 
 
 def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callable[[Any], e.Expr]:
-    """A function from a row to the bits of the power of two below the mean magnitude of its ``count``
-    terms."""
+    """A function from a row to the bits of the power of two below the mean magnitude of its terms."""
     k = te.reduce_axis(count, name="k")
     total = te.compute(
         (rows,),

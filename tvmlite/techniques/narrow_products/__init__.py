@@ -1,7 +1,7 @@
 """Quantized models in integers, by instructions that add several products of narrow numbers at once.
 
-Products of quantized operands become integer products, their results are rounded to bytes without floats in
-memory, and functions of one quantized tensor become tables. Most passes do nothing without such instructions.
+Products of quantized operands become integer products that are requantized without floats in memory, and
+functions of one quantized tensor become lookup tables.
 """
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register

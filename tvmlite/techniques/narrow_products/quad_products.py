@@ -22,7 +22,7 @@ def quad_products(
     lanes: int,
 ) -> ir.Stmt:
     """The statement ``sums[at, i] += sum(data[k] * kernel[i * 4 + k])`` for ``lanes`` ``i`` and 4 ``k``, in
-    int32, of uint8 by int8 from ``data_at`` and ``kernel_at`` on, by the best instruction at run time."""
+    int32, of uint8 by int8 from ``data_at`` and ``kernel_at`` on, by the target's best instruction."""
 
     def moved(place: Sequence[Any], by: Any) -> tuple[e.Expr, ...]:
         return (*(e.convert(one) for one in place[:-1]), e.convert(place[-1]) + by)

@@ -28,8 +28,7 @@ EXACT = 1 << 24
 
 @dataclass(frozen=True)
 class Quantized:
-    """``(codes - zero) * scale``; ``scale`` and ``zero`` have one element, or one per index along
-    ``axis``."""
+    """``(codes - zero) * scale``; ``scale`` and ``zero`` have one element, or one per index of ``axis``."""
 
     codes: Expr
     scale: np.ndarray
@@ -143,8 +142,7 @@ def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
 
 
 def _is_whole(value: Expr) -> bool:
-    """Whether ``value`` is a convolution of bytes in float32, which is exact, perhaps plus integer
-    constants."""
+    """Whether ``value`` is a convolution of bytes in float32, which is exact, plus perhaps integers."""
     match value:
         case Call("add", (inner, Constant(moved))) if moved.dtype == np.float32:
             return _is_whole(inner) and bool((moved == np.rint(moved)).all())

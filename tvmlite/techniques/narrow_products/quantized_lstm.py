@@ -86,8 +86,7 @@ def quantized_lstm_numpy(
 
 
 def _quantized_numpy(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The codes of each row, with its range, extended to 0, in 255 steps; and their scales and zero
-    points."""
+    """The codes of each row (its range, extended to 0, in 255 steps), and their scales and zero points."""
     low, high = np.minimum(h.min(1, keepdims=True), 0), np.maximum(h.max(1, keepdims=True), 0)
     scale = (high - low) / np.float32(255)
     scale = np.where(scale == 0, np.float32(1), scale)

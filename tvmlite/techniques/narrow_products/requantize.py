@@ -89,8 +89,7 @@ def _products(value: Expr) -> Iterator[Expr]:
 
 
 def _as_floats(node: Expr) -> Expr | None:
-    """The result of a dequantization ``node`` of quantized floats, by rounding these floats; None if it has
-    not that form."""
+    """A dequantization ``node`` of quantized floats, by rounding the floats; None if it has another form."""
     match node:
         case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
             points, factor = (known(own), known(zero)), known(scale)

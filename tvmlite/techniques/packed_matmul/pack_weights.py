@@ -127,8 +127,7 @@ def _transposed(weight: Constant) -> Constant:
 
 
 def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
-    """Whether ``target`` sums two products of bfloat16 at once, and the rows of ``weight`` are whole
-    pairs."""
+    """Whether ``target`` sums two products of bfloat16 at once, and rows of ``weight`` are whole pairs."""
     if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
         return False
     return weight.size > 0 and weight.shape[1] % 2 == 0

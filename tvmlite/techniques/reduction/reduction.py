@@ -63,8 +63,7 @@ def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
 
 
 def reads_along_reduction(op: ComputeOp) -> bool:
-    """Whether the innermost reduce axis is along the last dimension of a read, and the last data axis is
-    not."""
+    """Whether the innermost reduce axis is along the last dimension of a read, but not the last data axis."""
     innermost = op.reduce_axis[-1].var
     reads = [node for node in nodes_of(op) if isinstance(node, TensorRead) and node.indices]
     along = [read for read in reads if read.indices[-1] is innermost]

@@ -86,8 +86,7 @@ def _is_pooling(node: Expr) -> bool:
 
 
 def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
-    """``body`` with the last operators of groups that ``suits`` accepts moved to the groups that read
-    them."""
+    """``body`` with the last operators of groups that ``suits`` accepts moved to their readers."""
     moving: dict[Expr, Call] = {}
     for node, readers in readers_of(body).items():
         last = node.op.body if isinstance(node, Call) and isinstance(node.op, Function) else None
@@ -126,8 +125,7 @@ def _with_first(group: Function, own: Mapping[Var, Call]) -> Function:
 
 
 def _without_last(made: Call, group: Function) -> Expr:
-    """The call ``made`` of ``group`` without its last operator; just its argument if that was the only
-    one."""
+    """The call ``made`` of ``group`` without its last operator; its argument if that was the only one."""
     assert isinstance(group.body, Call)
     inner = group.body.args[0]
     if isinstance(inner, Var):

@@ -219,8 +219,7 @@ def _part(index: e.Expr, axes: Sequence[IterVar], extent: int | None) -> Digit |
 
 
 def _fused(index: e.Expr, axes: Sequence[IterVar]) -> Fused | None:
-    """The neighbouring ``axes`` over which ``index`` is a row-major element number; None if there are
-    none."""
+    """The neighbouring ``axes`` over which ``index`` is a row-major element number; None for others."""
     inside = [axis for axis in axes if mentions(index, axis.var)]
     step = 1
     for axis in reversed(inside):

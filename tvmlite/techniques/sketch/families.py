@@ -30,8 +30,7 @@ class Row:
 
 
 def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
-    """The reductions computed in the loops of ``host``, a stage without a reduction; None if there are
-    none."""
+    """The reductions computed in the loops of ``host``, a stage without a reduction; None if none are."""
     near = _reached(plan, host)
     if len(near) == 1 and plan.serves(near[0], {host}):
         parts = correspondence(plan.group, near[0], host.output(0))
@@ -42,8 +41,7 @@ def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
 
 
 def _row(plan: Plan, host: ComputeOp) -> Row | None:
-    """The reductions that ``host`` reads, with results per row of ``host`` and operands that are not
-    shared."""
+    """The reductions that ``host`` reads, with results per row of it and operands that are not shared."""
     images: dict[Operation, dict[IterVar, IterVar]] = {host: {axis: axis for axis in host.axis}}
     members: list[ComputeOp] = []
     todo = [host]

@@ -29,8 +29,7 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
 
 
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
-    """Reduce ``op`` in vectors of partial results, by the knobs of ``partial_knobs``; return the partial
-    results."""
+    """Reduce ``op`` in vectors of partial results (``partial_knobs``), and return these."""
     several, at_once = partial_knobs(plan, op)
     if len(op.body) > 1 or not reads_along_reduction(formula):
         return []
@@ -107,8 +106,7 @@ def _settle(plan: Plan, op: ComputeOp) -> None:
 
 
 def _chosen(plan: Plan, operand: ComputeOp) -> str:
-    """The knob ``place``: whether an operand that a row reads several times is stored ("at") or
-    recomputed."""
+    """The knob ``place``: whether an operand that a row reads several times is stored or recomputed."""
     where = plan.group.knob(f"{plan.name(operand)}.place", ["at", "inline"])
     plan.operands[operand] = where
     if where == "inline":

@@ -212,8 +212,7 @@ def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
 
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
-    """The loops of the reduction, and the loop over the unrolled steps of an iteration, if there are
-    several."""
+    """The loops of the reduction, and the loop over the unrolled steps of an iteration, if there is one."""
     config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
     still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]

@@ -119,8 +119,7 @@ class Reduction:
         return tuple(tile for time, tile in ordered if time <= SLOWEST * ordered[0][0])[:MOST_TILES]
 
     def vector_of(self, sizes: Sequence[int]) -> int:
-        """The vector axis of a tile of ``sizes``: the first possible one that it splits into whole
-        vectors."""
+        """The vector axis of a tile of ``sizes``: the first one that it splits into whole vectors."""
         return next(axis for axis in self.vector_axes if sizes[axis] % self.lanes_along(axis) == 0)
 
     def _tiles_along(self, vector: int) -> Iterator[Tile]:

@@ -144,8 +144,7 @@ def _widened(node: Expr) -> Call | None:
 
 
 def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
-    """Whether ``node`` has windows of 3 x 3 with strides and dilation 1, one group, and blocks of one
-    size."""
+    """Whether ``node`` has 3 x 3 windows, strides and dilation 1, one group, and blocks of one size."""
     dense = (
         windows.spatial(node, "strides", 2) == windows.spatial(node, "dilation", 2) == (1, 1)
         and weight.shape[2:] == (WINDOW, WINDOW)

@@ -45,8 +45,7 @@ of channels; the default is the processor's best distance (``Machine.prefetch_fa
 
 @dataclass(frozen=True)
 class _Parts:
-    """The stages: tiles transformed along one axis and along both, products, half transformed back,
-    pixels."""
+    """The stages: tiles transformed along one axis and both, products, half transformed back, pixels."""
 
     halfway: ComputeOp
     there: ComputeOp
