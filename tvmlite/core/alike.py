@@ -35,7 +35,7 @@ def alike(left: Any, right: Any) -> bool:
             seen.add((id(a), id(b)))
             if type(a) is not type(b):
                 return False
-            if type(a).identity:  # of the class: a reducer has a field of that name
+            if type(a).identity:  # the class attribute: a reducer has a field of that name
                 if a is not b or b in taken:
                     return False
                 continue

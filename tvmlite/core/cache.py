@@ -1,7 +1,7 @@
 """The one cache on disk: bytes by key, shared by all processes of a user.
 
 It holds the object code of modules, keyed by their text and everything that affects its compilation
-(``te.codegen.jit``), the signatures of models' kernels with the keys of their objects (``model.kernels``),
+(``te.codegen.jit``), the interfaces of models' kernels with the keys of their objects (``model.kernels``),
 and the digests of source files (``core.source_digest``).
 """
 

@@ -84,7 +84,7 @@ def is_narrow(dtype: str) -> bool:
 
 
 def bytes_of(dtype: str) -> int:
-    """Width in memory, in bytes."""
+    """The width in memory, in bytes."""
     return _BITS[dtype] // 8
 
 

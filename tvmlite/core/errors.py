@@ -60,7 +60,7 @@ class TypeInferError(CallError, TypeError):
 
 
 class ParseError(TvmliteError, ValueError):
-    """Text that is not Relay text (or a record that is not a record); names line and column."""
+    """Malformed Relay text (or a malformed tuning record); names line and column."""
 
 
 class ModelError(TvmliteError, ValueError):

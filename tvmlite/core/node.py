@@ -95,7 +95,7 @@ def postorder(root: Node) -> Iterator[Node]:
     stack: list[Node | None] = [root]
     while stack:
         node = stack.pop()
-        if node is None:  # the one below has no children left
+        if node is None:  # all children of the node below it are done
             below = stack.pop()
             assert below is not None
             yield below
@@ -113,7 +113,7 @@ def reachable(root: Node) -> list[Node]:
     """The nodes that ``postorder`` gives, but breadth-first from ``root``: faster, for callers to whom the
     order does not matter."""
     found, seen = [root], {root}
-    for node in found:  # grows meanwhile
+    for node in found:  # ``found`` grows in the loop
         for child in node.children():
             if child not in seen:
                 seen.add(child)

@@ -5,7 +5,7 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 
 - ``input``, ``output``: a pointer to the first element of a dense row-major array, aligned to
   its element. Inputs are read-only and no output overlaps another parameter, with one exception: an output
-  with ``in_place`` is in the memory of the input of that name, and only elements that differ are written.
+  with ``in_place`` is the memory of the input of that name, which the function updates where it differs.
 - ``scalar``: a value passed by the caller, of the parameter's dtype (16-bit floats as their bits).
 - ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
   runtime reads off the arrays' shapes.
@@ -75,7 +75,7 @@ C_TYPES = {
     "bfloat16": "uint16_t",
     "bool": "uint8_t",
 } | {name: f"{name}_t" for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
-C_TYPES |= dict.fromkeys(dtypes.NARROW, "uint8_t")  # a byte an element, its bits
+C_TYPES |= dict.fromkeys(dtypes.NARROW, "uint8_t")  # passed as bits, one byte per element
 
 
 @dataclass(frozen=True)

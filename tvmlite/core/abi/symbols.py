@@ -32,7 +32,7 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
         if base[0].isdigit():
             base = "_" + base
-        if base.startswith("__") or (base[0] == "_" and base[1:2].isupper()):  # the compiler's own
+        if base.startswith("__") or (base[0] == "_" and base[1:2].isupper()):  # reserved for compilers
             base = "v" + base
         name, count = base, 0
         while name in taken or name in C_KEYWORDS:

@@ -146,7 +146,7 @@ def _transform(value: Expr, made: bool, block: int) -> Function | None:
     none is needed."""
     type_ = tensor_type_of(value)
     pixel = all(isinstance(extent, int) and extent == 1 for extent in type_.shape[2:])
-    if not block or (made and pixel and rules.channels_of(value) % block == 0):  # it is a view
+    if not block or (made and pixel and rules.channels_of(value) % block == 0):  # that is a view
         return None
     plain = windows.LAYOUTS[type_.ndim - 2]
     layouts = (f"{plain}{block}c", plain) if made else (plain, f"{plain}{block}c")

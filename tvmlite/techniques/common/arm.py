@@ -20,7 +20,7 @@ QUADS = (
 
 @cache
 def dot_4x1x4_int8(data: str = "uint8", words: bool = False) -> TensorIntrin:
-    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for 4 ``i`` and 4 ``k``, of int32.
+    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for 4 ``i`` and 4 ``k``, in int32.
 
     ::
 
@@ -28,8 +28,8 @@ def dot_4x1x4_int8(data: str = "uint8", words: bool = False) -> TensorIntrin:
             for k in range(4):
                 C[i] += data[k] * kernel[i, k]
 
-    ``data`` is uint8 (``usdot``) or int8 (``sdot``); with ``words`` it is one uint32, or int32, of four bytes
-    (``byte_of``). ``kernel`` is dense: 4 rows of 4. Sums wrap, as int32 does.
+    ``data`` is uint8 (``usdot``) or int8 (``sdot``); with ``words`` it is one uint32, or int32, that holds
+    four bytes (``byte_of``). ``kernel`` is dense: 4 rows of 4. Sums wrap, as int32 does.
     """
     steps = {row.needs: row.step for row in QUADS if row.data == data}
     return quad_dot(LANES, data, words, "usdot" if data == "uint8" else "sdot", steps)

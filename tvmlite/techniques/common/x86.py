@@ -85,9 +85,9 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
             for k in range(2):                                         kernel[0:16, 0:2])
                 C[i] += data[k] * kernel[i, k]
 
-    ``kernel`` is dense: 16 rows of 2. With ``words``, ``data`` is one uint32, of two bfloat16, whose halves
-    (``half_of``) are multiplied. The instruction rounds each of its two steps to nearest and takes
-    subnormal numbers for 0, so results differ in the last places from those of plain loops.
+    ``kernel`` is dense: 16 rows of 2. With ``words``, ``data`` is one uint32 that holds two bfloat16
+    (``half_of``). The instruction rounds each of its two steps to nearest and takes subnormal numbers for 0,
+    so results differ from those of plain loops in the last bits.
     """
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
     data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")

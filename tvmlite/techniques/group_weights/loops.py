@@ -179,7 +179,7 @@ class Product(Panels):
 
     def _many(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
-        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # without vectors, stacks are small
+        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
         count = loops.Cell("count")
 

@@ -76,7 +76,7 @@ class Lanes:
         return e.broadcast(value, self.sizes.lanes) if self.wide else value
 
     def added(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
-        """Add ``value`` to a vector of sums; if ``value`` is a product, with one rounding."""
+        """Add ``value`` to a vector of sums; if it is a product, a multiply-add may round once."""
         place = self.place(row, j)
         return loop.Store(sums, place, e.ContractedAdd(loop.Load(sums, place), value))
 

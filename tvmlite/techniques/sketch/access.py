@@ -152,7 +152,7 @@ def _within_a_vector(index: e.Expr, axis: IterVar, lanes: int) -> int | None:
     return coefficient(analyzer.simplify(substitute(index, {axis.var: vector * lanes + lane})), lane)
 
 
-# --- whose loops make which axis ----------------------------------------------------------------
+# --- correspondence of the axes of an anchor and its host ---------------------------------------
 
 
 @dataclass(frozen=True)
