@@ -26,8 +26,8 @@ RANKS = {f"nn.conv{rank}d_transpose": rank for rank in (1, 2, 3)}
 def decompose_conv_transpose(body: Expr) -> Expr:
     """``conv2d_transpose(x, w, strides=s)`` becomes ``contrib_interleave(conv2d(x, v), strides=s)``.
 
-    The weight must be constant, with one group and without dilation. Along an axis, the results at ``q * s +
-    r`` depend on every ``s``-th position of the window, from ``r`` on: these are the weights of phase ``r``
+    The weight must be constant, with one group and no dilation. Along an axis, the results at ``q * s + r``
+    depend on every ``s``-th position of the window, from ``r`` on: these are the weights of phase ``r``
     (reversed, as a convolution reads forward). Phases are channels of one convolution, which has the kernels
     and layouts of any other, and whose weight is packed at compile time. Small ones are not decomposed.
     """

@@ -41,8 +41,8 @@ GROUPS = (3, 16, 8)
 ERRORS = (3.0, 0.2)
 """The largest error of a sum, relative to the largest sum, in units of rounding (2^-24): the first number
 times the square root of the number of terms, plus the second times that number, since the products of pairs
-of data all have one sign if the data has. The largest measured are 0.6 of that (``benchmarks/winograd.py
---dense --errors``)."""
+of data all have one sign if the data has. The largest measured errors are 0.6 of that
+(``benchmarks/winograd.py --dense --errors``)."""
 
 EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
 """The exponent bits of a float32; those of the smallest and the largest power of two used for a row's

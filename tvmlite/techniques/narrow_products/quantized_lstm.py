@@ -1,8 +1,8 @@
 """nn.quantized_lstm_scan: an LSTM whose states are quantized to 8 bits before each integer product.
 
 The recurrence is (blocks, quads, gates, lanes * 4) of int8, so that the operands of ``vpdpbusd`` are
-contiguous: element (b, k, g, j * 4 + i) is the weight of state ``k * 4 + i`` for gate g of unit ``b * lanes +
-j``. Elements beyond the hidden size are 0.
+contiguous: element (b, k, g, j * 4 + i) is the weight of state ``k * 4 + i`` for gate g of unit
+``b * lanes + j``. Elements beyond the hidden size are 0.
 """
 
 from __future__ import annotations
