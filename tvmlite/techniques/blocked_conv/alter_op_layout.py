@@ -3,7 +3,7 @@
 Values that must have the same layout form a region: they are connected by operators that write the layout
 they read (``tied_operators``). Convolutions read either layout and so separate regions. By default, a region
 is converted to blocks if the element moves that this saves (a convolution stores vectors, a depthwise one or
-a pooling computes with them) outweigh those of each ``layout_transform`` at its borders.
+a pooling computes with them) outweigh those at its borders, where ``layout_transform`` converts values.
 
 Each region is a decision (``passes.decisions``). If the costs of kernels are known, the best layouts for all
 regions together are proposed (``layout_program``).
