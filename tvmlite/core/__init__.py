@@ -1,4 +1,4 @@
-"""What every room uses: errors, nodes, passes, dtypes, the calling convention."""
+"""The basis of all rooms: errors, nodes, passes, dtypes, the calling convention."""
 
 VERSION = "0.1.0"
-"""Which tvmlite this is."""
+"""The version of tvmlite."""

@@ -12,10 +12,10 @@ from tvmlite.core.node import Node
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Structural equality: same classes, same data, same shape of sharing of bound nodes.
+    """Whether ``left`` and ``right`` have the same structure: equal classes, equal data, and bound nodes
+    used in the same positions.
 
-    Nodes bound on both sides (see ``Node.binders``) match by position; free leaves such as
-    variables match only when they are the same object.
+    Bound nodes (see ``Node.binders``) match by position; free variables match only if they are one object.
     """
     bound: dict[Any, Any] = {}
     taken: set[Any] = set()
@@ -35,7 +35,7 @@ def alike(left: Any, right: Any) -> bool:
             seen.add((id(a), id(b)))
             if type(a) is not type(b):
                 return False
-            if type(a).identity:  # of the class: a reducer has a field of that name
+            if type(a).identity:  # the class attribute: a reducer has a field of that name
                 if a is not b or b in taken:
                     return False
                 continue
@@ -73,7 +73,7 @@ def _bind(a: Node, b: Node, bound: dict[Any, Any], taken: set[Any]) -> bool:
 
 
 def _same_binder(x: Any, y: Any, bound: dict[Any, Any]) -> bool:
-    """Bound nodes agree in all but their names."""
+    """Whether two bound nodes are equal in all but their names."""
     if type(x) is not type(y):
         return False
     names = [f.name for f in dataclasses.fields(x) if f.name not in ("name", *x.not_compared)]

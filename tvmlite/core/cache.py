@@ -1,8 +1,8 @@
-"""The one cache on disk: bytes by key, shared by every process of a user.
+"""The one cache on disk: bytes by key, shared by all processes of a user.
 
-It holds the object code of modules, by their text and all that makes code of it (``te.codegen.jit``), what
-the kernels of models are called by, with the keys of their objects (``model.kernels``), and the digests of
-source files (``core.source_digest``).
+It holds the object code of modules, keyed by their text and everything that affects its compilation
+(``te.codegen.jit``), the interfaces of models' kernels with the keys of their objects (``model.kernels``),
+and the digests of source files (``core.source_digest``).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
 _TEMPORARY = ".writing-"
 _STALE_SECONDS = 3600
 _WRITTEN = "written"
-"""The file that grows by a byte for each 1000 that any process writes, until one of them trims: to list
-100,000 entries takes a second."""
+"""A file that grows by one byte per 1000 bytes that any process writes, and is emptied when the cache is
+trimmed. It spares listing the entries: 100,000 of them take a second."""
 _warned: set[Path] = set()
 
 
 def key_of(*parts: str | bytes) -> str:
-    """A key that no other sequence of ``parts`` has: a hash of them and of their lengths, in hex."""
+    """A key unique to this sequence of ``parts``: a hash of them and of their lengths, in hex."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -37,30 +37,30 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def _header(key: str, content: bytes) -> bytes:
-    """What an entry starts with: a checksum of it and of its key, as a copy under another name is none."""
+    """The start of an entry: a checksum of its key and content; a copy under another name is invalid."""
     return _MAGIC + hashlib.sha256(key.encode() + content).digest()
 
 
 def object_cache() -> ObjectCache | None:
-    """The cache in the directory that ``config`` names; None if nothing is to be kept."""
+    """The cache in the directory that ``config`` names; None if the cache is off."""
     directory = config.cache_dir()
     return None if directory is None else ObjectCache(directory)
 
 
 class ObjectCache:
-    """Bytes by key in ``directory``, made when first needed.
+    """A map from keys to bytes in ``directory``, which is created when first needed.
 
-    An entry is written under another name and then renamed, and starts with its checksum: whatever happens
-    to a writer or to the disk, a reader gets the whole entry or none. The entries used longest ago are
-    removed when all together exceed ``config.cache_megabytes()`` by a sixteenth. Where the directory cannot
-    be written nothing is kept, and a RuntimeWarning says so once.
+    An entry is written under a temporary name, then renamed, and starts with its checksum: whatever happens
+    to a writer or to the disk, a reader gets the whole entry or none. The least recently used entries are
+    removed when all together exceed ``config.cache_megabytes()`` by a sixteenth. If the directory cannot
+    be written, nothing is kept, and one RuntimeWarning reports it.
     """
 
     def __init__(self, directory: Path | str) -> None:
         self.directory = Path(directory)
 
     def get(self, key: str) -> bytes | None:
-        """The bytes put under ``key``, or None; a broken entry is None and is replaced by the next put."""
+        """The bytes stored under ``key``, or None if there are none or they are corrupt."""
         path = self._path(key)
         try:
             if not path.is_file():  # opening a pipe would wait for its writer
@@ -76,11 +76,11 @@ class ObjectCache:
         return content
 
     def has(self, key: str) -> bool:
-        """Whether there is an entry under ``key``, perhaps a broken one."""
+        """Whether there is an entry under ``key``, perhaps a corrupt one."""
         return self._path(key).is_file()
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep ``content`` under ``key``."""
+        """Store ``content`` under ``key``."""
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,8 +105,8 @@ class ObjectCache:
             raise
 
     def _is_to_be_trimmed(self, size: int) -> bool:
-        """Whether, with ``size`` bytes more, a sixteenth of the limit was written since the last trim, or
-        there was none yet."""
+        """Record ``size`` more bytes. Whether a sixteenth of the limit was written since the last trim, or
+        the cache was never trimmed."""
         is_first = not (self.directory / _WRITTEN).exists()
         with open(self.directory / _WRITTEN, "ab") as file:
             file.write(bytes(1 + size // 1000))
@@ -114,7 +114,7 @@ class ObjectCache:
         return is_first or written > config.cache_megabytes() * 1_000_000 // 16
 
     def _trim(self) -> None:
-        """Remove what was used longest ago, and what writers that were killed left behind."""
+        """Remove the least recently used entries, and temporary files left by killed writers."""
         limit = config.cache_megabytes() * 1_000_000
         entries: list[tuple[float, int, Path]] = []
         for path in self.directory.glob("??/*"):

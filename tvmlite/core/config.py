@@ -10,7 +10,7 @@
                             compiled into the model; default 10000000
 ``TVMLITE_LOOP_SECONDS=n``  seconds after which a loop without a number of iterations, or with 2**31 - 1 and
                             more, stops with an error, compiled into the model; default 10
-``TVMLITE_CPU_LEVEL=name``  which of a library's levels of processors runs; default: the highest there is
+``TVMLITE_CPU_LEVEL=name``  which of a library's CPU levels runs; default: the highest the processor has
 ``TVMLITE_TARGET=string``   what ``target="native"`` means; default: the machine we run on
 ==========================  ================================================================================
 """
@@ -24,18 +24,18 @@ from tvmlite.core.errors import ConfigError
 
 
 def dump_dir() -> Path | None:
-    """Where to write the IR after each pass, or None."""
+    """The directory to write the IR to after each pass, or None."""
     value = os.environ.get("TVMLITE_DUMP")
     return Path(value) if value else None
 
 
 def verify_between_passes() -> bool:
-    """Whether each pass is followed by its IR's verifier."""
+    """Whether the IR's verifier runs after each pass."""
     return _flag("TVMLITE_VERIFY")
 
 
 def num_threads() -> int | None:
-    """Threads of the pool, the caller's among them, if the user chooses their number."""
+    """The number of threads of the pool, including the caller's, if the user sets it."""
     value = os.environ.get("TVMLITE_NUM_THREADS")
     return None if value is None else _positive("TVMLITE_NUM_THREADS", value)
 
@@ -57,17 +57,17 @@ def cache_megabytes() -> int:
 
 
 def loop_limit() -> int:
-    """The most iterations of a loop that only a condition ends."""
+    """The most iterations of a loop that has no trip count and ends by a condition."""
     return _positive("TVMLITE_LOOP_LIMIT", os.environ.get("TVMLITE_LOOP_LIMIT", "10000000"))
 
 
 def loop_seconds() -> int:
-    """The seconds that a loop without a number of iterations may take."""
+    """The most seconds that a loop without a trip count may take."""
     return _positive("TVMLITE_LOOP_SECONDS", os.environ.get("TVMLITE_LOOP_SECONDS", "10"))
 
 
 def cpu_level() -> str | None:
-    """The level of processors that a library is to run, if the user chooses it."""
+    """The CPU level whose code a library is to run, if the user sets it."""
     return os.environ.get("TVMLITE_CPU_LEVEL") or None
 
 

@@ -1,12 +1,12 @@
-"""Scalar data types: plain strings such as ``"float32"``, and what is known of each.
+"""Scalar data types: plain strings such as ``"float32"``, and the properties of each.
 
-Processors compute with those of ``ALL``. The ``NARROW`` ones, floats and ints of at most eight bits that are
-only ever stored and converted, take a byte an element in memory, their bits at its low end (as ml_dtypes
-keeps them); arithmetic on the floats happens in float32 and is rounded once. Casts are those of ml_dtypes:
+Processors compute with those of ``ALL``. The ``NARROW`` ones, floats of at most 8 bits and ints of at most 4,
+are only stored and converted. They take one byte per element in memory, with their bits at its low end
+(as in ml_dtypes); arithmetic on the floats is done in float32 and rounded once. Casts are those of ml_dtypes:
 
-- to a narrow float by way of float32, to nearest even; beyond the greatest to infinity or NaN where there is
-  one (``relay``'s ONNX importer clips first where ONNX says to saturate);
-- to int4, uint4, int2, uint2 truncating, keeping the low bits; infinities and NaN give 0.
+- to a narrow float: by way of float32, to nearest even; values beyond the greatest become infinity or NaN if
+  the dtype has one (the ONNX importer of ``relay`` clips first where ONNX asks for saturation);
+- to int4, uint4, int2, uint2: truncated, keeping the low bits; infinities and NaN become 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 ALL = (*FLOATS, *SIGNED, *UNSIGNED, "bool")
 
 POWER_OF_TWO = "float8_e8m0fnu"
-"""Only an exponent: 2 to the power of the code less 127; 255 is NaN. There is no zero and no sign."""
+"""A dtype with an exponent only: the value is 2 ** (code - 127), 255 is NaN; no zero and no sign."""
 
 MINIFLOATS = {
     "float8_e4m3fn": 448.0,
@@ -33,11 +33,11 @@ MINIFLOATS = {
     "float6_e3m2fn": 28.0,
     "float4_e2m1fn": 6.0,
 }
-"""Floats of at most eight bits, with their greatest finite values; ``te.expr.minifloat`` has their codes."""
+"""Floats of at most eight bits, with their greatest finite values; ``te.expr.minifloat`` encodes them."""
 
 NARROW_FLOATS = (*MINIFLOATS, POWER_OF_TWO)
 NARROW_INTS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
-"""Their widths; in memory an element takes a byte, the bits above are 0."""
+"""The narrow ints with their widths; in memory an element takes one byte, whose upper bits are 0."""
 
 NARROW = (*NARROW_FLOATS, *NARROW_INTS)
 
@@ -46,7 +46,7 @@ _BITS |= dict.fromkeys(NARROW, 8)
 
 
 def check(dtype: object) -> str:
-    """``dtype`` as one of our names; accepts numpy dtypes and scalar types too."""
+    """The name of ``dtype``, which may also be a numpy dtype or scalar type; an error if not supported."""
     try:
         name = str(dtype) if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
     except (TypeError, ValueError):
@@ -63,28 +63,28 @@ def check(dtype: object) -> str:
 
 
 def is_known(name: object) -> bool:
-    """Whether ``name`` is that of a dtype."""
+    """Whether ``name`` is the name of a dtype."""
     return type(name) is str and name in _BITS
 
 
 def bits(dtype: str) -> int:
-    """Width in memory, in bits (a bool takes a byte, and so do narrow dtypes)."""
+    """The width in memory, in bits (bools and narrow dtypes take one byte)."""
     return _BITS[dtype]
 
 
 def width(dtype: str) -> int:
-    """The bits that count: 4 of an int4."""
+    """The number of significant bits: 4 for int4, which takes 8 in memory."""
     known = NARROW_INTS.get(dtype) or _BITS.get(dtype)
     return _BITS[check(dtype)] if known is None else known
 
 
 def is_narrow(dtype: str) -> bool:
-    """Whether elements are stored and converted only: floats of at most eight bits, ints of at most four."""
+    """Whether elements are only stored and converted: floats of at most eight bits, ints of at most four."""
     return dtype in NARROW
 
 
 def bytes_of(dtype: str) -> int:
-    """Width in memory, in bytes."""
+    """The width in memory, in bytes."""
     return _BITS[dtype] // 8
 
 
@@ -94,12 +94,12 @@ def is_float(dtype: str) -> bool:
 
 
 def is_int(dtype: str) -> bool:
-    """Signed or unsigned; a bool is not an int."""
+    """Whether elements are signed or unsigned ints; a bool is not an int."""
     return dtype in SIGNED or dtype in UNSIGNED or dtype in NARROW_INTS
 
 
 def is_unsigned(dtype: str) -> bool:
-    """Whether elements are ints without a sign; a bool is not."""
+    """Whether elements are unsigned ints; a bool is not."""
     return dtype in UNSIGNED or dtype in ("uint4", "uint2")
 
 
@@ -137,7 +137,7 @@ def numpy_of(dtype: str) -> np.dtype:
 
 
 def array_dtype(dtype: str) -> np.dtype:
-    """The numpy dtype of arrays in and out of compiled code: without ml_dtypes, the elements' bits."""
+    """The numpy dtype of arrays passed to and from compiled code; without ml_dtypes, a uint of that width."""
     if dtype == "bfloat16" or dtype in NARROW:
         try:
             return numpy_of(dtype)
@@ -147,9 +147,9 @@ def array_dtype(dtype: str) -> np.dtype:
 
 
 def promote(left: str, right: str) -> str:
-    """The common dtype of a binary operation: floats win over ints, wide over narrow.
+    """The common dtype of a binary operation: floats take precedence over ints, wide dtypes over narrow.
 
-    A signed and an unsigned int of one width give the unsigned one, as in TVM.
+    A signed and an unsigned int of equal width give the unsigned one, as in TVM.
     """
     if left == right:
         return left

@@ -1,4 +1,4 @@
-"""The errors a user can meet: each names the thing at fault and ends at the user's own line."""
+"""The errors that users may get: each names the cause and ends with the line of the user's code."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from tvmlite.core.span import Span
 
 
 class TvmliteError(RuntimeError):
-    """The user's fault, in one message: who, what was given, what was expected.
+    """A mistake in the user's input; the message names the cause, what was given and what was expected.
 
-    ``span`` is where the thing at fault was written (a Python line or an ONNX node);
-    ``hint`` says what to do about it. A fault of ours is an ``assert``, never this class.
+    ``span`` is where the cause was written (a Python line or an ONNX node); ``hint`` suggests a
+    remedy. Bugs of tvmlite itself are found by ``assert`` and never raise this class.
     """
 
     def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
@@ -25,14 +25,14 @@ class TvmliteError(RuntimeError):
 
 
 class CallError(TvmliteError):
-    """What was wrong was in the call itself, so that its line is the user's, where no other is known."""
+    """A mistake in the call itself: ``span`` defaults to the line of the user's code that made the call."""
 
     def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
         super().__init__(message, span or Span.of_caller(), hint)
 
 
 class UnsupportedError(TvmliteError, NotImplementedError):
-    """A legal request that tvmlite does not carry out (yet): an operator, a dtype, a target."""
+    """A legal request that tvmlite does not support (yet): an operator, a dtype, a target."""
 
 
 class TargetError(CallError, ValueError):
@@ -52,7 +52,7 @@ class TensorExpressionError(TvmliteError, ValueError):
 
 
 class VerifyError(TvmliteError, ValueError):
-    """An IR that breaks its own rules; found by a verifier between two passes."""
+    """An ill-formed IR, found by a verifier between two passes."""
 
 
 class TypeInferError(CallError, TypeError):
@@ -60,11 +60,11 @@ class TypeInferError(CallError, TypeError):
 
 
 class ParseError(TvmliteError, ValueError):
-    """Text that is not Relay text (or a record that is not a record); names line and column."""
+    """Malformed Relay text (or a malformed tuning record); names line and column."""
 
 
 class ModelError(TvmliteError, ValueError):
-    """A model file that cannot be read: truncated, foreign, inconsistent, or unsafe."""
+    """A model file that cannot be read: truncated, in another format, inconsistent, or unsafe."""
 
 
 class InputError(CallError, ValueError):
@@ -72,7 +72,7 @@ class InputError(CallError, ValueError):
 
 
 class BeyondMemory(InputError):
-    """More memory is asked for than the machine has."""
+    """A request for more memory than the machine has."""
 
 
 class LibraryError(CallError, RuntimeError):
@@ -80,4 +80,4 @@ class LibraryError(CallError, RuntimeError):
 
 
 class ExecutionError(TvmliteError, RuntimeError):
-    """A compiled function that refused its data while running (an index out of range, say)."""
+    """A compiled function that rejected its data while running (an index out of range, say)."""

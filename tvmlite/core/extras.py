@@ -1,4 +1,4 @@
-"""How to install what is optional, from where this tvmlite came: a checkout, an archive or the index."""
+"""How to install optional parts from the source of this tvmlite: a checkout, an archive or the index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 def how_to_install(extra: str) -> str:
     """The command that installs an optional part of tvmlite, such as ``onnx`` or ``tune``.
 
-    pip writes down where it took a package from (PEP 610, ``direct_url.json``), unless that was an index.
+    pip records where it installed a package from (PEP 610, ``direct_url.json``), unless from an index.
     """
     place = _checkout() or _origin()
     if place is None:
@@ -21,7 +21,7 @@ def how_to_install(extra: str) -> str:
 
 
 def _checkout() -> str | None:
-    """The folder of the source this module is in; None if it has been installed elsewhere."""
+    """The checkout that this module is in; None if it is installed elsewhere."""
     folder = Path(__file__).resolve().parents[2]
     project = folder / "pyproject.toml"
     is_ours = project.is_file() and 'name = "tvmlite"' in project.read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def _checkout() -> str | None:
 
 
 def _origin() -> str | None:
-    """The folder or file that pip has installed from, or an address; None for the index."""
+    """The folder, file or URL that pip installed from; None for the index."""
     import importlib.metadata  # only errors need it, and it is slow to import
 
     try:

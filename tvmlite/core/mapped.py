@@ -1,4 +1,4 @@
-"""Arrays that stay in their file until they are read, and copies that leave little of it in memory."""
+"""Memory-mapped arrays, which are read from their file on use, and copies that keep few pages in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from tvmlite.core.errors import ModelError
 
 PIECE = 64 << 20
-"""Bytes of a mapped file that are gone through at a time."""
+"""Bytes of a mapped file that are copied at a time."""
 
 
 class _Mapping(mmap.mmap):
-    """The bytes of the file ``path``, read only, mapped by ``bytes_of`` from ``address`` on: nothing is lost
-    when its pages are given back. ``status`` is what the system said of the file then."""
+    """A read-only mapping of the file ``path``, made by ``bytes_of``, at ``address``: its pages may be
+    released at any time. ``status`` is the file's status when it was mapped."""
 
     path: Path
     status: os.stat_result
@@ -26,8 +26,8 @@ class _Mapping(mmap.mmap):
 
 
 def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
-    """``length`` bytes, at least one, of the file ``path`` from ``offset`` on: mapped, read only, uint8.
-    None: to its end."""
+    """``length`` bytes, at least one, of the file ``path`` from ``offset`` on (to its end if ``length`` is
+    None), as a read-only mapped array of uint8."""
     before = offset % mmap.ALLOCATIONGRANULARITY
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -41,9 +41,9 @@ def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarr
 
 
 def check_unchanged(array: np.ndarray) -> None:
-    """A ModelError if ``array`` is mapped and its file was written to since: it has other elements now.
+    """Raise a ModelError if ``array`` is mapped and its file was written to since: its elements may differ.
 
-    A file that was replaced or removed is no matter: the system keeps what is mapped.
+    A file that was replaced or removed is no problem: the system keeps the mapped contents.
     """
     mapping = _mapping_of(array)
     if mapping is None:
@@ -63,10 +63,10 @@ def check_unchanged(array: np.ndarray) -> None:
 
 
 def copy(out: np.ndarray, source: np.ndarray) -> None:
-    """Write the elements of ``source`` to ``out``, of the same shape.
+    """Copy the elements of ``source`` to ``out``, of the same shape.
 
-    What is mapped is read in pieces, along the axis that its file goes through slowest, and the pages of each
-    are given back before the next: they would count as this process's memory.
+    A mapped ``source`` is copied in pieces along its axis of largest stride, and the pages of each piece are
+    released before the next: they would count as this process's memory.
     """
     check_unchanged(source)
     mapping = _mapping_of(source)
@@ -76,7 +76,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
         out[...] = source
         _give_back(mapping)
         return
-    if hasattr(mapping, "madvise"):  # else the disk is asked for each row by itself: four times as slow
+    if hasattr(mapping, "madvise"):  # else each row is a separate request to the disk: four times as slow
         begin = source.ctypes.data + sum(min(step, 0) for step in steps) - mapping.address
         page = begin // mmap.PAGESIZE * mmap.PAGESIZE
         mapping.madvise(mmap.MADV_WILLNEED, page, begin + reach - page)
@@ -89,7 +89,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
 
 
 def _mapping_of(array: np.ndarray) -> _Mapping | None:
-    """What ``array`` is a view of, if ``bytes_of`` mapped it."""
+    """The mapping that ``array`` is a view of, if ``bytes_of`` made it; else None."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -98,18 +98,18 @@ def _mapping_of(array: np.ndarray) -> _Mapping | None:
 
 @contextmanager
 def reading(array: np.ndarray) -> Iterator[np.ndarray]:
-    """``array`` for a while, after ``check_unchanged``: its pages are given back at the end."""
+    """A context that gives ``array``, after ``check_unchanged``, and releases its pages at the end."""
     check_unchanged(array)
     yield array
     give_back(array)
 
 
 def give_back(array: np.ndarray) -> None:
-    """Let the pages go that ``array`` is mapped to: they are read from the file again when needed."""
+    """Release the pages that ``array`` is mapped to: they are read from the file again when needed."""
     _give_back(_mapping_of(array))
 
 
 def _give_back(mapping: _Mapping | None) -> None:
-    """Let the pages of ``mapping`` go, which are read from the file again when they are needed."""
+    """Release the pages of ``mapping``, if it is one: they are read from the file again when needed."""
     if mapping is not None and hasattr(mapping, "madvise"):
         mapping.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""IR nodes and the one traversal of them: iterative, memoised, identity-preserving."""
+"""IR nodes and their traversals: iterative, memoised, identity-preserving."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Node:
 
     ``children_in`` names the fields that hold child nodes: a node, ``None``, or a tuple of
     nodes. Every other field is data and is compared by value in ``core.alike``, except those in
-    ``not_compared``. ``binders`` names the fields whose nodes are introduced here (a loop's
+    ``not_compared``. ``binders`` names the fields whose nodes this node binds (a loop's
     variable, a function's parameters): ``alike`` matches them by position, not by name.
-    A class with ``identity`` set (a variable) has free nodes that are alike only to themselves.
+    A class with ``identity`` set (a variable): unless bound, its nodes are alike only to themselves.
     """
 
     __slots__ = ()
@@ -28,7 +28,7 @@ class Node:
     identity: ClassVar[bool] = False
 
     def __deepcopy__(self: NodeType, memo: object) -> NodeType:
-        """The node itself: it never changes, and is equal only to itself, as what it shares is."""
+        """The node itself: it is immutable and equal only to itself, as are the nodes it shares."""
         return self
 
     def children(self) -> Sequence[Node]:
@@ -60,7 +60,7 @@ class Node:
         return self._with(changes) if changes else self
 
     def _with(self: NodeType, changes: dict[str, Any]) -> NodeType:
-        """``dataclasses.replace``, which looks up anew each time what the constructor takes."""
+        """``dataclasses.replace``, but with the constructor's parameters looked up once per class."""
         cls = type(self)
         names = _constructor_of.get(cls)
         if names is None:
@@ -72,7 +72,7 @@ class Node:
 
 
 class Shown(Node):
-    """A node with a text. A printer knows the nodes, not they it: it enters itself, as their ``as_text``."""
+    """A node with a text form. Nodes do not import their printer: it sets itself as their ``as_text``."""
 
     __slots__ = ()
 
@@ -86,7 +86,7 @@ class Shown(Node):
 
 
 _constructor_of: dict[type, tuple[str, ...]] = {}
-"""The names of the fields that a class of nodes is made from."""
+"""The names of the fields that the constructor of each class of nodes takes."""
 
 
 def postorder(root: Node) -> Iterator[Node]:
@@ -95,7 +95,7 @@ def postorder(root: Node) -> Iterator[Node]:
     stack: list[Node | None] = [root]
     while stack:
         node = stack.pop()
-        if node is None:  # the one below has no children left
+        if node is None:  # all children of the node below it are done
             below = stack.pop()
             assert below is not None
             yield below
@@ -110,10 +110,10 @@ def postorder(root: Node) -> Iterator[Node]:
 
 
 def reachable(root: Node) -> list[Node]:
-    """The nodes that ``postorder`` gives, parents before what only they have: quicker, where the order does
-    not matter."""
+    """The nodes that ``postorder`` gives, but breadth-first from ``root``: faster, for callers to whom the
+    order does not matter."""
     found, seen = [root], {root}
-    for node in found:  # grows meanwhile
+    for node in found:  # ``found`` grows in the loop
         for child in node.children():
             if child not in seen:
                 seen.add(child)
@@ -122,7 +122,7 @@ def reachable(root: Node) -> list[Node]:
 
 
 def reached(roots: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """``roots`` and what is reached from them by ``inside``, each once, before what only it reaches."""
+    """``roots`` and everything reachable from them via ``inside``, each once, before what only it reaches."""
     seen: set[Any] = set()
     stack = [*roots]
     while stack:
@@ -134,7 +134,7 @@ def reached(roots: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> Ite
 
 
 def in_order(roots: Sequence[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """``roots`` and what is reached from them by ``inside``, each once, after what it reaches."""
+    """``roots`` and everything reachable from them via ``inside``, each once, after what it reaches."""
     done: set[Any] = set()
     stack = [(one, False) for one in reversed(roots)]
     while stack:
@@ -148,9 +148,9 @@ def in_order(roots: Sequence[Any], inside: Callable[[Any], Iterable[Any]]) -> It
 
 
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:
-    """Rebuild ``root`` bottom-up, each node once: what was shared stays shared.
+    """Rebuild ``root`` bottom-up, each node once: shared nodes stay shared.
 
-    ``rule`` sees a node whose children are already rewritten and returns it or another.
+    ``rule`` gets a node whose children are already rewritten and returns it or another.
     """
     done: dict[Node, Node] = {}
     for node in postorder(root):
@@ -159,7 +159,7 @@ def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:
 
 
 def substitute(root: Any, mapping: dict[Any, Any]) -> Any:
-    """``root`` with each key of ``mapping`` replaced by its value, wherever it is reached."""
+    """``root`` with each occurrence of a key of ``mapping`` replaced by its value."""
     if not mapping:
         return root
     done: dict[Node, Node] = {}
@@ -179,7 +179,7 @@ def substitute(root: Any, mapping: dict[Any, Any]) -> Any:
 
 
 def substitute_each(root: Any, leaf: Any, values: Iterable[Any]) -> Iterator[Any]:
-    """``root`` with ``leaf`` replaced by each of ``values``; what does not reach it is shared by all."""
+    """``root`` with ``leaf`` replaced by each of ``values``; the copies share nodes that do not reach it."""
     changing: dict[Node, None] = {}
     for node in postorder(root):
         if node is leaf or not changing.keys().isdisjoint(node.children()):

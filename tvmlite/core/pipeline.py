@@ -1,4 +1,4 @@
-"""Named passes run in order: verified between, dumped after, and timed, each when asked."""
+"""Pipelines of named passes, with verification, dumps and timing after each pass on request."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ IR = TypeVar("IR")
 
 @dataclass
 class Times:
-    """Seconds spent in each pass or step, in the order they ran; one pass may stand more than once."""
+    """Seconds spent in each pass or step, in the order they ran; a pass may occur more than once."""
 
     rows: list[tuple[str, float]] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add a row: how long the block took."""
+        """Add a row with the time that the ``with`` block takes."""
         start = time.perf_counter()
         yield
         self.rows.append((name, time.perf_counter() - start))
@@ -38,10 +38,10 @@ class Times:
 
 @dataclass(frozen=True)
 class Pipeline(Generic[IR]):
-    """A sequence of ``passes``, functions from IR to IR that carry their names.
+    """A sequence of ``passes``, named functions from IR to IR.
 
     ``verify`` raises on an ill-formed IR; it runs after each pass under ``TVMLITE_VERIFY=1``.
-    ``show`` prints the IR; it is written to ``TVMLITE_DUMP=dir`` after each pass.
+    ``show`` gives the IR's text, which is written to the folder ``TVMLITE_DUMP`` after each pass.
     """
 
     passes: Sequence[Callable[[IR], IR]]
@@ -55,7 +55,7 @@ class Pipeline(Generic[IR]):
         prefix: str = "",
         watch: Callable[[str, IR], object] | None = None,
     ) -> IR:
-        """``ir`` after every pass; ``times`` collects seconds, ``prefix`` starts dump names.
+        """``ir`` after all passes; ``times`` collects seconds, ``prefix`` begins the names of dumps.
 
         ``watch(name, ir)`` is called after each pass that changed something."""
         dump, checked = config.dump_dir(), config.verify_between_passes()

@@ -1,7 +1,7 @@
-"""What a room needs of rooms to its right: the package's ``__init__``, right of all of them, gives it.
+"""Access by name to objects of rooms further right; the package's ``__init__`` registers them.
 
-The room on the left knows a name and what it is called with. It asks when it needs it, and only then is what
-provides it loaded.
+A room may not import from rooms to its right. It asks for an object by name instead, and only then is the
+module that has it loaded.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ _GIVERS: dict[str, Callable[[], Any]] = {}
 
 
 def provide(name: str, give: Callable[[], Any]) -> None:
-    """Let those who ask for ``name`` get what ``give()`` returns, in place of what they got before."""
+    """Register ``give`` as the function that returns the object ``name``, in place of an earlier one."""
     _GIVERS[name] = give
 
 
 def provided(name: str) -> Any:
-    """What is provided as ``name``."""
+    """The object registered as ``name``."""
     return _GIVERS[name]()

@@ -1,8 +1,8 @@
-"""Digests of the code of this installation, for the keys of caches and for records of measurements.
+"""Digests of the source code of this installation, for the keys of caches and for records of measurements.
 
-What a kernel becomes depends on every pass, template and table of the package, so a key holds a digest of
-all of them: whoever edits a pass gets new code. Reading the package takes 25 ms, asking for the sizes and
-times of its files 3 ms: so the digests of the files are kept in the cache, by these.
+The code of a kernel depends on every pass, template and table of the package, so a key includes a digest of
+all of them: after a pass is edited, kernels are compiled again. Reading the package takes 25 ms, reading the
+sizes and times of its files 3 ms, so the cache keeps the files' digests under a key made from those.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ ROOT = Path(__file__).resolve().parent.parent
 _IMPORTED = time.time_ns()
 
 _SETTLED_SECONDS = 2
-"""A file changed so lately may change again without another time: clocks of file systems are coarse."""
+"""A file changed less than this ago may change again with the same time stamp: file times are coarse."""
 
 SCHEDULES = ("techniques", "te/schedule", "te/space", "te/templates")
-"""What decides which schedules there are, and what the settings of their knobs mean."""
+"""The source that defines which schedules exist and what the settings of their knobs mean."""
 
 
 File: TypeAlias = tuple[str, int, int, int, int]
-"""Path, bytes, times of change of content and of status, and number of a file."""
+"""A file's path, size in bytes, times of the last change of content and of status, and inode number."""
 
 
 @functools.cache
 def source_digest(*parts: str) -> str:
     """A hash of all files of the package, or of ``parts`` of it: files and folders, relative to it.
 
-    Where a file was changed after this process had imported the package, what runs may be older than the
-    file: then the hash is one that no other process has. A part that does not exist is an assertion.
+    If a file was changed after this process imported the package, the code that runs may be older than the
+    file: the hash is then unique to this process. A part that does not exist fails an assertion.
     """
     files, mark = _package()
     chosen = [name for name in files if not parts or any(_is_in(name, part) for part in parts)]
@@ -52,16 +52,16 @@ def _is_in(name: str, part: str) -> bool:
 
 @functools.cache
 def _package() -> tuple[Mapping[str, str], str]:
-    """The hash of each file of the package by its name, and a mark that is this process's alone if one was
-    changed since the import; empty if none was."""
+    """The hash of each file of the package by its name, and a mark: unique to this process if a file was
+    changed since the import, else empty."""
     files, now = files_below(ROOT), time.time_ns()
     is_changed = any(_IMPORTED < changed <= now for _, _, changed, *_ in files)
     return digests(ROOT, files), f"{os.getpid()} {_IMPORTED}" if is_changed else ""
 
 
 def digests(root: Path, files: Sequence[File]) -> dict[str, str]:
-    """The hash of each of ``files`` below ``root``, by its name relative to that; from the cache if the
-    files' sizes and times are as they were."""
+    """The hash of each of ``files``, by its name relative to ``root``; read from the cache if the sizes and
+    times of all files are unchanged."""
     cache = object_cache()
     key = key_of("source files", str(root), json.dumps(files))
     known = None if cache is None else cache.get(key)
@@ -78,7 +78,7 @@ def digests(root: Path, files: Sequence[File]) -> dict[str, str]:
 
 
 def files_below(folder: str | Path) -> list[File]:
-    """All files below ``folder`` that are no byte code, in order of their paths."""
+    """All files below ``folder`` but byte code and hidden files, sorted by path."""
     found: list[File] = []
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Where a thing was written: the user's Python line, or a node of a model."""
+"""Source locations: a line of the user's Python code, or a node of a model."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Span:
 
     @staticmethod
     def of_caller() -> Span:
-        """The innermost frame outside tvmlite and Python's own library, which may stand between two of ours
-        (``contextlib``) or call us; if there is no such frame, the innermost outside tvmlite.
+        """The innermost frame outside tvmlite and Python's own library; if there is none, the innermost
+        outside tvmlite. (Frames of the library may be between two of ours, as ``contextlib``'s, or call us.)
 
-        Frames are known by module name, not by path: a checkout's folder would also be a
-        prefix of its own tests and tutorials.
+        Frames are recognized by module name, not by path: a checkout's folder is also a
+        prefix of the paths of its tests and tutorials.
         """
         frame = sys._getframe(1)
         while frame.f_back and _is_ours(frame):
@@ -55,7 +55,7 @@ class Span:
 
     @property
     def node(self) -> str:
-        """The name of the model's node, or of its first output where it has none; empty elsewhere."""
+        """The name of the model's node, or of its first output if it has no name; empty for other spans."""
         found = re.search(r'^node (?:of output )?"(.*)" \(\w+\)', self.note)
         return found[1] if found else ""
 
@@ -66,7 +66,7 @@ class Span:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """``warnings.warn`` of ``message`` at the innermost line outside tvmlite and Python's own library."""
+    """Call ``warnings.warn`` with ``message`` for the innermost line outside tvmlite and Python's library."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and not is_of_user(frame):
         frame, level = frame.f_back, level + 1

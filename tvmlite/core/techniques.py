@@ -1,7 +1,7 @@
-"""Where techniques come from: packages that enter themselves in the tables of te and relay.
+"""Loading of the techniques: packages that register themselves in the tables of te and relay.
 
-The tables (schedule templates, operators, passes for a target) know no processor. What fills them lies to the
-right of them and is loaded (``provided``) when a table is first asked for what it does not have.
+The tables (schedule templates, operators, passes for a target) know no processor. The packages that fill them
+are in rooms to their right and are loaded (see ``provided``) when a look-up first needs them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from tvmlite.core.provided import provided
 
 TECHNIQUES = "techniques"
-"""What the packages that register techniques when they are imported are provided as, one a kind of device."""
+"""The name under which the packages of techniques are provided; they register themselves when imported."""
 
 
 def load() -> None:
@@ -24,19 +24,19 @@ def load() -> None:
 Table = TypeVar("Table", bound=Mapping[Any, Any])
 
 CODE_TABLES: list[Mapping[Any, Any]] = []
-"""The tables on whose rows it depends what code a fused group becomes."""
+"""The tables whose rows determine the code generated for a fused group."""
 
 
 def code_table(table: Table) -> Table:
-    """``table``, entered in ``CODE_TABLES``."""
+    """Add ``table`` to ``CODE_TABLES`` and return it."""
     CODE_TABLES.append(table)
     return table
 
 
 def code_functions() -> Iterator[tuple[str, str]]:
-    """The functions in the rows of ``CODE_TABLES``, in order: the key of the row and the module of each.
+    """The row's key and the module of each function in the rows of ``CODE_TABLES``, in order.
 
-    A row is a dataclass with functions in its fields, or a list of such.
+    A row is a dataclass with functions in its fields, or a list of such dataclasses.
     """
     load()
     for table in CODE_TABLES:

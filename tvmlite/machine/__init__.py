@@ -1,1 +1,1 @@
-"""What is known of processors: what this one is, what it has, and the target that code is made for."""
+"""Processors: which one this is, the properties of each, and the target that code is compiled for."""

@@ -1,7 +1,7 @@
-"""AMX's tiles: whether the system lets this process use them.
+"""Whether the operating system lets this process use AMX's tiles.
 
-Linux has each process ask once, as a thread's state grows by 8 KB (``arch_prctl(2)``); unasked, the first
-instruction on tiles ends the process.
+On Linux a process must request them once (``arch_prctl(2)``), since they add 8 KB to each thread's state;
+without the request, the first tile instruction ends the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TILE_DATA = 18
 
 @cache
 def permitted() -> bool:
-    """Ask for the permission to use tiles; whether it was given. Other systems than Linux ask for nothing."""
+    """Request permission to use tiles; whether it was granted. Systems other than Linux need no request."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return False
     if sys.platform != "linux":

@@ -1,9 +1,9 @@
-"""How a running program finds out which instruction sets its processor has.
+"""How a running program detects the instruction sets of its processor.
 
-A row an instruction set, by LLVM's name. On x86 it is a bit of what the instruction CPUID gives (Intel's
-manual, volume 2, "CPUID"; AMD's, volume 3, appendix E), and the registers that the system must save when it
-changes threads (bits of XCR0, volume 1, chapter 13). Elsewhere it is a bit of the auxiliary vector that Linux
-gives each process (``getauxval(3)``, ``asm/hwcap.h``).
+One row per instruction set, by LLVM's name. On x86 it is a bit of the result of the instruction CPUID
+(Intel's manual, volume 2, "CPUID"; AMD's, volume 3, appendix E), with the registers that the system must save
+at a thread switch (bits of XCR0, volume 1, chapter 13). Elsewhere it is a bit of the auxiliary vector that
+Linux gives each process (``getauxval(3)``, ``asm/hwcap.h``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tvmlite.machine.target import family
 _EAX, _EBX, _ECX, _EDX = range(4)
 
 _SSE, _AVX, _AVX512, _TILES = 0, 0x6, 0xE6, 0x60000
-"""The bits of XCR0: what every 64-bit system saves; YMM; ZMM and masks; tiles."""
+"""The bits of XCR0 for the registers that every 64-bit system saves; YMM; ZMM and masks; tiles."""
 
 
 @dataclass(frozen=True)
 class CpuCheck:
-    """Where the bit stands that says that ``name`` is there.
+    """The position of the bit that is set if the processor has ``name``.
 
-    ``leaf`` and ``subleaf`` of CPUID with its register ``part``, or ``leaf`` alone as the type of an entry of
-    the auxiliary vector. ``state`` are the bits of XCR0 that must be set; ``tiles``: whether the process has
-    to ask the system for them besides.
+    It is bit ``bit`` of register ``part`` after CPUID with ``leaf`` and ``subleaf``, or of the entry of type
+    ``leaf`` in the auxiliary vector. ``state`` are the bits of XCR0 that must be set; ``tiles``: whether the
+    process must also request tiles from the system.
     """
 
     name: str
@@ -88,7 +88,6 @@ _BY_FAMILY = {"x86": _X86, "aarch64": _AARCH64, "riscv": _RISCV}
 
 
 def checks_of(triple: str, instructions: Iterable[str]) -> tuple[CpuCheck, ...]:
-    """The checks for those of ``instructions`` that a program for ``triple`` can find out about, in the order
-    of the tables."""
+    """The checks for those of ``instructions`` that a program for ``triple`` can detect, in table order."""
     wanted = frozenset(instructions)
     return tuple(one for one in _BY_FAMILY.get(family(triple), ()) if one.name in wanted)

@@ -1,8 +1,9 @@
-"""The levels of processors that one library may have code for, side by side.
+"""CPU levels: the rows of processors that one library may have code for.
 
-A row a level, in rising order: each runs wherever a later one does. ``baseline``, ``avx2`` and ``avx512``
-are levels 1, 3 and 4 of the x86-64 psABI, which LLVM knows as processors; so they are no one maker's.
-A processor that has ``amx`` has all that its row's processor has (they are Intel's, from 2023 on).
+One row per level, in ascending order: code of a level runs on every processor of a later one. ``baseline``,
+``avx2`` and ``avx512`` are levels 1, 3 and 4 of the x86-64 psABI, which LLVM accepts as processor names; they
+belong to no vendor. A processor that has ``amx`` has all instruction sets of the processor in its row (they
+are Intel's, from 2023 on).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tvmlite.machine.target import Target, family
 
 @dataclass(frozen=True)
 class CpuLevel:
-    """``name`` is what users write, ``cpu`` and ``features`` what LLVM compiles for: all instruction sets
-    that this means must be there. ``meaning`` is for people."""
+    """A level that users call ``name``; LLVM compiles for ``cpu`` with ``features``, and a processor must
+    have all instruction sets that these imply. ``meaning`` is a description for users."""
 
     name: str
     cpu: str
@@ -42,10 +43,10 @@ LEVELS = (
 
 
 def targets_of(target: Target, names: Sequence[str], native: Target) -> dict[str, Target]:
-    """The target of each level in ``names``, in rising order, for the machine of ``target``.
+    """The target of each level in ``names``, in ascending order, for the machine of ``target``.
 
-    ``target`` says triple and cores, and no processor, unless it is this machine, ``native``. A TargetError
-    names a level there is not, one given twice, or a target that levels do not go with.
+    ``target`` gives triple and cores, but no processor unless it is this machine, ``native``. A TargetError
+    for an unknown level, one given twice, or a target that has no levels.
     """
     where = "cpu_levels"
     given: Any = arguments.instance(where, names, (list, tuple), "a list of names", TargetError)

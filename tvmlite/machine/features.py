@@ -1,4 +1,4 @@
-"""Which instruction sets this processor has, in LLVM's names."""
+"""The instruction sets of this processor, by LLVM's names."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _CHECKED = re.compile(
     r"s?sse[0-9]|avx(?!10)|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
     r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
 )
-"""Names of instructions that a code generator may use; others are not looked into.
-(``avx10.1`` is one for many, which have names of their own.)"""
+"""Names of the instruction sets that are checked: those that a code generator may use.
+(``avx10.1`` stands for several, which have their own names.)"""
 
 _LINUX = {
     "sse3": "pni",
@@ -25,13 +25,13 @@ _LINUX = {
     "fullfp16": "asimdhp",
     "lse": "atomics",
 }
-"""What Linux calls differently."""
+"""Linux's names where they differ from LLVM's."""
 
 
 def missing_features(features: Iterable[str]) -> list[str]:
-    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not say.
+    """Those of ``features``, LLVM's names, that this processor lacks; none if the system does not report it.
 
-    AMX's it also lacks where the system does not let this process use them, which is asked for here.
+    AMX's features count as missing if the system refuses them to this process; they are requested here.
     """
     present = _flags()
     if not present:
@@ -47,7 +47,7 @@ def missing_features(features: Iterable[str]) -> list[str]:
 
 
 def processor_name() -> str:
-    """What the processor's maker calls it; its architecture where the system does not say."""
+    """The vendor's name of the processor; its architecture if the system does not report a name."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -69,5 +69,5 @@ def _flags() -> frozenset[str]:
 
 
 def _plain(name: str) -> str:
-    """``avx512_vnni`` and ``avx512vnni``, ``sse4_1`` and ``sse4.1`` are one."""
+    """``name`` in lower-case letters and digits: ``sse4_1`` and ``sse4.1`` become equal."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,7 +1,7 @@
-"""What the compiler asks of a processor besides its instruction sets.
+"""The properties of a processor that the compiler uses, besides its instruction sets.
 
-Fields are of three kinds: what the hardware is (ports, latencies, caches), how schedules should treat it
-(prefetching, ``tile_costs``, ``working_sets``: found by tuning), and ``cores``. ``table`` has the values.
+Fields are of three kinds: the hardware (ports, latencies, caches), parameters of schedules found by tuning
+(prefetching, ``tile_costs``, ``working_sets``), and ``cores``. ``table`` has the values.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MANY_REGISTERS = 32
-"""Vector registers of a processor that has many: with AVX-512, and on AArch64."""
+"""From this number of vector registers on a processor has many: with AVX-512, and on AArch64."""
 
 LINE_BYTES = 64
-"""Bytes that one prefetch brings near, on every processor; where lines are longer, the rest comes along."""
+"""The bytes that one prefetch loads, on every processor; with longer cache lines, it loads more."""
 
 CORE_CACHE_BYTES = 512 << 10
-"""Bytes that fit into the second cache of a core beside what else is there, where code is made before its
+"""Bytes that fit into a core's second cache beside other data: the assumption for decisions made before the
 target is known."""
 
 BEYOND_CACHES = 64 << 20
-"""Bytes that no cache of one or two cores holds: measurements let data come from memory with so many."""
+"""More bytes than the caches of one or two cores hold: measurements touch as many to evict all data."""
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of ``size`` bytes, ``shared_by`` so many cores (0: not known).
+    """A cache of ``size`` bytes, shared by ``shared_by`` cores (0: unknown).
 
-    ``bandwidth`` is the bytes a second that one core reads from it, 0 if nobody measured it.
+    ``bandwidth`` is the bytes per second that one core reads from it, 0 if not measured.
     """
 
     size: int
@@ -36,13 +36,13 @@ class Cache:
 
 @dataclass(frozen=True)
 class TileCosts:
-    """The parameters of ``te.cost`` in the core, in cycles, fitted by register tiles.
+    """The parameters of ``te.cost`` for time in the core, in cycles, fitted to measured register tiles.
 
-    ``multiply_adds`` and ``loads`` are how many vectors of each start in a cycle. A step takes at least
-    ``step`` cycles, from a multiply-add to the next on the same accumulator, and ``far`` for each of its
-    vectors, which often come from the second cache. A load costs ``scalar`` or ``vector`` cycles even where
-    it hides behind multiply-adds. A tile that hangs over the end takes ``tail`` times as long. With fewer
-    accumulators than ``fewest_sums``, multiply-adds wait for each other.
+    ``multiply_adds`` and ``loads`` are the vector instructions of each kind that start per cycle. A step
+    takes at least ``step`` cycles, the time from a multiply-add to the next on the same accumulator, and at
+    least ``far`` for each vector it loads, as these often come from the second cache. A load costs ``scalar``
+    or ``vector`` cycles even if hidden behind multiply-adds. A partial tile at the end of an axis takes
+    ``tail`` times as long. With fewer accumulators than ``fewest_sums``, multiply-adds wait for each other.
     """
 
     multiply_adds: int
@@ -57,18 +57,18 @@ class TileCosts:
 
 @dataclass(frozen=True)
 class WorkingSets:
-    """How many bytes of something stay in a cache while a kernel goes through them again and again.
+    """The sizes in bytes up to which data stay in a cache while a kernel reads them repeatedly.
 
-    - ``tiles``: a chunk of Winograd's tiles, or the weight that they meet, in the second cache; ``weight``:
-      such a weight, in the last one;
-    - ``panel``: a panel of weights of which the next one is fetched meanwhile: both, and data, share the
-      second cache;
-    - ``weights``: all weights of a convolution whose rows threads share out, in the second cache;
-    - ``operand``: a matrix that all panels of weights meet, in the second cache beside two of those;
-    - ``sums``: what one thread adds to in passes over blocks of channels;
-    - ``pointwise``: weights of a convolution of 1x1 in AMX's tiles, in the first cache;
-    - ``stored``: a weight that is read from a near cache as quickly with all its bits as with fewer;
-    - ``image``: an image of more is read row by row, under all panels of weights at once; None: never.
+    - ``tiles``: a chunk of Winograd's transformed tiles, or the weight they are multiplied with, in the
+      second cache; ``weight``: such a weight, in the last one;
+    - ``panel``: a panel of weights while the next one is prefetched: both, and data, share the second cache;
+    - ``weights``: all weights of a convolution whose rows are divided among threads, in the second cache;
+    - ``operand``: a matrix that is multiplied with all panels of weights, in the second cache beside two of
+      those;
+    - ``sums``: the partial sums of one thread, with one block of input channels after the other;
+    - ``pointwise``: weights of a 1x1 convolution in AMX's tiles, in the first cache;
+    - ``stored``: a weight that a near cache delivers as fast with all its bits as with fewer;
+    - ``image``: a larger image is processed row by row, with all panels of weights for each; None: never.
     """
 
     tiles: int
@@ -84,34 +84,34 @@ class WorkingSets:
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor, as far as schedules depend on it.
+    """The properties of a processor that schedules depend on.
 
-    ``name`` says which one (empty: unknown), and ``source`` where the values come from: "measured",
-    "tuned" where only schedules were, "taken from ..." a relative, or "estimated" from its vectors.
+    ``name`` is the processor's (empty: unknown), and ``source`` is where the values come from: "measured",
+    "tuned" if only schedules were, "taken from ..." a similar processor, or "estimated" from its vectors.
 
-    ``vector_bits`` is the width of a vector register, ``vector_registers`` how many there are, ``cores`` how
-    many cores a kernel may be divided among. In a cycle ``multiply_adds_per_cycle`` multiply-adds of the
-    widest vectors start, with results after ``multiply_add_latency`` cycles, ``additions_per_cycle``
-    additions, and ``loads_per_cycle`` loads. Among ``window`` instructions it looks for some that need not
-    wait for others. ``separate_additions``: additions have execution ports of their
-    own, so that they take no time beside multiply-adds. ``multiply_adds_broadcast``: one instruction
-    multiplies a vector by a scalar that is in memory, or in a lane of another register; else the scalar has
-    to be copied to all lanes of a register before.
+    ``vector_bits`` is the width of a vector register, ``vector_registers`` their number, ``cores`` the number
+    of cores a kernel may be divided among. Per cycle, ``multiply_adds_per_cycle`` multiply-adds of the widest
+    vectors start, with results after ``multiply_add_latency`` cycles, ``additions_per_cycle`` additions, and
+    ``loads_per_cycle`` loads. ``window`` is the number of instructions that the processor holds to execute
+    out of order. ``separate_additions``: additions have their own execution ports, so that they take no time
+    beside multiply-adds. ``multiply_adds_broadcast``: one instruction multiplies a vector by a scalar in
+    memory, or in a lane of another register; else the scalar must first be broadcast to all lanes of a
+    register.
 
-    ``caches`` are those of data, the nearest first; ``memory_bandwidth`` is the bytes a second that one core
-    reads from memory, 0 if not measured. ``shared_cache_is_far``: what lies in the cache that cores share, or
-    was written by another core, comes about as slowly as from memory.
+    ``caches`` are the data caches, the nearest first; ``memory_bandwidth`` is the bytes per second that one
+    core reads from memory, 0 if not measured. ``shared_cache_is_far``: reading data from the cache that cores
+    share, or data written by another core, is about as slow as reading memory.
 
-    ``steps_per_iteration`` is how many steps of a reduction an iteration of a loop should take where its
-    counters compete with multiply-adds; 1 if they take no time.
+    ``steps_per_iteration`` is the number of reduction steps that a loop iteration should take if loop
+    counters compete with multiply-adds; 1 if counters take no time.
 
-    Prefetching by software: weights in the second cache are asked for ``prefetch_near`` iterations before
-    their use, and a long row of them in memory ``prefetch_far`` vectors ahead (each 0: the hardware does
-    better alone). Where little is computed with each weight, ``stream_bytes`` of them are on their way at
-    once, unless the hardware ``streams_alone``.
+    Software prefetching: weights in the second cache are requested ``prefetch_near`` iterations before their
+    use, and a long row of weights in memory ``prefetch_far`` vectors ahead (each 0: the hardware prefetcher
+    alone is faster). If little is computed with each weight, ``stream_bytes`` of them are in flight at once,
+    unless ``streams_alone``: the hardware prefetcher alone is faster.
 
-    ``tile_costs`` and ``working_sets``: see there. ``cost_model`` is the name of the learned model that
-    comes with the package, of how quick loops are on such a processor.
+    For ``tile_costs`` and ``working_sets`` see their classes. ``cost_model`` is the name of the learned
+    model, part of the package, that predicts the speed of loops on such a processor.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Machine:
 
     @property
     def few_registers(self) -> bool:
-        """Whether there are fewer vector registers than AVX-512 has: register tiles are small then."""
+        """Whether there are fewer vector registers than with AVX-512, so that register tiles are small."""
         return self.vector_registers < MANY_REGISTERS
 
     @property

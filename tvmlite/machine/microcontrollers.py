@@ -1,6 +1,6 @@
 """Processors that run without an operating system, by the names that GCC and Clang give them.
 
-Code for them is C with plain loops; techniques have functions in C for what their instruction sets do.
+Code for them is C with plain loops; techniques provide C functions that use their instruction sets.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MICROCONTROLLERS: dict[str, frozenset[str]] = {
     "sifive-e20": frozenset(),
     "sifive-e31": frozenset(),
 }
-"""What ``-mcpu`` of a C target may be, and the instruction sets for narrow numbers that it has: two products
-of 16 bits at once ("dsp"), vectors of 128 bits ("mve")."""
+"""The values of ``-mcpu`` of a C target, with the instruction sets for narrow integers that each has: two
+16-bit products at once ("dsp"), vectors of 128 bits ("mve")."""
 
 COMPILERS = {
     "cortex-m": ("arm-none-eabi-gcc", "arm-none-eabi-size", "-mthumb"),
     "sifive-e": ("riscv64-unknown-elf-gcc", "riscv64-unknown-elf-size"),
 }
-"""By how the names of processors begin: the compiler for them, what lists the sections of its objects, and
-what the compiler must be told."""
+"""By prefix of the processor's name: the compiler, the tool that lists the sections of its objects, and the
+compiler's options."""

@@ -1,4 +1,4 @@
-"""What LLVM knows of a processor: which of its instruction sets code may use.
+"""The instruction sets that LLVM may use on a processor.
 
 Run as a module (``python -m tvmlite.machine.processor triple cpu features``) it prints them on one line.
 """
@@ -33,7 +33,7 @@ _INSTRUCTION_SETS = {
 
 @cache
 def host() -> tuple[str, str, tuple[str, ...]]:
-    """Triple and processor of this machine, and the features by which it differs from LLVM's idea of it.
+    """Triple and processor of this machine, and its features that differ from LLVM's for that processor.
 
     (A hypervisor may hide instructions that the processor of this name has.)
     """
@@ -51,10 +51,10 @@ def host() -> tuple[str, str, tuple[str, ...]]:
 
 
 def describe(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
-    """The instruction sets of a processor; a TargetError names a triple or a processor LLVM lacks.
+    """The instruction sets of a processor; a TargetError for a triple or processor that LLVM does not know.
 
-    Asked in a child process unless the processor is this machine's own: LLVM ends the process when a
-    combination makes no sense to it, and names what it does not know on stderr only.
+    LLVM is queried in a child process unless the processor is this machine's own: it ends the process on
+    an invalid combination, and reports unknown names on stderr only.
     """
     own_triple, own_cpu, own_features = host()
     if (triple, cpu) == (own_triple, own_cpu) and features in ((), own_features):
@@ -82,10 +82,10 @@ def _ask_a_child(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[
 
 @cache
 def query(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
-    """The instruction sets of a processor, asked of LLVM in this process.
+    """The instruction sets of a processor, by a query to LLVM in this process.
 
-    LLVM has no call for this, but it inlines a function only where the caller has all the callee's
-    features: so one function is compiled that calls one for each instruction set.
+    LLVM has no API for this, but it inlines a function only if the caller has all the callee's
+    features: compile a function that calls one function per instruction set, and see which calls remain.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

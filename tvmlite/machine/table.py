@@ -1,12 +1,12 @@
-"""What is known of each processor: a row for each that was measured, an estimate for all others.
+"""The table of processors: a row for each that was measured or tuned for, and an estimate for all others.
 
-Ports, latencies, caches and bandwidths are what ``python benchmarks/machine.py`` prints where ``source`` is
-"measured". Elsewhere ports, latencies and sizes are what such processors are said to have, and nobody has
-measured them; bandwidths stand there only where a row names the command.
-What schedules were tuned with (``tile_costs``, ``working_sets``, prefetching) is what was quickest in
-``python benchmarks/models.py NAMES --threads 1 --rounds 4`` and ``python benchmarks/kernels.py``, one value
+In rows whose ``source`` is "measured", ports, latencies, caches and bandwidths are the output of
+``python benchmarks/machine.py``. In others, ports, latencies and sizes are published values that were not
+measured, and there are bandwidths only if the row names the command that measured them.
+The parameters of schedules (``tile_costs``, ``working_sets``, prefetching) are the fastest values in
+``python benchmarks/models.py NAMES --threads 1 --rounds 4`` and ``python benchmarks/kernels.py``, tuned one
 after the other; ``cost_model`` is made by ``python benchmarks/train_cost_model.py``.
-``docs/porting.md`` says how to add a row.
+``docs/porting.md`` describes how to add a row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORKING_SETS = WorkingSets(
 )
 
 TUNED = "tuned; ports and caches not measured"
-"""The ``source`` of rows of processors on which ``benchmarks/machine.py`` has not run yet."""
+"""The ``source`` of rows for processors on which ``benchmarks/machine.py`` has not been run yet."""
 
 ZEN_5 = Machine(
     name="AMD Zen 5",
@@ -57,8 +57,8 @@ ZEN_5 = Machine(
     working_sets=_WORKING_SETS,
     cost_model="cost_model",
 )
-"""Bandwidths, and 288 GFLOP/s of float32 at 4.5 GHz: ``python benchmarks/kernels.py``. At 100 GB/s,
-``stream_bytes`` come in 40 ns, the latency of the last cache; half as many and twice as many are as quick."""
+"""Measured by ``python benchmarks/kernels.py``: the bandwidths, and 288 GFLOP/s of float32 at 4.5 GHz. At 100
+GB/s, ``stream_bytes`` arrive in 40 ns, the latency of the last cache; half and twice as many are as fast."""
 
 ZEN_4 = replace(
     ZEN_5,
@@ -75,11 +75,11 @@ ZEN_4 = replace(
     memory_bandwidth=32e9,
     streams_alone=True,
 )
-"""``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads of 512 bits
-take two iterations of ports of 256; an addition and a multiply-add start in the same cycle.
+"""Measured by ``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads
+of 512 bits occupy ports of 256 bits twice; an addition and a multiply-add start in the same cycle.
 
-What is prefetched by software waits in the few line buffers of the first cache, what the hardware fetches
-alone in those of the second, which are more."""
+Software prefetches occupy the few line fill buffers of the first cache, the hardware prefetcher's those of
+the second, which has more."""
 
 ZEN_3 = replace(
     ZEN_5,
@@ -97,14 +97,14 @@ ZEN_3 = replace(
     working_sets=replace(_WORKING_SETS, tiles=512 << 10, image=2 << 20),
     cost_model="cost_model_avx2",
 )
-"""With so few registers a step is so short that what it waits for shows, and a tile so small that one more
-counts little: ResNet-50's convolutions of 14x14 pixels and 1024 channels are much quicker with 4 pixels by 3
-blocks of channels than with 14 by one.
+"""With 16 registers a step is so short that its latency is not hidden, and a tile so small that one more of
+them costs little: ResNet-50's convolutions of 14x14 pixels and 1024 channels are much faster with tiles of 4
+pixels by 3 blocks of channels than with 14 by one.
 
-Some products of an encoder are quicker with 4 steps an iteration than with 2, and none with 8. A prefetch for
-each vector costs more than its line's coming late: little more with 32 ahead, much more with 256. The second
+Some products of an encoder are faster with 4 steps per iteration than with 2, none with 8. A prefetch for
+each vector costs more than a late line: little more at a distance of 32, much more at 256. The second
 cache does not hold Winograd's weight of 64 channels. Images of 56x56 pixels and 256 channels gain by being
-read row by row, 112x112 and 128 more."""
+processed row by row, those of 112x112 and 128 gain more."""
 
 GRANITE_RAPIDS = replace(
     ZEN_5,
@@ -118,16 +118,17 @@ GRANITE_RAPIDS = replace(
     prefetch_far=32,
     cost_model="cost_model_intel",
 )
-"""Additions, and the counters of loops, take the ports of multiply-adds: an encoder's products gain by two
-steps an iteration, no more by four, and nothing by eight.
+"""Additions and loop counters use the ports of multiply-adds: an encoder's products gain by two steps per
+iteration, no more by four, and nothing by eight.
 
-The last cache is a mesh across the chip: ResNet-50, DenseNet-121 and MobileNetV2 gain on two cores where
-threads share the rows of an image, whose lines they find where they left them; and long reductions gain in
-parts. The hardware prefetches only within a page: with ``prefetch_near`` 7x7 pixels and 512 channels gain
-much, 28x28 and 128 little. With a ``prefetch_far`` of 256 Winograd's convolutions are slower."""
+The last cache is a mesh across the chip: ResNet-50, DenseNet-121 and MobileNetV2 gain on two cores if the
+rows of an image are divided among threads, which then find their lines in their own caches; long reductions
+gain if cut into parts. The hardware prefetches only within a page: with ``prefetch_near``, 7x7 pixels and 512
+channels gain much, 28x28 and 128 little. With a ``prefetch_far`` of 256 Winograd's convolutions are
+slower."""
 
 MEASURED = {"znver3": ZEN_3, "znver4": ZEN_4, "znver5": ZEN_5, "graniterapids": GRANITE_RAPIDS}
-"""Rows by LLVM's names of processors."""
+"""The rows by LLVM's names of processors."""
 
 _RELATIVES = {
     "znver3": "znver1 znver2",
@@ -136,7 +137,7 @@ _RELATIVES = {
         "sapphirerapids emeraldrapids graniterapids-d diamondrapids"
     ),
 }
-"""Processors that were not measured, by the one whose row they take."""
+"""Processors without a row, by the similar one whose row they use."""
 
 _OF_VECTORS = (
     "vector_registers",
@@ -147,12 +148,12 @@ _OF_VECTORS = (
     "working_sets",
     "cost_model",
 )
-"""What differs if a target uses fewer registers than its processor has, as with AVX-512 switched off."""
+"""The fields that change if a target uses fewer registers than its processor has: AVX-512 is disabled."""
 
 
 def estimate(vector_bits: int, vector_registers: int, cores: int = 1) -> Machine:
-    """What an unknown processor with such vectors is taken to be: much like the measured one that has as many
-    registers, but without what few processors have."""
+    """The estimate for an unknown processor with such vectors: the row of the processor with as many or as
+    few registers, without ``separate_additions``, which few processors have."""
     nearest = ZEN_5 if vector_registers >= MANY_REGISTERS else ZEN_3
     return replace(
         nearest,
@@ -166,8 +167,8 @@ def estimate(vector_bits: int, vector_registers: int, cores: int = 1) -> Machine
 
 
 def machine_of(cpu: str, vector_bits: int, vector_registers: int, cores: int) -> Machine:
-    """What is known of the processor that LLVM calls ``cpu`` (empty: unknown), of which code may use vectors
-    of ``vector_bits``, so many registers and so many cores."""
+    """The machine for the processor that LLVM calls ``cpu`` (empty: unknown), of which code may use vectors
+    of ``vector_bits``, ``vector_registers`` registers and ``cores`` cores."""
     guess = estimate(vector_bits, vector_registers, cores)
     row = MEASURED.get(cpu) or _relative(cpu)
     if row is None:
@@ -179,7 +180,7 @@ def machine_of(cpu: str, vector_bits: int, vector_registers: int, cores: int) ->
 
 
 def _relative(cpu: str) -> Machine | None:
-    """The row of the measured processor that ``cpu`` is most like, if any."""
+    """The row of the processor that ``cpu`` is most similar to, if any."""
     for nearest, names in _RELATIVES.items():
         if cpu in names.split():
             row = MEASURED[nearest]

@@ -1,4 +1,4 @@
-"""Names of machines that stand for the options of a target, as TVM has them."""
+"""TVM's target tags: names of machines that stand for the options of a target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CORES = {
     "skylake-avx512": {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18, "18xlarge": 36},
     "cascadelake": {"12xlarge": 24, "24xlarge": 48},
 }
-"""The cores of Amazon's machines of the family c5, by processor."""
+"""The number of cores of Amazon's c5 instances, by processor and size."""
 
 TAGS: Mapping[str, Mapping[str, Any]] = {
     "raspberry-pi/4b-aarch64": {

@@ -1,4 +1,4 @@
-"""Targets: the machine to compile for. ``target_string`` reads what users write for one."""
+"""Targets: the machine to compile for. ``target_string`` parses the strings that users write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tvmlite.machine.machine import Machine
 
 _MODULES = {"strings": "tvmlite.machine.target_string", "table": "tvmlite.machine.table"}
-"""What is loaded when a target is first written as a string, or its processor asked for."""
+"""Modules imported on first use: when a target is read from or written as a string, or its machine used."""
 
 
 _LARGEST_ELEMENT = 8
@@ -47,9 +47,9 @@ class Target:
     """A machine to compile for.
 
     ``kind`` is ``"llvm"`` (LLVM IR) or ``"c"`` (C99 source, for any machine: no triple).
-    ``features`` are what differs from the processor's own, such as ``"+avx512f"`` or ``"-sve"``, and
-    ``instructions`` the instruction sets there are in the end. ``vector_bits`` is the width of the vectors to
-    use and ``vector_registers`` how many of them there are. ``num_cores`` is the number of cores that kernels
+    ``features`` are the differences from the processor's own, such as ``"+avx512f"`` or ``"-sve"``, and
+    ``instructions`` the resulting instruction sets. ``vector_bits`` is the vector width to use and
+    ``vector_registers`` the number of vector registers. ``num_cores`` is the number of cores that kernels
     are divided among, by default as many as this process may use. ``standalone``: C for a machine without an
     operating system, in one file that needs no thread pool and no allocation.
     """
@@ -79,11 +79,11 @@ class Target:
         """The target that ``text`` describes; a Target is returned as it is.
 
         - ``"native"``, or ``"llvm"`` alone: this machine (or what ``TVMLITE_TARGET`` says);
-        - ``"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod"``: another one; without
-          ``-mtriple`` this machine's, without ``-mcpu`` the plainest of its architecture;
+        - ``"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod"``: another machine;
+          ``-mtriple`` defaults to this machine's, ``-mcpu`` to the architecture's baseline;
         - ``"wasm"``: WebAssembly; ``"c"``, ``"c -vector-bits=512"``: C source;
         - ``"c -mcpu=cortex-m4"``, ``"c -system=none"``: C source for a machine without an operating system;
-        - ``"c -system=none -num-cores=4"``: for up to four threads, which the caller brings;
+        - ``"c -system=none -num-cores=4"``: for up to four threads, which the caller provides;
         - ``"llvm -mcpu=znver4 -num-cores=32"``: for a machine of 32 cores; without ``-num-cores`` as many as
           this process may use.
 
@@ -92,27 +92,27 @@ class Target:
         return text if isinstance(text, Target) else _module("strings").parse(text)
 
     def lanes(self, dtype: str) -> int:
-        """How many elements of ``dtype`` one vector holds."""
+        """The number of elements of ``dtype`` that one vector holds."""
         return max(1, self.vector_bits // dtypes.bits(dtype))
 
     @property
     def scalar(self) -> bool:
-        """Whether no vectors are to be used: each holds one float."""
+        """Whether no vectors are used: a vector holds one float32."""
         return self.lanes("float32") == 1
 
     @property
     def alignment(self) -> int:
-        """Of how many bytes the addresses of intermediate arrays are multiples: of a line of cache, or of the
-        largest element where there are no vectors, and memory is small."""
+        """The alignment of intermediate arrays, in bytes: a cache line, or the largest element if the target
+        is standalone and without vectors, as its memory is small."""
         return symbols.WORKSPACE_ALIGNMENT if not (self.standalone and self.scalar) else _LARGEST_ELEMENT
 
     def has(self, instruction_set: str) -> bool:
-        """Whether the machine has ``instruction_set``, by LLVM's name for it (``"avx512f"``)."""
+        """Whether the machine has ``instruction_set``, given by LLVM's name (``"avx512f"``)."""
         return instruction_set in self.instructions
 
     @cached_property
     def machine(self) -> Machine:
-        """What is known of the processor."""
+        """The properties of the processor that schedules depend on."""
         return _module("table").machine_of(self.cpu, self.vector_bits, self.vector_registers, self.num_cores)
 
     def __str__(self) -> str:
@@ -121,5 +121,5 @@ class Target:
 
     @property
     def with_cores(self) -> str:
-        """The target as a string that every process reads alike: with the number of cores."""
+        """The target as a string that includes the number of cores, so that every process reads it alike."""
         return _module("strings").written_with_cores(self)

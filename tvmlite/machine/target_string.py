@@ -1,4 +1,4 @@
-"""Targets as users write them: ``"native"``, ``"llvm -mcpu=znver4"``, ``"c"``."""
+"""Conversion of targets from and to strings: ``"native"``, ``"llvm -mcpu=znver4"``, ``"c"``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _KEYS = {
     "c": ("-mcpu", "-system", "-vector-bits", "-num-cores"),
 }
 _SHORT = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"}
-"""Short names of targets: WebAssembly with its vectors, on one thread, as every browser runs it."""
+"""Short names of targets: WebAssembly with vectors, on one thread, which every browser supports."""
 
 _NO_VECTORS = 32
-"""The vector bits of a machine without vectors: those of one float."""
+"""The vector bits of a machine without vectors: those of one float32."""
 _RISCV_LINUX = ("+m", "+a", "+f", "+d", "+c")
-"""What every processor has that runs Linux on RISC-V (RV64GC): its programs pass floats in registers."""
+"""The features of every RISC-V processor that runs Linux (RV64GC); its ABI passes floats in registers."""
 
 _VECTOR_BITS = (128, 256, 512)
 _LONGEST = 10_000
-"""Letters of a target; all features of a processor are some 2,000."""
+"""The most characters of a target; all features of a processor take some 2,000."""
 _MOST_CORES = 4096
 
 
@@ -45,21 +45,21 @@ def parse(text: str) -> Target:
 
 
 def written(target: Target) -> str:
-    """``target`` as a string that ``parse`` reads back in a process that may use as many cores."""
+    """``target`` as a string that ``parse`` reads back in a process that may use the same number of cores."""
     own = processors()
     usual = 1 if target.standalone else own
     return _words(target) if target.num_cores == usual else written_with_cores(target)
 
 
 def written_with_cores(target: Target) -> str:
-    """``target`` as a string that every process reads alike."""
+    """``target`` as a string that includes the number of cores, so that every process reads it alike."""
     words = _words(target)
     is_usual = target.standalone and target.num_cores == 1
     return words if is_usual else f"{words} -num-cores={target.num_cores}"
 
 
 def _words(target: Target) -> str:
-    """What ``parse`` reads, but for the number of cores."""
+    """``target`` as a string without the number of cores."""
     words = [target.kind]
     if target.triple:
         words.append(f"-mtriple={target.triple}")
@@ -77,7 +77,7 @@ def _words(target: Target) -> str:
 
 @cache
 def native(cores: int) -> Target:
-    """The machine we run on, of which ``cores`` are used."""
+    """The target for this machine, of which ``cores`` cores are used."""
     triple, cpu, features = processor.host()
     instructions = processor.describe(triple, cpu, features)
     return Target("llvm", triple, cpu, features, *_vectors(triple, instructions), instructions, cores)
@@ -125,7 +125,7 @@ def _parse(text: str, cores: int) -> Target:
 
 
 def _microcontroller(text: str, given: dict[str, str]) -> str:
-    """The processor of a machine without an operating system; empty for any."""
+    """The processor of a machine without an operating system; empty if any will do."""
     if given.get("-system", "none") != "none":
         raise TargetError(f"target {text!r}: -system is {given['-system']!r}, expected none")
     cpu = given.get("-mcpu", "")
@@ -161,7 +161,7 @@ def _cores(text: str, value: str) -> int:
 
 
 def _vectors(triple: str, instructions: frozenset[str]) -> tuple[int, int]:
-    """Width and number of the vector registers."""
+    """The width in bits and the number of the vector registers."""
     width = 128
     if "avx512f" in instructions:
         width = 512

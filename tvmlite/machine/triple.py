@@ -1,4 +1,4 @@
-"""Triples: what ``aarch64-unknown-linux-gnu`` says of a machine, its system and its object files."""
+"""Target triples such as ``aarch64-unknown-linux-gnu``: architecture, system, and format of object files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
-"""Other names of architectures."""
+"""Alternative names of architectures, with ours."""
 
 _SYSTEMS = {
     "linux": "linux",
@@ -23,7 +23,7 @@ _SYSTEMS = {
     "openbsd": "openbsd",
     "wasi": "wasi",
 }
-"""Systems, by how the part of a triple begins that names them: a version may follow."""
+"""Systems, by the prefix of the triple's part that names them; a version may follow it."""
 
 _NO_SYSTEM = ("none", "freestanding", "unknown")
 
@@ -32,10 +32,10 @@ _OBJECT_FORMATS = {"windows": "coff", "macos": "macho", "ios": "macho"}
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple's parts, each by one name, whatever way it is written.
+    """The parts of a triple, each by one canonical name.
 
-    ``system`` is empty for a machine without one, or an unknown one; ``environment`` is what follows it, such
-    as ``gnu`` or ``musleabihf``. ``normalized`` is the triple as LLVM wants it.
+    ``system`` is empty if there is none or it is unknown; ``environment`` is the part after it, such
+    as ``gnu`` or ``musleabihf``. ``normalized`` is the triple as LLVM expects it.
     """
 
     architecture: str
@@ -45,23 +45,23 @@ class Triple:
 
     @staticmethod
     def parse(text: str) -> Triple:
-        """The parts of the triple ``text``; of this machine if it is empty.
+        """The parts of the triple ``text``, or of this machine's if it is empty.
 
-        LLVM takes the second part for the vendor, whatever it says: ``arm-linux-musleabihf`` would be of an
-        unknown system, and the files of ``x86_64-w64-mingw32``, which is Windows, ELF files.
+        LLVM always takes the second part for the vendor: it sees an unknown system in
+        ``arm-linux-musleabihf``, and would write ELF files for ``x86_64-w64-mingw32``, which is Windows.
         """
         return _parse(text)
 
     @property
     def object_format(self) -> str:
-        """Of object files and shared libraries: ``elf``, ``coff``, ``macho`` or ``wasm``."""
+        """The format of object files and shared libraries: ``elf``, ``coff``, ``macho`` or ``wasm``."""
         if self.architecture.startswith("wasm"):
             return "wasm"
         return _OBJECT_FORMATS.get(self.system, "elf")
 
     @property
     def is_native(self) -> bool:
-        """Whether code for it runs on this machine, if its processor has the instructions."""
+        """Whether code for this triple runs on this machine, if its processor has the instructions."""
         here = Triple.parse("")
         return (self.architecture, self.system) == (here.architecture, here.system)
 
@@ -86,5 +86,5 @@ def _parse(text: str) -> Triple:
 
 
 def _system(part: str) -> str:
-    """The system that a part of a triple names; empty for none."""
+    """The system that ``part`` of a triple names; empty for none."""
     return next((system for word, system in _SYSTEMS.items() if part.startswith(word)), "")

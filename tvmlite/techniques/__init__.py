@@ -1,7 +1,7 @@
-"""How processors compute fast: one folder a technique, each registered in the tables of te and relay.
+"""Techniques for fast kernels: one folder per technique, each registered in the tables of te and relay.
 
-Of templates for one kind of anchor the first that has a schedule for a group is used: the more special ones
-are imported before the more general.
+Of the templates for a kind of anchor, the first that has a schedule for a group is used, so specific
+techniques are imported before general ones.
 """
 
 # ruff: noqa: I001

@@ -1,1 +1,1 @@
-"""What generated code, the runtime and its callers have agreed on: names, and signatures of functions."""
+"""The interface of generated code, the runtime and its callers: symbol names and function signatures."""

@@ -4,38 +4,38 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 ``Signature``:
 
 - ``input``, ``output``: a pointer to the first element of a dense row-major array, aligned to
-  its element. Inputs are read-only; no output overlaps another parameter, but for an output that is
-  ``in_place``: it is the memory of the input of that name, which it changes where it differs.
-- ``scalar``: a value the caller gives, of the parameter's dtype (halves as their bits).
+  its element. Inputs are read-only and no output overlaps another parameter, with one exception: an output
+  with ``in_place`` is the memory of the input of that name, which the function updates where it differs.
+- ``scalar``: a value passed by the caller, of the parameter's dtype (16-bit floats as their bits).
 - ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
   runtime reads off the arrays' shapes.
 - ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
   ``NAME_shapes`` (or ``Signature.workspace``, when static) gives; may be null if that is 0.
 - ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
-- ``dynamic_outputs``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace:
-  only where extents come from the data. What ``NAME_shapes`` gives is then the least to begin with. When
-  more is needed, the entry writes how much to ``dynamic_outputs[0]`` and returns the code of ``TOO_SMALL``:
-  bring a larger workspace and call again (a negative number is more than any memory has).
-- ``found``: not passed: an output whose extents come from the data. The entry leaves it in the workspace; for
-  each, in order, ``dynamic_outputs`` has from element 1 on the byte of the workspace where it begins, and its
-  extents.
+- ``dynamic_outputs``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace.
+  Both are present only if extents depend on the data. ``NAME_shapes`` then gives the least workspace to start
+  with. If more is needed, the entry writes the size to ``dynamic_outputs[0]`` and returns the code of
+  ``TOO_SMALL``: call again with a larger workspace (a negative size exceeds any memory).
+- ``found``: an output whose extents depend on the data; not passed. The entry leaves it in the workspace and
+  writes to ``dynamic_outputs``, from element 1 on, for each such output in order: the byte offset in the
+  workspace where it begins, and its extents.
 - ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
   kernel to element k.
 
 It returns 0, or a positive code whose message is ``Signature.messages[code - 1]``.
 
 When any shape or the workspace depends on a size, the library also has
-``int32_t NAME_shapes(int64_t *out, int64_t threads, int64_t size0, ...)``
-(sizes are those parameters, of kind scalar or size, that shapes depend on: ``shape_sizes``): it writes
-the extents of all inputs and outputs (that are passed), in order, and then the bytes of workspace.
+``int32_t NAME_shapes(int64_t *out, int64_t threads, int64_t size0, ...)``, where the sizes are the
+parameters of kind scalar or size that shapes may depend on (``shape_sizes``). It writes to ``out``
+the extents of all passed inputs and outputs, in order, and then the bytes of the workspace.
 
 Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
 ``int32_t body(void *closure, int64_t begin, int64_t end, int64_t thread)``, where ``thread`` is in
-``[0, threads)``; the first non-zero return wins. Those that read much, run after run, call ``tvmlite_sweep``
-instead, which takes every second run from the end; an entry with such kernels counts its runs by
-``void tvmlite_next_run(uint32_t *runs)``. Entries call ``int64_t tvmlite_now(void)``, a
-monotonic clock in nanoseconds, when profiling, and in loops without a number of iterations, which have a
-limit in time. All are part of the thread pool's source.
+``[0, threads)``; the first non-zero return value is returned. Loops that read much in each run call
+``tvmlite_sweep`` instead, which executes every second run from the end; an entry with such kernels counts its
+runs with ``void tvmlite_next_run(uint32_t *runs)``. Entries call ``int64_t tvmlite_now(void)``, a
+monotonic clock in nanoseconds, when profiling, and in loops without a trip count, whose time is
+limited. All are part of the thread pool's source.
 
 Constants of a model live in one blob, the external symbol ``NAME_constants``, aligned to 64 bytes.
 """
@@ -53,7 +53,7 @@ from tvmlite.core.errors import InputError, LibraryError
 
 VERSION = 1
 TOO_SMALL = "the workspace is too small; dynamic_outputs[0] has the bytes that are needed"
-"""The message whose code says: call again with a larger workspace."""
+"""The message whose code asks the caller to call again with a larger workspace."""
 
 Kind = Literal[
     "input",
@@ -75,7 +75,7 @@ C_TYPES = {
     "bfloat16": "uint16_t",
     "bool": "uint8_t",
 } | {name: f"{name}_t" for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
-C_TYPES |= dict.fromkeys(dtypes.NARROW, "uint8_t")  # a byte an element, its bits
+C_TYPES |= dict.fromkeys(dtypes.NARROW, "uint8_t")  # passed as bits, one byte per element
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Parameter:
     """One parameter of a compiled function.
 
     ``shape`` (arrays only) holds ints, names of size variables, and ``None`` for an extent that
-    only ``NAME_shapes`` knows. ``in_place`` (outputs only) is the input whose memory it is.
+    only ``NAME_shapes`` knows. ``in_place`` (outputs only) names the input whose memory is used.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """A compiled function: its symbol, its parameters, and what the caller must bring.
+    """A compiled function: its symbol, its parameters, and what the caller must provide.
 
     ``workspace`` is in bytes, or None when ``NAME_shapes`` gives it. ``kernels`` are the names of
     an entry's kernels, in the order of ``profile``; ``constants`` is the size in bytes of the
@@ -132,7 +132,7 @@ class Signature:
 
     @property
     def passed(self) -> tuple[Parameter, ...]:
-        """The parameters of the C function, in order: all but those that are found."""
+        """The parameters of the C function, in order: all but those of kind ``found``."""
         return tuple(p for p in self.parameters if p.kind != "found")
 
     @property
@@ -142,12 +142,12 @@ class Signature:
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
-        """What it gives, in order: outputs that are passed and those that are found."""
+        """The function's results, in order: the parameters of kind ``output`` and ``found``."""
         return tuple(p for p in self.parameters if p.kind in ("output", "found"))
 
     @property
     def dynamic_outputs_length(self) -> int:
-        """The elements of ``dynamic_outputs``."""
+        """The number of elements of ``dynamic_outputs``."""
         return 1 + sum(1 + len(p.shape) for p in self.of_kind("found"))
 
     @property
@@ -174,7 +174,7 @@ class Signature:
         return f"int32_t {self.name}_shapes(int64_t *out, int64_t threads{sizes})"
 
     def to_json(self) -> str:
-        """One line of JSON; ``from_json`` gives the signature back."""
+        """The signature as one line of JSON, which ``from_json`` reads."""
         fields: dict[str, Any] = {
             "abi": VERSION,
             "name": self.name,
@@ -191,7 +191,7 @@ class Signature:
 
     @staticmethod
     def from_json(text: str | bytes) -> Signature:
-        """Read ``to_json``'s line; anything else is a LibraryError."""
+        """Read a line that ``to_json`` wrote; a LibraryError for anything else."""
         try:
             fields = json.loads(text)
             if fields["abi"] != VERSION:
@@ -215,7 +215,7 @@ _FORMER: dict[Any, Any] = {
     "told": "dynamic_outputs",
     TOO_SMALL.replace("dynamic_outputs", "told"): TOO_SMALL,
 }
-"""What libraries exported by tvmlite 0.1 and before call things."""
+"""Terms in libraries exported by tvmlite 0.1 and before, with the current ones."""
 
 
 def _parameter(row: Any) -> Parameter:
@@ -228,7 +228,7 @@ def _parameter(row: Any) -> Parameter:
 
 
 def check_symbol(name: object) -> str:
-    """``name``; an InputError unless it is a C identifier that a program can define besides its own."""
+    """``name``; an InputError unless it is a C identifier that a library can define."""
     name = arguments.text("name", name, InputError)
     if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
         raise InputError(f"name {name!r} is not a C identifier that a library can define")

@@ -1,4 +1,4 @@
-"""Names and numbers that generated code and the runtime have agreed on; see ``core.abi.signature``."""
+"""Names and numbers shared by generated code and the runtime; see ``core.abi.signature``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 WORKSPACE_ALIGNMENT = 64
 LONGEST_NAME = 128
-"""Characters of a parameter's name that are kept: compilers need not distinguish names of any length."""
+"""The characters kept of a parameter's name: C compilers need not distinguish arbitrarily long names."""
 PARALLEL_FOR = "tvmlite_parallel_for"
 SWEEP = "tvmlite_sweep"
 NEXT_RUN = "tvmlite_next_run"
@@ -20,11 +20,11 @@ C_KEYWORDS = frozenset(
     "_Bool _Complex _Imaginary asm catch explicit export friend mutable namespace nullptr operator private "
     "protected public throw try typename using virtual".split()
 )
-"""Words that name nothing in C or C++, and ``main``."""
+"""Reserved words of C and C++, which cannot be identifiers, and ``main``."""
 
 
 def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
-    """C identifiers for ``wanted``, made unique by a suffix, in order."""
+    """A C identifier for each name in ``wanted``, in order, made unique by a suffix."""
     taken: set[str] = set()
     names: dict[Any, str] = {}
     for key, text in wanted.items():
@@ -32,7 +32,7 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
         if base[0].isdigit():
             base = "_" + base
-        if base.startswith("__") or (base[0] == "_" and base[1:2].isupper()):  # the compiler's own
+        if base.startswith("__") or (base[0] == "_" and base[1:2].isupper()):  # reserved for compilers
             base = "v" + base
         name, count = base, 0
         while name in taken or name in C_KEYWORDS:

@@ -1,4 +1,4 @@
-"""Products of bytes by C functions, with ACLE's intrinsics for processors that have two or more at once."""
+"""Products of int8 by C functions, for targets without vectors; ACLE's intrinsics compute several at once."""
 
 from tvmlite.techniques.acle_products import functions, schedule
 

@@ -26,13 +26,13 @@ _WORDS = """#if defined(__clang__)
 #endif
 #define TL_WORD(word, place) __builtin_memcpy(&(word), place, 4)
 """
-"""Bytes 1 and 3 of a word as two numbers of 16 bits: one instruction, GCC makes two of the intrinsic.
-It is volatile, so that GCC loads no word before the one before it is used up: there are registers for two.
-Words may lie anywhere, these processors load them all the same."""
+"""Bytes 1 and 3 of a word as two 16-bit numbers, in one instruction; GCC compiles the intrinsic to two.
+It is volatile, so that GCC does not load further words in advance: there are registers for two.
+Words need no alignment: these processors support unaligned loads."""
 
 
 def _rows_by_words() -> str:
-    """Four rows at a time: one word of data, in two pairs of 16 bits, for each."""
+    """The body for the DSP extension: a word of data, as two pairs of 16 bits, is used for four rows."""
     places = ("a", "a + terms", "b", "b + terms")
     steps = "".join(
         f"""
@@ -84,7 +84,7 @@ def _rows_by_words() -> str:
 
 
 def _rows_by_vectors() -> str:
-    """Four rows at a time, 16 products an instruction; lanes behind the last are off."""
+    """The body for Helium: four rows at a time, 16 products per instruction; lanes past the end are off."""
     steps = "".join(
         f"\n            {total} = vmladavaq_p_s8({total}, x, vldrbq_z_s8(a + {n} * terms + k, on), on);"
         for n, total in enumerate("stuv")

@@ -1,4 +1,4 @@
-"""What the C functions compute, as tensor intrinsics: plain loops for the interpreter, a call for C."""
+"""The C functions as tensor intrinsics: plain loops for the interpreter, a call in C."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.techniques.acle_products import functions
 
 _NEEDS = "c functions"
-"""What a call needs: the functions, which C sources have, and which choose instructions for themselves."""
+"""The feature that a call needs: the C functions, which only C targets have; they select instructions."""
 
 
 @cache
 def dot_rows(count: int, terms: tuple[int, ...]) -> TensorIntrin:
-    """``sums[r] = sum(data[k..] * rows[r, k..])`` for ``count`` r, of int8 in int32; all is dense."""
+    """``sums[r] = sum(data[k..] * rows[r, k..])`` for ``count`` r, of int8 in int32; operands are dense."""
     data, rows = placeholder(terms, "int8", "data"), placeholder((count, *terms), "int8", "rows")
     ks = [reduce_axis((0, n), name=f"k{axis}") for axis, n in enumerate(terms)]
     sums = compute(
@@ -41,7 +41,8 @@ def dot_rows(count: int, terms: tuple[int, ...]) -> TensorIntrin:
 
 @cache
 def dot_windows(count: int, step: int, height: int, width: int) -> TensorIntrin:
-    """``sums[i] = sum(data[r, i * step + k] * window[r, k])``, ``count`` i: a row of a depthwise one."""
+    """``sums[i] = sum(data[r, i * step + k] * window[r, k])`` for ``count`` i: a row of a depthwise
+    convolution."""
     data = placeholder((height, (count - 1) * step + width), "int8", "data")
     window = placeholder((height, width), "int8", "window")
     r, k = reduce_axis((0, height), name="r"), reduce_axis((0, width), name="k")

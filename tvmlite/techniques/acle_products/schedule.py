@@ -1,4 +1,4 @@
-"""Products of bytes on machines without vectors of floats: some results at a time by a C function."""
+"""Schedules of products of int8 on targets without vectors: some results at a time by a C function."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tvmlite.techniques.common.outermost import divide_among_threads
 from tvmlite.techniques.elementwise.injective import finish
 
 MOST_ROWS = 4
-"""Results at a time: with that many sums in registers, what they share is loaded once for all."""
+"""The most results at a time: with their sums in registers, shared operands are loaded once."""
 
 
 @template("acle_products", anchors.CONVOLUTION)
 def convolution(group: Group) -> bool:
-    """The window of a pixel is copied, padding included, and multiplied by the weights of some channels;
-    depthwise, each plane is padded and a row of windows is one call.
+    """Copy the window of a pixel, with padding, and multiply it by the weights of some channels per call. A
+    depthwise convolution pads each plane and computes a row of results per call.
 
-    False, with nothing arranged, for others than bytes, for dilated windows, and for channels in groups.
+    False, with nothing scheduled, for other dtypes than int8, dilated windows, and grouped channels.
     """
     found = group.tagged("conv2d", "conv2d_pointwise", "depthwise_conv2d")
     if len(found) != 1 or not _are_bytes(group, found[0].inputs, found[0]):
@@ -41,8 +41,8 @@ def convolution(group: Group) -> bool:
 
 @template("acle_products", anchors.DENSE, anchors.BATCH_MATMUL)
 def product(group: Group) -> bool:
-    """Some columns of a row of the result at a time. False, with nothing arranged, for others than bytes, and
-    where what is summed up does not lie side by side."""
+    """Compute some columns of a row of the result per call. False, with nothing scheduled, for other dtypes
+    than int8, and if the operands are not contiguous along the reduction."""
     if not group.target.scalar:
         return False
     computes = [stage.op for stage in group.schedule.stages if isinstance(stage.op, ComputeOp)]
@@ -86,7 +86,7 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     copied = group.stage(data)
     copied.compute_at(stage, pixels[-1])
     window = group.axes(data)
-    copied.reorder(window[0], *window[2:], window[1])  # a border is one question for all channels
+    copied.reorder(window[0], *window[2:], window[1])  # test for the border once for all channels
     _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
     divide_among_threads(group, host, anchor)
     finish(group, host)
@@ -112,7 +112,7 @@ def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
 
 
 def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, intrinsic: object) -> None:
-    """Compute ``result`` within ``loop`` of ``host``: those along ``axis`` by one call of ``intrinsic``."""
+    """Compute ``result`` at ``loop`` of ``host``, its ``axis`` by one call of ``intrinsic``."""
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(sums)
     stage.compute_at(group.stage(host), loop)
@@ -125,11 +125,11 @@ def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, 
 
 
 def _rows_of(extent: int) -> int:
-    """How many of ``extent`` results at a time, so that none are left over."""
+    """The largest number of results at a time, up to ``MOST_ROWS``, that divides ``extent``."""
     return max(n for n in range(1, MOST_ROWS + 1) if extent % n == 0)
 
 
 def _are_bytes(group: Group, operands: Sequence[Tensor], anchor: ComputeOp) -> bool:
-    """Whether ``anchor`` sums up products of two tensors of int8 in int32, without vectors."""
+    """Whether ``anchor`` sums products of two tensors of int8 in int32, on a target without vectors."""
     kinds = [one.dtype for one in operands]
     return group.target.scalar and kinds == ["int8", "int8"] and anchor.output(0).dtype == "int32"

@@ -1,4 +1,4 @@
-"""AMX's tile registers."""
+"""Matrix products and convolutions of bfloat16 and bytes in AMX's tile registers."""
 
 from tvmlite.techniques.amx import schedule
 

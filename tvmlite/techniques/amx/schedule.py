@@ -1,5 +1,4 @@
-"""Matrix products and convolutions in AMX's tile registers: which shapes have them, and how large a tile
-is."""
+"""Schedules of matrix products and convolutions in AMX's tile registers, and the choice of tile sizes."""
 
 from __future__ import annotations
 
@@ -19,19 +18,19 @@ from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, sh
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 LATENCY = 30
-"""Cycles from a product to the next on the same sums, besides one a row."""
+"""Cycles from a product to the next on the same sums, in addition to one per row."""
 
 LINE = 0.25
-"""Cycles that a row which is loaded costs besides: it often comes from the second cache."""
+"""Extra cycles for each row that is loaded: it often comes from the second cache."""
 
 LEAST_ROWS = 6
-"""Tiles of fewer rows are no quicker than vectors."""
+"""Tiles of fewer rows are no faster than vectors."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Sums of ``rows`` rows of ``images`` images, by ``columns`` times 16 columns: ``several`` registers'
-    rows."""
+    """The sums that are computed at once: ``rows`` rows of each of ``images`` images (or rows of an image),
+    by ``columns`` times 16 columns."""
 
     columns: int
     images: int
@@ -39,7 +38,7 @@ class Tile:
 
     @property
     def each(self) -> tuple[int, ...]:
-        """The rows of each register: an image's, or as even as they get."""
+        """The rows of each register: ``rows`` for each image, or ``rows`` divided as evenly as possible."""
         if self.images > 1:
             return (self.rows,) * self.images
         count = -(-self.rows // amx.MOST_ROWS)
@@ -48,14 +47,14 @@ class Tile:
 
     @property
     def fits(self) -> bool:
-        """Whether there are registers enough for it, none with fewer than ``LEAST_ROWS`` rows."""
+        """Whether there are enough registers, and none has fewer than ``LEAST_ROWS`` rows."""
         within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
         return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
 
     @property
     def cycles(self) -> float:
-        """Cycles a step of the reduction takes, for each 16 sums. ``te.cost`` has ports of vectors;
-        tiles have a unit of their own, which takes a row a cycle."""
+        """The cycles of a reduction step per 16 sums. (``te.cost`` models the vector ports; tiles have their
+        own unit, which processes one row per cycle.)"""
         rows = self.rows * self.images
         lines = rows + self.columns * amx.STEPS
         work = rows * self.columns
@@ -63,8 +62,8 @@ class Tile:
 
 
 def fits(group: Group, anchor: ComputeOp) -> bool:
-    """Whether the target has tiles and ``anchor`` takes whole steps of what they multiply, all extents
-    known."""
+    """Whether the target has tiles for the dtypes of ``anchor``, whose reduction consists of whole tile steps
+    and whose extents are all known."""
     kind = amx.KINDS.get(anchor.inputs[0].dtype)
     if kind is None or not group.target.has(kind.needs) or not is_paired(anchor):
         return False
@@ -77,7 +76,8 @@ def fits(group: Group, anchor: ComputeOp) -> bool:
 
 
 def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
-    """The tiles that come out even, the quickest first; of the ``columns`` that may be taken at once."""
+    """The tiles that fit and whose rows and images divide ``rows`` and ``images``, the fastest first;
+    ``columns`` are the allowed numbers of 16 columns."""
     found = [
         Tile(wide, many, high)
         for wide in columns
@@ -93,8 +93,8 @@ def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
 def _chosen(
     group: Group, choices: Sequence[Tile], rows: int, iterations: Sequence[int], threads: int
 ) -> Tile:
-    """The knob ``tile``: 16 columns how many times, images, rows; by default the first that gives ``threads``
-    like shares of as many ``iterations``."""
+    """The knob ``tile``: (multiples of 16 columns, images, rows). The default is the first of ``choices``
+    whose number of ``iterations`` divides evenly among ``threads``, else the one with most iterations."""
     sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
     even = [size for size, count in zip(sizes, iterations, strict=True) if is_even(count, threads)]
     most = sizes[max(range(len(iterations)), key=iterations.__getitem__)]
@@ -102,8 +102,8 @@ def _chosen(
 
 
 def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
-    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels an iteration takes;
-    that iteration, and the steps in it."""
+    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels an iteration takes.
+    Return the loop over iterations, and the loops over the steps of one."""
     several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
     if several == 1:
         return iteration, []
@@ -114,7 +114,7 @@ def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tup
 
 @template("amx", anchors.DENSE, anchors.BATCH_MATMUL)
 def tiled_product(group: Group) -> bool:
-    """Schedule a dense layer by tiles, if there are some for it.
+    """Schedule a dense layer by tiles, if any fits; whether one does.
 
     Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
@@ -159,10 +159,10 @@ def tiled_product(group: Group) -> bool:
 
 @template("amx", anchors.CONVOLUTION)
 def tiled_convolution(group: Group) -> bool:
-    """Schedule a convolution of channels in blocks by tiles, if there are some for it.
+    """Schedule a convolution of channels in blocks by tiles, if any fits; whether one does.
 
-    A register's rows are neighbouring pixels: of all, where the window is one place, else of a row of the
-    image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    A register's rows are neighbouring pixels: of the whole image if the window is 1x1, else of a row of
+    the image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
     found = group.tagged("conv2d_packed")
     if not found:
@@ -184,8 +184,8 @@ def tiled_convolution(group: Group) -> bool:
     parted = [n for n in range(1, several) if several % n == 0]
     wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
     pads, stage = group.tagged("pad"), group.stage(host)
-    width = extent_of(group.axes(host)[-2]) or 1  # pixels of all rows come apart into rows, or parts of one
-    whole = bool(dict(anchor.attrs).get("wide"))  # with pixels between rows, all must be taken at once
+    width = extent_of(group.axes(host)[-2]) or 1  # a tile must have whole rows of the image, or divide one
+    whole = bool(dict(anchor.attrs).get("wide"))  # with unused pixels between rows, a tile must have all
     choices = [
         one
         for one in tiles_of(along, wide, height)
@@ -221,7 +221,7 @@ def tiled_convolution(group: Group) -> bool:
     stage.unroll(parts)
     stage.vectorize(vector)
     loops = [outer, *rest, *tiles]
-    # the weights stay in the first cache then, and data is read but once
+    # the weights then stay in the first cache, and data is read only once
     if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise:
         loops = [*tiles, outer]
     stage.reorder(image, *loops, inner_block, *inner, parts, vector)

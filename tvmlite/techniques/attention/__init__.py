@@ -1,4 +1,4 @@
-"""Attention in one kernel."""
+"""Attention, ``softmax(Q K^T) V``, as one kernel whose scores stay in cache."""
 
 from tvmlite.techniques.attention import attention
 

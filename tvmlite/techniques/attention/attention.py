@@ -1,4 +1,4 @@
-"""Attention: scores of a few queries at a time, in the cache until they have weighed the values."""
+"""Attention in cache: the scores of a few queries at a time are used before they leave it."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from tvmlite.techniques.rows.rows import PASSES
 STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
 
 KEYS = "attention_keys"
-"""The tag of keys in rows, a copy of a panel of which is transposed in registers."""
+"""The tag of the keys in rows; a copy of a panel of them is transposed in registers."""
 
 ENOUGH_HEADS = 8
-"""With fewer heads than these, threads share the queries of one head too."""
+"""With fewer heads, the queries of one head are divided among threads as well."""
 
 MANY_HEADS = 4
-"""So many heads with the same keys make tiles of one query of each; fewer do if there is but one query."""
+"""With at least so many heads for the same keys, a tile has one query of each; else if there is one query."""
 
 MOST_KEYS = 32
-"""Blocks of keys that go with a tile's queries: as many as there are registers for."""
+"""The most blocks of keys for a tile's queries, in effect as many as fit in the registers."""
 
 TILES_PER_CHUNK = (8, 2, 4, 16)
-"""Of a head that is shared, so many tiles are one thread's: each thread packs the keys for itself."""
+"""The tiles that a thread takes of a head divided among threads, each of which packs the keys for itself."""
 
 
 @template("attention", anchors.ATTENTION)
 def attention(group: Group) -> None:
-    """One head of keys after the other; within it, tiles of some queries by all keys.
+    """Process one head of keys after the other; within it, tiles of some queries by all keys.
 
-    Keys are packed once a head. A tile has several queries of a head, or one each of heads that share keys.
-    It computes its queries' scores, the greatest of each row, the powers, their sums, and the values they
-    weigh, each of it read from the nearest cache.
+    Keys are packed once per head. A tile has several queries of a head, or one query of each of the heads
+    that share keys. It computes the scores of its queries, the maximum of each row, the exponentials, their
+    sums, and the weighted sums of the values, each read from the nearest cache.
 
-    Knobs: ``tile`` (vectors of features, queries), ``keys``, how many blocks of keys at most go with it,
-    ``chunk``, how many tiles of a head that is shared are one thread's, ``partials``, how many vectors
-    rows are reduced in.
+    Knobs: ``tile`` (vectors of features, queries), ``keys``, the most blocks of keys that are multiplied with
+    a tile at once, ``chunk``, the number of tiles one thread takes of a head that is divided among threads,
+    ``partials``, the number of vectors of partial results of a row.
     """
     output, context = group.tagged("attention_output")[-1], group.tagged("attention_context")[-1]
     host = group.host(output.output(0))
@@ -77,10 +77,11 @@ def attention(group: Group) -> None:
 def _tiled(
     stage: Stage, axes: Sequence[IterVar], tile: RegisterTile, lanes: int, shared: int, one_each: bool
 ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-    """The result's loops in tiles: over heads of keys, over queries, that in which a tile is computed, and
-    over parts of a tile's features.
+    """Tile the loops of the result; return those over heads of keys, over tiles of queries, the loop in which
+    a tile is computed, and the loop over parts of a tile's features.
 
-    A tile has several queries of one of the heads that are ``shared`` keys, or ``one_each`` of several.
+    ``shared`` heads have the same keys. A tile has several queries of one of them, or (``one_each``) one
+    query of each of several.
     """
     batch, head, row, feature = axes
     vectors, lane = stage.split(feature, factor=lanes)
@@ -100,13 +101,12 @@ def _tiled(
 
 
 def _heads_together(shared: int, tile: RegisterTile) -> int:
-    """Of how many of the heads that share keys a tile has queries: all tiles of as many."""
+    """The number of heads in a tile, of ``shared`` that share keys: the largest divisor that fits."""
     return max(n for n in range(1, min(shared, tile.rows) + 1) if shared % n == 0)
 
 
 def _block(group: Group) -> int | None:
-    """Rows and columns of the blocks in which keys are transposed in registers; None: an element at a
-    time."""
+    """The size of the square blocks in which keys are transposed in registers; None if element by element."""
     (rows,) = group.tagged(KEYS)
     block, size = block_of(group.target), extent_of(rows.axis[4])
     whole = block is not None and size is not None and size % block == 0
@@ -114,7 +114,8 @@ def _block(group: Group) -> int | None:
 
 
 def _inline_values(group: Group, features: int | None, once: bool) -> None:
-    """Values are read where they lie, if there are whole vectors of them: in rows, or ``once``."""
+    """Inline the values, so that they are read without a copy, if they consist of whole vectors: if they are
+    contiguous rows, or are read only ``once``."""
     (values,) = group.tagged("attention_values")
     formula = group.formula(values)
     (body,) = formula.body
@@ -142,9 +143,9 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
 
 
 def _tile(group: Group, context: ComputeOp, features: int | None, queries: int | None) -> RegisterTile:
-    """Some of ``queries`` (None: unknown) by vectors of features, as suits the product with the values; where
-    registers are few, as many vectors as a panel of keys has, and queries as suit both products: 5 queries by
-    2 vectors are much quicker there than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
+    """The knob ``tile``: some of ``queries`` (None: unknown) by vectors of features. The default suits the
+    product with the values; with few registers, it has as many vectors as a panel of keys, and suits both
+    products: 5 queries by 2 vectors are much faster than 3 by 4, whose scores are only 3 by 2 vectors."""
     dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
     best = tile_for(group.target, dtype, lanes, queries, vectors)
@@ -162,7 +163,7 @@ def _tile(group: Group, context: ComputeOp, features: int | None, queries: int |
 def _shared_out(
     group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar, threads: int
 ) -> tuple[IterVar, IterVar]:
-    """Share heads out among the threads, and the tiles of each where heads are few."""
+    """Divide heads among the threads, and the tiles of each head if heads are few."""
     count = iterations_of(stage, heads)
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
@@ -176,7 +177,7 @@ def _shared_out(
 
 
 def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: IterVar) -> None:
-    """The values that a tile's powers weigh: accumulators in registers."""
+    """Schedule the weighted sums of the values for a tile: accumulators in registers."""
     stage = group.stage(context)
     lanes = _lanes(group, context)
     stage.compute_at(host, place)
@@ -188,7 +189,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
 
 
 def _passes(group: Group, host: Stage, place: IterVar) -> None:
-    """The greatest, the powers and their sums, row by row."""
+    """Schedule the maxima, the exponentials and their sums, row by row."""
     readers = {op: group.readers(op.output(0)) for op in group.tagged(*PASSES)}
     for op, (reader, *others) in readers.items():
         stage = group.stage(op)
@@ -205,8 +206,8 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
 
 
 def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
-    """A tile's scores: rows of queries by blocks of keys, accumulated in registers; gives the loop over
-    these blocks."""
+    """Schedule a tile's scores: rows of queries by blocks of keys, accumulated in registers. Return the stage
+    of the masked scores and its loop over groups of blocks."""
     (masked,), (scores,) = group.tagged("attention_masked"), group.tagged("attention_scores")
     stage = group.stage(masked)
     stage.compute_at(host, place)
@@ -227,14 +228,13 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tu
 
 
 def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) -> int:
-    """How many blocks of keys go with ``rows`` of queries into the registers."""
+    """The number of blocks of keys whose scores for ``rows`` queries fit in the registers."""
     fitting = (registers - 1) // ((rows + 1) * vectors)
     return max(1, fitting if panels is None else min(fitting, panels))
 
 
 def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]) -> None:
-    """Keys in panels, values that have to be computed, and scaled queries, by their tags at ``places``, or
-    once a head."""
+    """Schedule packed keys, computed values and scaled queries at ``places``, by tag, or once per head."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)
         if stage.attach_type == INLINE:
@@ -248,7 +248,7 @@ def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple
 
 
 def _transpose(group: Group, stage: Stage, panels: ComputeOp, block: int) -> None:
-    """Panels of keys by blocks that are transposed in registers."""
+    """Compute panels of keys by blocks that are transposed in registers."""
     (rows,) = group.tagged(KEYS)
     *_, panel, k, lane = panels.axis
     size, width = extent_of(k), extent_of(lane)

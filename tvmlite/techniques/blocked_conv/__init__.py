@@ -1,4 +1,9 @@
-"""Convolutions with channels in blocks of one vector."""
+"""Convolutions with channels in blocks of one vector: vectors of output channels times scalars of the data.
+
+``alter_op_layout`` puts the regions of a graph into blocks that gain by it; ``conv_blocked`` has the
+operators, ``convolution`` the schedules. ``decompose_conv_transpose`` turns transposed convolutions into
+convolutions.
+"""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.blocked_conv import conv_blocked, convolution, row_windows

@@ -1,12 +1,12 @@
-"""Puts the channels of convolution networks in blocks of one vector: TVM's AlterOpLayout.
+"""The pass that puts the channels of convolution networks in blocks of one vector: TVM's AlterOpLayout.
 
-Values that must share a layout make a region: they are joined by operators that write the layout they read
-(``layout_rules``). Convolutions read either layout and so lie between regions. A region goes over to blocks
-if the element moves that this spares (a convolution stores vectors, a depthwise one or a pooling works on
-them) outweigh those at its borders, where ``layout_transform`` goes from one layout to the other.
+Values that must have the same layout form a region: they are connected by operators that write the layout
+they read (``tied_operators``). Convolutions read either layout and so separate regions. By default, a region
+is converted to blocks if the element moves that this saves (a convolution stores vectors, a depthwise one or
+a pooling computes with them) outweigh those at its borders, where ``layout_transform`` converts values.
 
-That is the rule. Each region is a decision (``passes.decisions``), and where costs of kernels are known the
-best for all regions together is proposed (``layout_program``).
+Each region is a decision (``passes.decisions``). If the costs of kernels are known, the best layouts for all
+regions together are proposed (``layout_program``).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tvmlite.techniques.blocked_conv.tied_operators import Tied
 from tvmlite.techniques.common.quads import QUAD
 
 BORDER_COST = 1.5
-"""Moves of an element that crosses a border, by those that an operator on blocks spares. Both sides are moves
-of elements of one dtype, so that cycles (``te.cost``) would only multiply both by one number."""
+"""The cost of moving an element across a border, relative to the move that an operator on blocks saves. Both
+are moves of elements of one dtype, so estimates in cycles (``te.cost``) would only scale both."""
 
 
 def alter_op_layout(target: Target, decisions: Decisions | None = None) -> Callable[[Module], Module]:
-    """The pass for ``target``: a block is one vector of it, or a half or a quarter where channels are few."""
+    """The pass for ``target``: a block is a vector of it, or half or a quarter of one with few channels."""
 
     def alter_op_layout(module: Module) -> Module:
         main = module.main
@@ -47,7 +47,7 @@ def alter_op_layout(target: Target, decisions: Decisions | None = None) -> Calla
 
 
 class _Regions:
-    """The region of each value that may be in blocks, and how each call that deals in them does."""
+    """The region of each value that may be in blocks, and the convolutions and tied operators among them."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -61,7 +61,7 @@ class _Regions:
         return self.of[value]
 
     def tie(self, values: Iterable[Expr]) -> None:
-        """Make one region of those of ``values``."""
+        """Merge the regions of ``values``."""
         first, *others = (self.add(value) for value in values)
         for other in others:
             if other is not first:
@@ -72,20 +72,20 @@ class _Regions:
                     self.of[value] = first
 
     def block(self, value: Expr) -> int:
-        """The block of channels that ``value`` is in; 0 for none."""
+        """The block of channels of ``value``; 0 for channels-first."""
         return self.of[value].block if value in self.of else 0
 
     def all(self) -> list[Region]:
         return list(dict.fromkeys(self.of.values()))
 
     def calls(self, region: Region) -> list[Call]:
-        """The calls that make the values of ``region``."""
+        """The calls that compute values of ``region``."""
         made = (value for value in region.values if value in self.tied or value in self.convolutions)
         return [value for value in made if isinstance(value, Call)]
 
 
 def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Regions:
-    """The regions of ``body``, their blocks chosen."""
+    """The regions of ``body``, with their blocks chosen."""
     found = _Regions(target)
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
     for node in nodes:
@@ -104,7 +104,7 @@ def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Region
 
 
 def _decide(found: _Regions, target: Target, decisions: Decisions | None) -> None:
-    """Choose the block of each region: by the rule, by costs that are known, or as was decided."""
+    """Choose the block of each region: by the default rule, by known costs, or as decided."""
     by_rule = {region: _block(region, target) for region in found.all()}
     open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
     cost = None if decisions is None else decisions.cost
@@ -127,13 +127,13 @@ def _decide(found: _Regions, target: Target, decisions: Decisions | None) -> Non
 
 
 def _alternatives(region: Region, default: int, target: Target) -> list[int]:
-    """The blocks to decide between: none, whole vectors, halves of one, and the rule's."""
+    """The blocks to choose from: none, the two largest possible, and the default."""
     largest = _blocks(region, target)[-2:]
     return sorted({0, default, *largest})
 
 
 def _program(found: _Regions, blocks: Mapping[Region, list[int]], cost: Cost) -> Program:
-    """What ``blocks`` of the regions would cost."""
+    """The optimization problem over the possible ``blocks`` of the regions."""
     return Program(blocks, found.of, tuple(found.convolutions), found.tied, found.target, cost)
 
 
@@ -142,7 +142,7 @@ def _name(block: int) -> str:
 
 
 def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
-    """Note which values must be there in the other layout if their region is in blocks."""
+    """Record which values are also needed channels-first if their region is in blocks, or come that way."""
     for value, region in found.of.items():
         if value not in found.tied and value not in found.convolutions and not isinstance(value, Constant):
             region.borders[value] = None
@@ -159,7 +159,7 @@ def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
 
 
 def _block(region: Region, target: Target) -> int:
-    """The block of channels for ``region``: the one with the fewest vectors; 0 if blocks do not pay."""
+    """The default block for ``region``: the one with the fewest vectors; 0 if blocks are not profitable."""
     if region.gain <= BORDER_COST * sum(_elements(value) for value in region.borders):
         return 0
     channels = [rules.channels_of(value) for value in region.values]
@@ -177,7 +177,7 @@ def _blocks(region: Region, target: Target) -> list[int]:
 
 
 def _elements(value: Expr) -> float:
-    """How many elements ``value`` has, named dimensions taken for likely ones."""
+    """The number of elements of ``value``, with likely extents for named dimensions."""
     total = 1.0
     for extent in tensor_type_of(value).shape:
         total *= rules.likely(extent)
@@ -188,7 +188,7 @@ def _elements(value: Expr) -> float:
 
 
 class _Rewriter:
-    """The values of the new graph, in either layout, by those of the old one."""
+    """The values of the new graph, in either layout, by the values of the old one."""
 
     def __init__(self, regions: _Regions, target: Target) -> None:
         self.regions, self.target = regions, target
@@ -203,7 +203,7 @@ class _Rewriter:
                 self._convolution(node, block)
             elif block and node in self.regions.tied:
                 self.blocked[node, block] = self._tied(node, block)
-            elif not isinstance(node, Tuple):  # tuples are made where needed: fields may be in blocks
+            elif not isinstance(node, Tuple):  # tuples are built when needed: fields may be in blocks
                 self.plain[node] = node.map_children(self.as_plain)
         return self.as_plain(body)
 
@@ -245,7 +245,7 @@ class _Rewriter:
         quads = rules.quad_block(node, self.target)
         if quads and read % QUAD:
             read = 0
-        if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution makes of them
+        if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution itself builds
             tiles = written == rules.BYTE_BLOCK and rules.takes_tiles(node, self.target)
             read = read or (rules.BYTE_BLOCK if tiles else quads)
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])

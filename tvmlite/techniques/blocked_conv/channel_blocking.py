@@ -1,4 +1,4 @@
-"""Convolutions in passes: sums of some rows stay in a near cache while channels come block by block."""
+"""Convolutions in blocks of input channels: the sums of some rows stay in a near cache meanwhile."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
 from tvmlite.techniques.elementwise.injective import finish
 
 LEAST_PASSES = 6
-"""With fewer, sums are better kept in registers throughout: two are slower, four as quick, 32 quicker."""
+"""With fewer blocks, keeping sums in registers is better: two are slower, four as fast, 32 faster."""
 
 BLOCKS = (1, 2, 4, 8)
-"""How many blocks of channels a pass may take."""
+"""The numbers of blocks of channels that are added at a time."""
 
 ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 56)
-"""How many rows may be computed block by block."""
+"""The numbers of rows whose sums may be kept."""
 
 ORDERS = ("panels first", "rows first")
 
 
 def blocks_channels(group: Group, anchor: ComputeOp) -> bool:
-    """Whether a convolution of channels in blocks goes through its input by blocks of them.
+    """Whether a convolution with channels in blocks processes its input one block of channels at a time.
 
-    A tile in registers that takes all channels at once reads all their weights, more than the first cache
-    holds. Where registers are few, tiles are small: weights come from the second cache again every few
-    pixels, beside the window of each channel from the last one. The weights of one block of channels stay in
-    the first cache for all tiles of some rows; for it, sums are read and written once a pass, between 72
-    multiply-adds each under a window of 3x3. VGG-19 is quicker so, and the more so on two
+    A register tile that takes all channels at once reads all their weights, more than the first cache
+    holds. With few registers, tiles are small: the weights are read from the second cache again every few
+    pixels, and the data from the last one. With one block of channels at a time, its weights stay in
+    the first cache for all tiles of some rows; in return, sums are loaded and stored once per block, with 72
+    multiply-adds each in between for a window of 3x3. VGG-19 is faster this way, the more so on two
     threads, which share the last cache.
     """
     laid_out, source = group.readers(anchor.output(0))[0], anchor.inputs[0]
@@ -47,8 +47,8 @@ def blocks_channels(group: Group, anchor: ComputeOp) -> bool:
 
 
 def skips_rows(anchor: ComputeOp) -> bool:
-    """Whether the sums of ``anchor`` leave out the rows of its windows that lie in padding: the loop over a
-    window's rows is outside that over channels then, and runs over those in the image only."""
+    """Whether the sums of ``anchor`` skip the rows of its windows that are in padding: the loop over a
+    window's rows is then outside the one over channels, and runs over the rows in the image only."""
     sums = anchor.body[0]
     return isinstance(sums, Reduce) and not isinstance(sums.condition, e.Const)
 
@@ -56,11 +56,12 @@ def skips_rows(anchor: ComputeOp) -> bool:
 def channel_blocked(
     group: Group, anchor: ComputeOp, host: Tensor, tile: Sequence[int], row_wise: bool
 ) -> None:
-    """Loops for ``anchor``, by tiles of blocks of output channels, rows and pixels, and for its ``host``.
+    """Schedule ``anchor``, by tiles of (blocks of output channels, rows, pixels), and its ``host``.
 
-    The sums that stay near are divided among threads. Knobs: ``rows``, how many of the image those are of;
-    ``order``, whether the panels of weights are outside or (``row_wise``: by default) the rows; ``pass``, how
-    many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
+    The sums that stay in cache are divided among threads. Knobs: ``rows``, the number of rows of the image
+    they are for; ``order``, whether the loop over panels of weights is outside or (default if ``row_wise``)
+    the one over rows; ``pass``, how many blocks of channels are added at a time; ``window``: unrolled, or a
+    loop.
     """
     blocks, high, wide = tile
     stage = group.stage(host)
@@ -81,13 +82,13 @@ def channel_blocked(
 
 
 def _blocks(anchor: ComputeOp) -> int:
-    """How many whole blocks of channels ``anchor`` adds up; 0 if some are left over."""
+    """The number of blocks of channels that ``anchor`` sums; 0 if they are not whole blocks."""
     channels, block = extent_of(anchor.reduce_axis[0]), number(anchor.inputs[0].shape[-1])
     return 0 if channels is None or block is None or channels % block else channels // block
 
 
 def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
-    """The knob ``rows``: by default as many as have sums that stay near, or enough chunks for threads."""
+    """The knob ``rows``: by default as many as have sums that stay in cache and leave enough for threads."""
     images, count, height, width, lanes = (extent_of(axis) or 1 for axis in anchor.axis)
     near = max(
         1,
@@ -102,7 +103,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
 
 
 def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
-    """The stages of the sums, and of what a pass adds to them."""
+    """The stages of the sums, and of the partial sums of ``pass`` blocks of channels."""
     stage, blocks = group.stage(anchor), group.knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
     channels = blocks * (number(anchor.inputs[0].shape[-1]) or 1)
     iteration, _ = stage.split(anchor.reduce_axis[0], factor=channels)
@@ -110,7 +111,7 @@ def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
 
 
 def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
-    """Loops of the passes over ``sums``; gives the one over tiles."""
+    """Order the loops that add to ``sums``; return the one over tiles."""
     op = compute_of(sums)
     batch, block, row, pixel, lane = op.axis
     rows, inner_row = sums.split(row, factor=high)
@@ -120,7 +121,7 @@ def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
 
 
 def _accumulate(partial: Stage, sums: Stage, place: IterVar, unrolled: bool) -> None:
-    """What a pass adds to a tile of ``sums``, in registers: channels outside, the tile unrolled inside."""
+    """Compute the partial sums of a tile in registers: channels outside, the tile unrolled inside."""
     op = compute_of(partial)
     partial.compute_at(sums, place)
     iteration, batch, block, *pixels, lane = op.axis

@@ -1,14 +1,13 @@
-"""Convolutions whose weights are laid out for vectors of output channels, and whose data may be in blocks.
+"""Convolutions with weights laid out for vectors of output channels, and data optionally in blocks.
 
 ``nn.contrib_conv2d_NCHWc`` reads ``NCHW`` or ``NCHW16c`` and writes ``NCHW`` or ``NCHW16c``, as its
-``data_layout`` and ``out_layout`` say; its weight is ``OIHW16o``: vectors of output channels, each for one
-input channel and place of the window. Channels need not fill their last block: what fills it up is never
-read, and may be anything in the result. In a weight ``OIHW16o2i`` two input channels stand together, as
-``vdpbf16ps`` multiplies them, in ``OIHW16o4i`` four, as ``vpdpbusd`` does; behind the last are zeros. In a
-weight ``OIHW16i16o2i`` 16 pairs stand together: what AMX's tiles multiply at once, in one piece of memory;
-blocks of the result may then be several of the weight's.
-The depthwise one has one layout for data and result, and the weight ``OIHW1i16o``.
-Their kin have one or three spatial axes.
+``data_layout`` and ``out_layout`` say. Its weight is ``OIHW16o``: vectors of output channels, each for one
+input channel and position of the window. Channels need not fill their last block: its padding is never read,
+and its content in the result is unspecified. In a weight ``OIHW16o2i``, two input channels are adjacent, as
+``vdpbf16ps`` reads them, in ``OIHW16o4i`` four, as ``vpdpbusd`` does, with zeros after the last channel. In a
+weight ``OIHW16i16o2i``, 16 such pairs are contiguous, the operand of one tile product of AMX; a block of the
+result may then be several of the weight's. The depthwise convolution has one layout for data and result, and
+the weight ``OIHW1i16o``. There are the same operators for one and three spatial axes.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ from tvmlite.techniques.blocked_conv import small_images
 from tvmlite.techniques.common import amx
 
 TILE_STEPS = amx.STEPS
-"""The pairs, or fours, of input channels that AMX's tiles multiply at once."""
+"""The number of pairs, or groups of four, of input channels in a tile product of AMX."""
 
 
 def name_of(rank: int, depthwise: bool = False) -> str:
-    """The operator for ``rank`` spatial axes: ``nn.contrib_conv2d_NCHWc``."""
+    """The name of the operator for ``rank`` spatial axes, such as ``nn.contrib_conv2d_NCHWc``."""
     return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
 
 
@@ -63,13 +62,13 @@ def weight_layout(
 
 
 def is_tiled(call: Call) -> bool:
-    """Whether 16 pairs, or fours, of input channels of the weight stand together."""
+    """Whether 16 pairs, or groups of four, of input channels are contiguous in the weight."""
     return bool(re.search(rf"[A-Z]{TILE_STEPS}i\d+o[24]i$", str(call["kernel_layout"])))
 
 
 def tiled_weight(weight: np.ndarray, block: int, together: int) -> np.ndarray:
-    """``(o, i, ..)`` of whole blocks in the layout ``OIHW16i{block}o{together}i``, of any number of spatial
-    axes."""
+    """``weight (o, i, ..)``, of whole blocks and any number of spatial axes, in the layout
+    ``OIHW16i{block}o{together}i``."""
     outputs, inputs, *window = weight.shape
     parts = weight.reshape(
         outputs // block, block, inputs // (together * TILE_STEPS), TILE_STEPS, together, *window
@@ -78,13 +77,13 @@ def tiled_weight(weight: np.ndarray, block: int, together: int) -> np.ndarray:
 
 
 def channels_together(call: Call) -> int:
-    """How many input channels of the weight stand together: two, four, or each alone."""
+    """The number of input channels stored next to each other in the weight: 1, 2 or 4."""
     found = re.search(r"o([24])i$", str(call["kernel_layout"]))
     return int(found[1]) if found else 1
 
 
 def out_layout(call: Call) -> str:
-    """The layout of the result: ``out_layout``, or that of the data."""
+    """The layout of the result: ``out_layout``, or ``data_layout`` if that is empty."""
     return call["out_layout"] or call["data_layout"]
 
 
@@ -152,7 +151,7 @@ def depthwise_type(rank: int) -> Callable[..., TensorType]:
 
 
 def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) -> int:
-    """The block of output channels in the kernel_layout, once the weight is seen to be laid out so."""
+    """The block of output channels in the kernel_layout; an error unless the weight has that layout."""
     plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
     pair = "" if depthwise else "([24]i)?"
     tiled = not depthwise and is_tiled(call)
@@ -175,7 +174,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
 
 
 def written_block(call: Call, rank: int) -> int:
-    """The block of channels that a convolution writes, 0 for channels-first: of out_layout or data_layout."""
+    """The block of channels of the result, of ``out_layout`` or ``data_layout``; 0 for channels-first."""
     return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
 
 
@@ -185,7 +184,7 @@ def _whole_blocks(channels: Any, groups: Any, block: int) -> bool:
 
 
 def _channels(call: Call, weight: TensorType, block: int) -> Any:
-    """The number of output channels: stated, or as many as fill the weight's blocks."""
+    """The number of output channels: the attribute, or as many as fill the weight's blocks."""
     made, stated = weight.shape[0] * block, call["channels"]
     if stated is None:
         return made
@@ -217,7 +216,7 @@ def _extents(call: Call, shape: Shape, kernel: Shape, rank: int) -> Shape:
 
 
 def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The tensor expression: scalars of the data, or pairs, against vectors of output channels."""
+    """The tensor expression: scalars or pairs of the data times vectors of output channels."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         lanes = windows.block_of(call, "data_layout", rank)
@@ -285,15 +284,15 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
-    """Whether sums leave out the places of a window that lie in rows of padding: those of a dilated window
-    are far apart, so it has many that do, and without dilation a row has less to gain than a loop costs."""
+    """Whether sums skip the rows of a window that are in padding. Rows of a dilated window are far apart, so
+    many are in padding; without dilation, skipping saves less than the extra loop costs."""
     begins, ends = windows.padding_of(call, rank)
     dilated = windows.spatial(call, "dilation", rank)[0] > 1 and not is_one(kernel[0])
     return rank > 1 and dilated and begins[0] + ends[0] > 0 and min(begins[0], ends[0]) >= 0
 
 
 def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together: int) -> te.Tensor:
-    """``data`` padded, ``together`` channels in a word, ``(n, c / together, y..)``: zeros behind the last."""
+    """``data`` padded, ``together`` channels per word, ``(n, c / together, y..)``; zeros after the last."""
     channels = data.shape[1]
     extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
 
@@ -318,8 +317,8 @@ def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together
 
 
 def _laid_out(call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, row: Any) -> te.Tensor:
-    """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result: a stage to be inlined. ``flat``
-    ones have one axis of pixels, ``row`` for a row of the image."""
+    """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result, as a stage to be inlined. If
+    ``flat``, they have one axis of pixels, with ``row`` elements per row of the image."""
     block, lead = sums.shape[-1], (*shape[:-1], row)
 
     def pixel(at: Sequence[Any]) -> Sequence[Any]:
@@ -353,13 +352,13 @@ def _laid_out(call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, 
 
 
 def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The tensor expression: vectors of channels, each by itself."""
+    """The tensor expression: each vector of channels is convolved separately."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         kernel, dtype = weight.shape[2 : 2 + rank], result_dtype(call, data.dtype)
         (begins, ends), bytes_ = windows.padding_of(call, rank), data
         work = sum_dtype(dtype)
-        if dtypes.is_int(data.dtype) and dtypes.is_float(work):  # each once, and not for each window
+        if dtypes.is_int(data.dtype) and dtypes.is_float(work):  # convert each once, not per window
             data = te.compute(data.shape, lambda *i: bytes_[i].astype(work), name="floats", tag="elemwise")
         source = windows.padded(data, begins, ends, 0, trailing=1)
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
@@ -383,7 +382,7 @@ def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
 
 
 def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
-    """The plain convolution in numpy, blocks taken apart before and put together after."""
+    """The reference in numpy: a channels-first convolution of operands without blocks."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if is_tiled(call):

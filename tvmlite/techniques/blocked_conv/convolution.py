@@ -1,4 +1,4 @@
-"""Convolutions: a tile of accumulators in registers; the element-wise tail is computed as it is stored."""
+"""Schedules of convolutions: accumulators in a register tile, with the epilogue computed as it is stored."""
 
 from __future__ import annotations
 
@@ -45,43 +45,43 @@ from tvmlite.techniques.common.prefetch import fetch_ahead, near_distance
 from tvmlite.techniques.elementwise.injective import finish
 
 MOST_ROW_TAIL = 0.15
-"""The most of the work of tiles of several rows that may lie below the last row."""
+"""The largest part of the work of tiles of several rows that may be below the last row."""
 
 ENOUGH_PANELS = 8
-"""With fewer panels, and images, threads share the rows of one."""
+"""With fewer panels of all images, the rows of an image are divided among threads."""
 
 MOST_TAPS = 9
-"""Places of a window that are unrolled."""
+"""The most positions of a window that are unrolled."""
 
 SPARE = 3
-"""Registers that a tile leaves where its window is unrolled: neighbouring places share scalars, which are
-kept. With 16 registers tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
+"""Registers that a tile with an unrolled window leaves free, for scalars that neighbouring positions share.
+With 16 registers, tiles of 2 blocks by 5 pixels come near the peak; tiles by 6 pixels do not, since sums are
 spilled."""
 
 BUSY_MARGIN = 2
-"""Sums of a tile that are rounded, for each multiply-add that is under way at a time."""
+"""The number of sums of a tile that is rounded to bytes, for each multiply-add in flight."""
 
 PACKED = 4
-"""Vectors of 32 bits that make one of bytes."""
+"""The number of vectors of 32-bit elements that are packed into one of bytes."""
 
 ENOUGH_PARTS = 8
-"""Panels of tiles of an image that are enough for threads to share: four for each of two."""
+"""The least number of panels of an image's tiles to divide among threads: four for each of two."""
 
 
 @template("blocked_conv", anchors.CONVOLUTION)
 def convolution(group: Group) -> bool:
-    """By the form of the anchor: packed weights, or plain ones; False for others."""
+    """Schedule a convolution by the form of its anchor: packed or plain weights; False for other anchors."""
     forms = {"conv2d_packed": packed, "conv2d_pointwise": pointwise, "conv2d": plain}
     return group.arranged(forms)
 
 
 def packed(group: Group, anchor: ComputeOp) -> None:
-    """Scalars of the data against vectors of output channels.
+    """Multiply scalars of the data by vectors of output channels.
 
-    A tile is some pixels by some blocks of channels; all its accumulators are in registers. The host stores
-    it, vector by vector if its channels are in blocks, else channel by channel, with what is fused behind.
+    A tile is some pixels by some blocks of channels, with all its accumulators in registers. The host stores
+    it with the epilogue, vector by vector if its channels are in blocks, else channel by channel.
 
-    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and of ``accumulate``, or of ``passes``.
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and ``accumulate`` or ``channel_blocked``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
@@ -123,7 +123,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
-    else:  # what reads an array that fits the registers would be written out, channel by channel
+    else:  # else loops that read an array small enough for registers are unrolled, channel by channel
         stage.pragma(inner_block, "unroll_explicit", False)
     loops = [outer_block, *rows, tiles]
     place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
@@ -135,8 +135,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
 
 
 def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
-    """Have a tile's sums copied from the registers into memory, where ``host`` reads them channel by channel
-    in a loop: read from registers, each of its iterations would be code of its own. Gives the sums."""
+    """Copy a tile's sums from registers to memory, where ``host`` reads them channel by channel in a loop:
+    to read registers, the loop would have to be unrolled. Return the operation that computes the sums."""
     sums = group.schedule.cache_write(anchor.output(0), "local").op
     copy = group.stage(anchor)
     copy.compute_at(host, place)
@@ -146,7 +146,7 @@ def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> Com
 
 
 def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
-    """The axes of an image, those of one place first: an image of one column is as good as a row."""
+    """The axes of an image, those of extent 1 first: an image of one column is treated like one row."""
     return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
 
 
@@ -159,8 +159,8 @@ def _shared_out(
     tile: tuple[int, int],
     least: int,
 ) -> IterVar:
-    """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out,
-    all but ``least`` of them or more; gives the innermost."""
+    """Order the ``loops`` over blocks, rows and tiles (``tile``: blocks, pixels), and divide all but the
+    ``least`` innermost or more among threads; return the innermost loop."""
     count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
     threads, row_wise = threads_for(group.target, work_of(anchor)), by_rows(group, anchor)
     images = extent_of(anchor.axis[0])
@@ -174,22 +174,22 @@ def _shared_out(
 
 
 def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
-    """Whether a thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
+    """Whether one thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
     threads = threads_for(group.target, work_of(anchor))
     return threads > 1 and not by_rows(group, anchor) and _in_panels(group, anchor, blocks)
 
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
-    """Whether it fetches the next panel while it uses one. Of an image of open size it is not known what
-    share of that to ask for in one tile, and to compute that there takes longer than what it saves."""
+    """Whether such a thread prefetches the next panel while it uses one. If the image's size is unknown, so
+    is the part of the panel to request per tile, and computing it at run time takes longer than it saves."""
     known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
     fetches = known and not tile_by_tile(anchor) and not skips_rows(anchor)
     return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
 def _tiles_in_panel(images: int | None, pixels: int | None, wide: int, threads: int) -> int:
-    """How many tiles of ``wide`` of all ``pixels`` a thread takes at a time: the most that leave enough for
-    all. A panel of weights stays in the first cache for as many."""
+    """How many tiles of ``wide`` of the ``pixels`` a thread takes at a time: the most that leave enough parts
+    for all threads. A panel of weights stays in the first cache for these tiles."""
     if pixels is None:
         return 1
     tiles = -(-pixels // wide)
@@ -209,9 +209,9 @@ def _packed_tile(
     by_channels: bool,
     stored: str,
 ) -> tuple[int, ...]:
-    """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once; threads
-    share all tiles, or (``by_channels``) rows, of which each takes all pixels. Results are of dtype
-    ``stored``."""
+    """The knob ``tile``: the blocks of channels, rows, and pixels of a row that are computed at once. All
+    tiles are divided among threads, or (``by_channels``) rows with all their pixels. Results are stored as
+    dtype ``stored``."""
     dtype = anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not group.target.machine.few_registers)
@@ -222,7 +222,7 @@ def _packed_tile(
     if _unrolls_window(group, anchor):
         machine = replace(machine, vector_registers=machine.vector_registers - SPARE)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
-    # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
+    # With one axis of all pixels, there is one tail at the end of the image, not one per row.
     threads = threads_for(group.target, work_of(anchor))
     images, *lines = (extent_of(a) for a in (anchor.axis[0], *pixels[:-1]))
     by_rows = Shared(threads, product([images, *lines]), not by_channels)
@@ -247,11 +247,11 @@ def _packed_tile(
 
 
 def _rounded_beside_products(tile: RegisterTile, width: int | None, machine: Machine) -> RegisterTile:
-    """``tile``, or a part of it whose sums are rounded to bytes while those of the next one are begun.
+    """``tile``, or a smaller one whose sums are rounded to bytes while the next tile's products start.
 
-    Rounding takes as long as several products of each sum. The processor does it beside the next tile's
-    products if it has these within its window, so a tile should have no more sums than its multiply-adds need
-    to be busy, and a margin. Four vectors of 32 bits make one of bytes.
+    Rounding a sum takes as long as several of its products. The processor executes it in parallel with the
+    next tile's products if these are within its out-of-order window, so a tile should have only as many sums
+    as keep the multiply-adds busy, with a margin. Four vectors of 32-bit elements make one of bytes.
     """
     busy = BUSY_MARGIN * machine.multiply_adds_per_cycle * machine.multiply_add_latency
     rows = PACKED * math.ceil(busy / (PACKED * tile.blocks))
@@ -259,16 +259,16 @@ def _rounded_beside_products(tile: RegisterTile, width: int | None, machine: Mac
 
 
 def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
-    """Whether tiles of ``along`` pixels fill the image and yet not its rows: such a tile's place is found
-    by a remainder that bounds do not see through, and two whole rows would be taken for it."""
+    """Whether tiles of ``along`` pixels divide the image but not its rows: bound inference cannot analyse the
+    remainder in such a tile's index, and would allocate two whole rows for it."""
     total, width = product(map(extent_of, pixels)), extent_of(pixels[-1])
     return total is not None and width is not None and total % along == 0 and width % along > 0
 
 
 def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
-    """Whether threads must share the tiles of a row: rows, and panels of ``blocks`` blocks of channels, are
-    too few for them. Tiles are in one loop then, guarded where they may hang over the end, and a guard that
-    only a run decides stands in the innermost loop."""
+    """Whether the tiles of a row must be divided among threads, since rows and panels of ``blocks`` blocks of
+    channels are too few. All tiles are then in one loop with a guard for the last, which for an unknown
+    extent is in the innermost loop."""
     images, count, *heights = (extent_of(a) for a in anchor.axis[:-1])
     rows = product([images, *heights[:-1]])
     if rows is None or rows >= ENOUGH_TURNS:
@@ -279,7 +279,7 @@ def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
 def _rows_at_once(
     tile: RegisterTile, width: int | None, height: int | None, vectors: int, registers: int
 ) -> int:
-    """How many rows a tile of whole rows takes: what is loaded for one serves the others."""
+    """The number of rows in a tile of whole rows, which share the loaded weights; 1 for a part of a row."""
     if width is None or height is None or tile.rows < width:
         return 1
     wide = tile.blocks * vectors
@@ -288,8 +288,8 @@ def _rows_at_once(
 
 
 def _in_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
-    """Whether one thread is best given all tiles of some panel of weights, of ``blocks`` blocks, while the
-    next comes from memory."""
+    """Whether one thread should take all tiles of a panel of weights, of ``blocks`` blocks, while the next
+    panel is read from memory."""
     images, count, *_, lanes = (extent_of(a) for a in anchor.axis)
     weights = product([blocks, lanes, *(extent_of(a) for a in anchor.reduce_axis)])
     panels = product([images, None if count is None else -(-count // blocks)])
@@ -304,14 +304,14 @@ def accumulate(
 ) -> None:
     """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
 
-    The reduction is one loop: a loop over three taps inside another ends before its branch is predicted, and
-    unrolled taps share so many scalars that sums are spilled, unless registers are left for those. Only the
-    rows of a window that skips some (``skips_rows``) have a loop of their own, the outermost.
+    The reduction is one loop: the branch of an inner loop over three taps would be mispredicted, and
+    unrolled taps share so many scalars that sums are spilled, unless registers are left free for them. Only
+    the rows of a window that skips some (``skips_rows``) have a separate loop, the outermost.
     ``by_vectors``: see ``vectors_first``.
 
-    Knobs: ``channels``, how many input channels an iteration of that loop takes, ``taps``, how many of the
-    axes of the window, ``ahead``, how many iterations before its use a weight is asked for (0: not), or
-    "panel": the next panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
+    Knobs: ``channels``, the input channels per iteration of that loop; ``taps``, how many axes of the window
+    are unrolled in it; ``ahead``, the prefetch distance of weights in iterations (0: none), or "panel": the
+    next panel of weights is prefetched while one is used (``fetch_ahead``), the default if ``ahead``.
     """
     stage = group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
@@ -355,17 +355,16 @@ def accumulate(
 
 
 def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
-    """Whether all places of the window are one iteration by default: where registers are few, a place is so
-    short an iteration that the branches of loops over three places are what it waits for."""
+    """Whether the whole window is one iteration by default. With few registers, one position is so short an
+    iteration that mispredicted branches of loops over three positions dominate."""
     places = product(map(extent_of, anchor.reduce_axis[1:]))
     few = group.target.machine.few_registers
     return few and places is not None and 1 < places <= MOST_TAPS
 
 
 def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
-    """Where registers are few, a pixel's block of channels is one iteration of a convolution of 1x1: as a
-    loop inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited
-    for."""
+    """The default input channels per iteration: 1, but with few registers a block for a 1x1 convolution, as
+    the last branch of an inner loop over a block is mispredicted and delays loads from a far cache."""
     channel, *taps = anchor.reduce_axis
     whole = group.target.machine.few_registers and product(map(extent_of, taps)) == 1
     return max(
@@ -374,13 +373,13 @@ def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
 
 
 def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
-    """How many iterations of the loop over the reduction, of channels and ``taps``, stay together where that
-    loop is cut: with whole windows it has no quotients to find its place by. Where counters take time,
-    ResNet-50 is slower with theirs, and much slower with few registers."""
+    """The number of iterations of the loop over channels and ``taps`` that stay together if that loop is
+    split: with whole windows, no divisions are needed to compute its indices. If loop counters take time,
+    ResNet-50 is slower with these divisions, with few registers much slower; else 1."""
     window = product(extent_of(axis) for axis in taps)
     return window if group.target.machine.counters_take_time and window is not None else 1
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
-    """How many of the window's axes, from the last on, may be unrolled, the outermost not of one place."""
+    """The numbers of innermost axes of the window that may be unrolled; the outermost not of extent 1."""
     return [n for n in unrollable(taps, MOST_TAPS) if n == 0 or extent_of(taps[-n]) != 1]

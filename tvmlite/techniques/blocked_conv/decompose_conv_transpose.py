@@ -1,4 +1,4 @@
-"""A transposed convolution is a convolution for each phase of its result, all of them side by side."""
+"""Decomposition of a transposed convolution: one convolution whose channels are the phases of the result."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.techniques.blocked_conv.layout_rules import FEW_CHANNELS, is_float_convolved
 
 LEAST_PRODUCTS = 128
-"""Products that a result is the sum of: with fewer, what the convolution gains is lost by moving each result
-once more."""
+"""The least number of products per result: with fewer, moving each result once more costs what the
+convolution saves."""
 
 RANKS = {f"nn.conv{rank}d_transpose": rank for rank in (1, 2, 3)}
 
@@ -26,17 +26,17 @@ RANKS = {f"nn.conv{rank}d_transpose": rank for rank in (1, 2, 3)}
 def decompose_conv_transpose(body: Expr) -> Expr:
     """``conv2d_transpose(x, w, strides=s)`` becomes ``contrib_interleave(conv2d(x, v), strides=s)``.
 
-    Of constant weights, in one group, without dilation. Along an axis, the results at ``q * s + r`` depend on
-    every ``s``-th place of the kernel, from ``r`` on: these are the weights of phase ``r`` (turned around, as
-    a convolution reads forward). Phases are channels of one convolution, which has the kernels and layouts
-    of any other, and whose weights are laid out once. Where there would be but few channels it stays.
+    The weight must be constant, with one group and no dilation. Along an axis, the results at ``q * s + r``
+    depend on every ``s``-th position of the window, from ``r`` on: these are the weights of phase ``r``
+    (reversed, as a convolution reads forward). Phases are channels of one convolution, which has the kernels
+    and layouts of any other, and whose weight is packed at compile time. Small ones are not decomposed.
     """
     return rewrite(body, _decomposed)
 
 
 class _Axis(NamedTuple):
-    """How one axis is decomposed: the places of the kernel that a phase has, the padding of the convolution,
-    and what is cropped of its interleaved phases."""
+    """How one axis is decomposed: the ``taps`` of a phase, the padding ``before`` and ``after`` of the
+    convolution, and the elements cropped from its interleaved phases."""
 
     stride: int
     taps: int
@@ -60,7 +60,7 @@ def _decomposed(node: Expr) -> Expr:
 
 
 def _is_profitable(weight: Constant, axes: list[_Axis]) -> bool:
-    """Whether the convolution has vectors of channels, and enough to do for each result."""
+    """Whether the convolution has enough channels for vectors, and enough products per result."""
     channels = weight.shape[1] * math.prod(one.stride for one in axes)
     products = weight.shape[0] * math.prod(one.taps for one in axes)
     return channels > FEW_CHANNELS and products >= LEAST_PRODUCTS
@@ -72,8 +72,8 @@ def _axis(node: Call, weight: Constant, axis: int, rank: int) -> _Axis:
     more = more[axis % len(more)] if isinstance(more, tuple) else more
     stride, kernel = windows.spatial(node, "strides", rank)[axis], weight.shape[2 + axis]
     taps = -(-kernel // stride)
-    skipped = begins[axis] // stride  # places before the first result
-    last = kernel - 1 - ends[axis] + more  # of the results, counted from the last place of the data
+    skipped = begins[axis] // stride  # positions before the first result
+    last = kernel - 1 - ends[axis] + more  # the last result, from the first that the last element adds to
     return _Axis(
         stride,
         taps,
@@ -105,7 +105,7 @@ def _convolution(node: Call, data: Expr, weight: Constant, axes: list[_Axis]) ->
 
 
 def _phases(weight: np.ndarray, axes: list[_Axis]) -> np.ndarray:
-    """``(i, o, k..)`` as ``(r.. * o, i, j..)``: place ``j`` of phase ``r`` is ``r + (taps - 1 - j) * s``."""
+    """``(i, o, k..)`` as ``(r.. * o, i, j..)``: tap ``j`` of phase ``r`` is ``r + (taps - 1 - j) * s``."""
     rank = len(axes)
     fill = [(0, one.taps * one.stride - k) for one, k in zip(axes, weight.shape[2:], strict=True)]
     whole = np.pad(weight, [(0, 0), (0, 0), *fill])

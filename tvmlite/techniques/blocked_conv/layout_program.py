@@ -1,8 +1,8 @@
-"""Which regions go into blocks of how many channels, by what their kernels cost: NeoCPU's global search.
+"""The choice of a layout for each region by the costs of kernels: NeoCPU's global search.
 
-Each region of ``alter_op_layout`` is a variable, its layouts are the values. Convolutions cost by the layout
-they read and the one they write, poolings and depthwise ones by their region's, and where a value crosses a
-border there is a transform. Element-wise operators are left out: they join kernels that are there anyway.
+Each region of ``alter_op_layout`` is a variable whose values are its layouts. The cost of a convolution
+depends on the layouts it reads and writes, that of poolings and depthwise convolutions on their region's, and
+at a border there is the cost of a transform. Element-wise operators do not count: they are fused into these.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tvmlite.techniques.blocked_conv.tied_operators import Tied
 from tvmlite.techniques.blocked_conv.variable_elimination import Table, minimum_cost
 
 Cost = Callable[[Function], float]
-"""Seconds of the kernel of a group; infinity where it is not known."""
+"""Seconds of a group's kernel; infinity if not known."""
 
 
 @dataclass(eq=False)
 class Region:
-    """Values that have one layout; ``block`` is 0 as long as it is channels-first.
+    """Values that have the same layout; ``block`` is its block of channels, 0 for channels-first.
 
-    Those in ``borders`` must be there in the other layout too if it is not. ``gain`` counts the moves of
-    elements that blocks spare.
+    With blocks, the values in ``borders`` need a transform from or to channels-first. ``gain`` is the number
+    of element moves that blocks save.
     """
 
     values: dict[Expr, None] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class Region:
 
 @dataclass
 class Program:
-    """The layouts ``blocks`` (0: channels-first) that each region may have, and what their costs are.
+    """The layouts ``blocks`` (0: channels-first) that each region may have, and their costs.
 
-    ``of`` gives the region of a value, ``convolutions`` and ``tied`` the operators that make those in blocks.
+    ``of`` is the region of a value; ``convolutions`` and ``tied`` are the operators that compute blocks.
     """
 
     blocks: Mapping[Region, Sequence[int]]
@@ -65,7 +65,7 @@ class Program:
     tables: list[Table[Region]] = field(default_factory=list)
 
     def solve(self, otherwise: Mapping[Region, int]) -> dict[Region, int]:
-        """The block of each region so that all together cost least; ``otherwise`` where nothing is known."""
+        """The block of each region with the least total cost; ``otherwise`` gives it if no cost is known."""
         for node in sorted(self.convolutions, key=_work, reverse=True):
             self._add_convolution(node)
         for node, tied in self.tied.items():
@@ -81,7 +81,7 @@ class Program:
         return {region: self.blocks[region][place] for region, place in chosen.items()}
 
     def _add_convolution(self, node: Expr) -> None:
-        """What the convolution ``node`` costs, by the layouts of what it reads and writes."""
+        """Add the costs of the convolution ``node`` by the layouts that it reads and writes."""
         assert isinstance(node, Call)
         read, written = self.of.get(node.args[0]), self.of[node]
         variables = tuple(
@@ -95,7 +95,7 @@ class Program:
         self._table(variables, costs)
 
     def _add(self, region: Region, group: Callable[[int], Function | None]) -> None:
-        """What a kernel costs by the layout of ``region``; ``group`` gives it, None if there is none."""
+        """Add the costs of the kernel ``group(block)`` by the block of ``region``; None means no kernel."""
         if region in self.blocks:
             groups = [group(block) for block in self.blocks[region]]
             costs = {(n,): 0.0 if one is None else self.cost(one) for n, one in enumerate(groups)}
@@ -107,8 +107,7 @@ class Program:
 
 
 def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
-    """``table``, or where not even known is what the layouts at ``places`` cost, one that insists on
-    those."""
+    """``table``; if even the cost of the layouts at ``places`` is unknown, a table that enforces these."""
     default = tuple(places[region] for region in table.variables)
     if math.isfinite(table.costs[default]):
         return table
@@ -116,7 +115,7 @@ def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Reg
 
 
 def _work(node: Expr) -> int:
-    """How much a convolution has to do: those with most come first, while there is time."""
+    """The multiply-adds of a convolution: those with the most are measured first, while there is time."""
     assert isinstance(node, Call)
     pixels = math.prod(rules.likely(extent) for extent in tensor_type_of(node).shape)
     return pixels * math.prod(windows.known(tensor_type_of(node.args[1]).shape)[1:])
@@ -143,10 +142,11 @@ def _tied_group(node: Expr, tied: Tied, block: int) -> Function:
 
 
 def _transform(value: Expr, made: bool, block: int) -> Function | None:
-    """The way of ``value`` out of blocks if it is ``made`` in them, or else into them."""
+    """The kernel that transforms ``value`` out of blocks if it is ``made`` in them, else into them; None if
+    none is needed."""
     type_ = tensor_type_of(value)
     pixel = all(isinstance(extent, int) and extent == 1 for extent in type_.shape[2:])
-    if not block or (made and pixel and rules.channels_of(value) % block == 0):  # it is a view
+    if not block or (made and pixel and rules.channels_of(value) % block == 0):  # that is a view
         return None
     plain = windows.LAYOUTS[type_.ndim - 2]
     layouts = (f"{plain}{block}c", plain) if made else (plain, f"{plain}{block}c")
@@ -164,7 +164,7 @@ def _in_blocks(value: Expr, block: int) -> TensorType:
 
 
 def _group(body: Expr, inputs: Iterable[Var]) -> Function:
-    """``body`` as a kernel of ``inputs``; what does not depend on them is computed in advance."""
+    """``body`` as a kernel of ``inputs``, with further parameters for values that do not depend on these."""
     depends: set[Expr] = set(inputs)
     params = dict.fromkeys(depends)
     made: dict[Expr, Expr] = {one: one for one in depends}

@@ -1,8 +1,8 @@
-"""How convolutions deal with channels in blocks: which may, and what a call becomes.
+"""Convolutions on channels in blocks: which are supported, and which call replaces a convolution.
 
-A value in blocks is a tensor ``(n, c, spatial..)`` laid out as ``(n, c / block, spatial.., block)``, its last
-block filled up with whatever. Three kinds of operators deal in them: convolutions read and write either
-layout; the tied ones (``tied_operators``) write the layout they read; all others know channels-first only.
+A value in blocks is a tensor ``(n, c, spatial..)`` laid out as ``(n, c / block, spatial.., block)``, with
+unspecified padding in its last block. Convolutions read and write either layout; tied operators
+(``tied_operators``) write the layout they read; all others support channels-first only.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
 from tvmlite.techniques.common.quads import QUAD
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
-"""The dtypes of operands that convolutions on blocks have kernels for."""
+"""The dtypes of operands for which convolutions on blocks have kernels."""
 
 LIKELY_EXTENT = 128
-"""What a named dimension is taken for where layouts are weighed against each other; more where an extent
-would not be positive, as a window of 512 samples has no place in 128."""
+"""The assumed value of a named dimension when layouts are compared; larger if an extent would not be
+positive, as a window of 512 samples does not fit in 128."""
 
 LARGEST_LIKELY_EXTENT = 1 << 20
 
 FEW_CHANNELS = 4
-"""Convolutions with no more output channels than this would waste most of a vector of channels."""
+"""Convolutions with at most this many output channels would waste most of a vector of channels."""
 
 TILE_BLOCK = amx.KINDS["bfloat16"].depth
-"""The channels of bfloat16 that AMX's tiles multiply at once."""
+"""The channels of bfloat16 in a tile product of AMX."""
 
 BYTE_BLOCK = amx.KINDS["uint8"].depth
-"""The channels of bytes that they multiply at once."""
+"""The channels of bytes in a tile product of AMX."""
 
 RANKS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
 
 
 def blocked_layout(rank: int, block: int) -> str:
-    """``NCHW16c``, for ``rank`` spatial axes."""
+    """The layout in blocks of ``block`` channels for ``rank`` spatial axes, such as ``NCHW16c``."""
     return f"{windows.LAYOUTS[rank]}{block}c"
 
 
 def relayout(value: Expr, source: str, target: str, span: Span | None = None) -> Expr:
-    """``value``, which is in the layout ``source``, in ``target``."""
+    """``value`` transformed from the layout ``source`` to ``target``."""
     return make("layout_transform", value, src_layout=source, dst_layout=target, span=span)
 
 
 def from_blocks(value: Expr, block: int, channels: int, span: Span | None) -> Expr:
-    """``value`` in blocks of ``block`` channels channels-first, without what fills up the last block."""
+    """``value``, in blocks of ``block`` channels, as channels-first, without the last block's padding."""
     rank = tensor_type_of(value).ndim - 3
     made = relayout(value, blocked_layout(rank, block), windows.LAYOUTS[rank], span)
     if channels % block:
@@ -66,7 +66,7 @@ def from_blocks(value: Expr, block: int, channels: int, span: Span | None) -> Ex
 
 
 def spatial_rank(value: Expr) -> int | None:
-    """The number of spatial axes of a value that may be in blocks: its channels are a number. Else None."""
+    """The number of spatial axes of ``value`` if it may be in blocks (its channels are known); else None."""
     type_ = type_of(value)
     if not isinstance(type_, TensorType) or type_.ndim - 2 not in windows.LAYOUTS:
         return None
@@ -74,7 +74,7 @@ def spatial_rank(value: Expr) -> int | None:
 
 
 def likely(extent: Dim) -> int:
-    """``extent``, named dimensions taken for likely ones: a positive number."""
+    """A positive number: ``extent`` with likely values for named dimensions."""
     names, size = dims_of(extent), LIKELY_EXTENT
     while (value := evaluate_dim(extent, dict.fromkeys(names, size))) < 1 and size < LARGEST_LIKELY_EXTENT:
         size *= 2
@@ -92,7 +92,7 @@ def channels_of(value: Expr) -> int:
 
 
 def is_convolution(node: Expr, lanes: int) -> bool:
-    """Whether ``node`` is a convolution, not depthwise, with a kernel for vectors of ``lanes`` channels."""
+    """Whether ``node`` is a convolution, not depthwise, with kernels for vectors of ``lanes`` channels."""
     match node:
         case Call(op=str() as name, args=(_, Constant() as weight)) if name in RANKS and is_plain(node):
             outputs, groups = weight.shape[0], node["groups"]
@@ -103,7 +103,7 @@ def is_convolution(node: Expr, lanes: int) -> bool:
 
 
 def is_plain(node: Call) -> bool:
-    """Whether a convolution is channels-first, of dtypes for which there are kernels on blocks."""
+    """Whether a convolution is channels-first, with dtypes for which there are kernels on blocks."""
     kinds = {tensor_type_of(one).dtype for one in node.args}
     if not is_channels_first(node) or len(kinds) != 1 or not kinds <= set(CONVOLVED):
         return False
@@ -112,21 +112,21 @@ def is_plain(node: Call) -> bool:
 
 
 def is_float_convolved(node: Call) -> bool:
-    """Whether ``node`` has operands and a result of one of the dtypes ``CONVOLVED``."""
+    """Whether the operands of ``node`` have one dtype, and it and the result's are in ``CONVOLVED``."""
     kinds = {tensor_type_of(one).dtype for one in node.args}
     return len(kinds) == 1 and kinds <= set(CONVOLVED) and tensor_type_of(node).dtype in CONVOLVED
 
 
 def is_channels_first(node: Call) -> bool:
-    """Whether data, weight and result of a convolution are laid out as ONNX has them."""
+    """Whether data, weight and result of a convolution have the layouts of ONNX."""
     rank = RANKS[str(node.op)]
     layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
     return layouts == (windows.LAYOUTS[rank], conv_blocked.WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank])
 
 
 def convolution(node: Call, data: Expr, read: int, written: int, target: Target) -> Call:
-    """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), its result in blocks of
-    ``written``; without blocks of its own it is computed in vectors of channels of ``target``."""
+    """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), with its result in
+    blocks of ``written`` (0: none). The weight has blocks of ``written``, or of a vector of ``target``."""
     rank, block = RANKS[str(node.op)], written or lanes_of(node, target)
     if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _takes_row_windows(node, target):
         return _convolution_of_row_windows(node, data, written)
@@ -151,8 +151,8 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
 
 
 def quad_block(node: Expr, target: Target) -> int:
-    """The channels in a block of data of a convolution of bytes that ``target`` multiplies four at
-    once; 0: ``node`` is none."""
+    """The channels in a block of data of ``node``, if it is a convolution of bytes of which ``target``
+    multiplies four at once; else 0."""
     match node:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS and is_channels_first(
             node
@@ -172,8 +172,7 @@ def quad_block(node: Expr, target: Target) -> int:
 
 
 def takes_tiles(node: Expr, target: Target) -> bool:
-    """Whether the call ``node`` is a convolution that could be computed in AMX's tiles, channels in
-    blocks."""
+    """Whether ``node`` is a convolution that AMX's tiles could compute, with channels in blocks."""
     match node:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS:
             kind = amx.KINDS.get(tensor_type_of(data).dtype)
@@ -185,8 +184,8 @@ def takes_tiles(node: Expr, target: Target) -> bool:
 
 
 def tile_block(values: Iterable[Expr], target: Target) -> int:
-    """The block of channels in which ``values``, of one region, may be read by tiles, and gain by it: some
-    are bfloat16, or bytes, of whole blocks all; 0 if they may not."""
+    """The block of channels with which AMX's tiles can read ``values``, of one region: some are bfloat16, or
+    bytes, and all have whole blocks. 0 if there is none."""
     found = list(values)
     for value in found:
         if isinstance(value, Call) and value.op in RANKS and value["groups"] not in (1, channels_of(value)):
@@ -200,7 +199,8 @@ def tile_block(values: Iterable[Expr], target: Target) -> int:
 
 
 def _takes_row_windows(node: Call, target: Target) -> bool:
-    """Whether rows of the window of ``node``, on an image of few channels, fill a tile's steps."""
+    """Whether ``node`` is computed on row windows: it has few channels, and the rows of its window fill a
+    tile's steps well."""
     data, weight = (tensor_type_of(arg) for arg in node.args)
     if not target.has(amx.KINDS["bfloat16"].needs) or node.op != "nn.conv2d" or data.dtype != "bfloat16":
         return False
@@ -214,7 +214,7 @@ def _takes_row_windows(node: Call, target: Target) -> bool:
 
 
 def _convolution_of_row_windows(node: Call, data: Expr, written: int) -> Call:
-    """``node`` with the places of a row of its window in place of channels."""
+    """``node`` on row windows: with the positions of a row of its window in place of channels."""
     weight = node.args[1]
     assert isinstance(weight, Constant)
     (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
@@ -235,8 +235,8 @@ def _tiled(
     block: int = TILE_BLOCK,
     own: Mapping[str, object] | None = None,
 ) -> Call:
-    """The convolution ``node`` of ``data`` in blocks that tiles take, its result in those of
-    ``block``, with its weight and attributes, or ``weight`` and its ``own``."""
+    """The convolution ``node`` of ``data`` in blocks for tiles, with its result in blocks of ``block``;
+    ``weight`` replaces its weight, and ``own`` some of its attributes, if given."""
     rank, given = RANKS[str(node.op)], node.args[1]
     assert isinstance(given, Constant)
     together = amx.KINDS[tensor_type_of(node.args[0]).dtype].together
@@ -253,15 +253,15 @@ def _tiled(
 
 
 def lanes_of(value: Expr, target: Target) -> int:
-    """How many elements of ``value`` are worked on at once: halves are, as float32, and bytes as the int32
-    that they are summed up in."""
+    """How many elements of ``value`` are computed at once: the lanes of the dtype it is summed in, float32
+    for 16-bit floats and int32 for bytes."""
     dtype = tensor_type_of(value).dtype
     return target.lanes("int32" if dtype in ("int8", "uint8") else sum_dtype(dtype))
 
 
 def _takes_pairs(node: Call, read: int, target: Target) -> bool:
-    """Whether ``target`` multiplies two bfloat16 at once, and the channels that ``node`` reads, in blocks of
-    ``read``, are whole pairs, or copied anyway."""
+    """Whether ``target`` sums two products of bfloat16 at once, and the channels that ``node`` reads, in
+    blocks of ``read``, are whole pairs, or are copied in any case."""
     data, weight = (tensor_type_of(arg) for arg in node.args)
     if data.dtype != "bfloat16" or sum_dtype(tensor_type_of(node).dtype) != "float32":
         return False

@@ -1,4 +1,4 @@
-"""Padded data of channels in blocks: copied row after row, in whole vectors of neighbouring pixels."""
+"""Padded data with channels in blocks: copied row by row, in whole vectors of neighbouring pixels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tvmlite.techniques.common.borders import apart, padding_before
 from tvmlite.techniques.elementwise.injective import ENOUGH_OUTER_TURNS, elementwise_loops
 
 FEW_VECTORS = 8
-"""Rows of no more vectors are written out."""
+"""Rows of at most this many vectors are unrolled."""
 
 
 def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
-    """Loops for the padded data ``pad`` of a convolution over ``spatial`` axes: threads share planes of
-    blocks, or rows (of all blocks) if ``by_rows``, or if planes are too few. Data whose channels are in no
-    blocks, or that has more axes (``small_images.phases``), has element-wise loops."""
+    """Schedule the padded data ``pad`` of a convolution over ``spatial`` axes. Planes of blocks are divided
+    among threads, or rows (of all blocks) if ``by_rows`` or planes are too few. Data whose channels are not
+    in blocks, or that has more axes (``small_images.phases``), gets element-wise loops."""
     result = pad.output(0)
     stage, axes = group.stage(pad), group.axes(result)
     threads = threads_for(group.target, None if by_rows else work_of(pad))
@@ -36,9 +36,9 @@ def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
 
 
 def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVar) -> None:
-    """The pixels ``x`` of a row, of ``lane`` channels each, as many at once as fill a vector, where masks
-    have registers of their own. A short row is written out, and in a longer one vectors with padding in them
-    stand in loops of their own: so the others need no masks."""
+    """Copy the pixels ``x`` of a row, of ``lane`` channels each; if there are mask registers, as many at once
+    as fill a vector. A short row is unrolled; in a longer one, vectors that contain padding have separate
+    loops, so that the others need no masks."""
     width, inside, channels = extent_of(x), number(pad.inputs[0].shape[-2]), extent_of(lane)
     before, few = padding_before(pad, -2), group.target.machine.few_registers
     pixels = 1

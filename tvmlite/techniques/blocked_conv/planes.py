@@ -1,4 +1,4 @@
-"""Convolutions of planes, by weights that lie as they are given: vectors of pixels against scalars."""
+"""Channels-first convolutions with unpacked weights: vectors of pixels times scalars of the weight."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tvmlite.techniques.common.nest import ENOUGH_TURNS, in_registers, several_v
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 PLAIN_VECTORS = 2
-"""How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
+"""The number of vectors of neighbouring outputs that each scalar of an unpacked weight is multiplied by."""
 
 
 def plain(group: Group, anchor: ComputeOp) -> None:
-    """Vectors along the last axis of the output against scalars of the weight, for some channels at once."""
+    """Multiply vectors along the output's last axis by scalars of the weight, for some channels at once."""
     result = anchor.output(0)
     host = group.host(result)
     copies = [*group.tagged("pad"), *group.tagged("pack")]
@@ -45,9 +45,9 @@ def plain(group: Group, anchor: ComputeOp) -> None:
 
 
 def pointwise(group: Group, anchor: ComputeOp) -> None:
-    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile.
+    """Compute a matrix product per group: vectors of pixels times scalars of the weight, in a register tile.
 
-    Threads share out images and tiles of channels, and where these are few, those of pixels as well.
+    Images and tiles of channels are divided among threads, and if these are few, tiles of pixels as well.
     """
     host = group.host(group.readers(anchor.output(0))[0].output(0))
     group.inline_all_but({host.op})
@@ -78,8 +78,8 @@ def _channels_of_a_group(anchor: ComputeOp) -> int | None:
 
 
 def _channels_at_once(anchor: ComputeOp, outside: int | None, threads: int) -> int:
-    """How many output channels share the vectors of data: of one group, and as good as all of them; fewer
-    where ``threads`` would not have like shares of them and of loops of ``outside`` iterations."""
+    """How many output channels share the vectors of data: the largest number up to 8 that divides a group's
+    channels and gives ``threads`` even shares, with loops of ``outside`` iterations; else 1."""
     per_group = _channels_of_a_group(anchor)
     if per_group is None:
         return 1
@@ -90,7 +90,7 @@ def _channels_at_once(anchor: ComputeOp, outside: int | None, threads: int) -> i
 
 
 def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:
-    """The sums of some channels by a row of outputs: one vector, or several of ``lanes``."""
+    """Compute the sums of some channels for a row of outputs: one vector, or several of ``lanes``."""
     op = compute_of(stage)
     batch, channel, *rest = op.axis
     stage.compute_at(host, place)

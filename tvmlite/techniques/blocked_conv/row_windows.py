@@ -1,7 +1,7 @@
-"""Rows of windows on images of few channels, side by side, as if they were channels.
+"""Row windows: the rows of windows on an image of few channels, copied next to each other as channels.
 
-A convolution of three channels has few products for an instruction that takes 32 at once; of a row of its
-window there are, for each channel, up to eight places.
+A convolution of three channels has too few products for an instruction that sums 32 at once. A row of its
+window has up to eight positions for each channel, which together fill the instruction.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import STRIP
 
 PLACES = STRIP
-"""The places of a row of a window that a strip has for each channel."""
+"""The positions of a row of a window in a row window, for each channel."""
 
 CHANNELS = amx.KINDS["bfloat16"].depth // PLACES
-"""The most channels: all strips of a place are one block of 32 channels."""
+"""The most channels: all row windows of a pixel are one block of 32 channels."""
 
 ROW_WINDOWS = Anchor("strips")
-"""Neighbours that are read side by side."""
+"""The anchor of groups that copy row windows."""
 
 
 def _row_windows_type(call: Call, data: TensorType) -> TensorType:
@@ -74,8 +74,8 @@ def _row_windows_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     schedule=ROW_WINDOWS,
 )
 def row_windows(call: Call, data: te.Tensor) -> te.Tensor:
-    """``(n, c, h, w)`` padded, as ``(n, 1, h', w', 32)``: element ``c * 8 + k`` of place ``x`` is that of
-    channel ``c`` at ``x * stride + k``, for ``k`` less than ``width``, and 0 for others."""
+    """``(n, c, h, w)`` padded, as ``(n, 1, h', w', 32)``: element ``c * 8 + k`` at column ``x`` is the one of
+    channel ``c`` at column ``x * stride + k``, for ``k`` less than ``width``; all others are 0."""
     (top, left), (bottom, right) = windows.padding_of(call, 2)
     channels, height, width = data.shape[1:]
 
@@ -93,7 +93,7 @@ def row_windows(call: Call, data: te.Tensor) -> te.Tensor:
 
 @template("blocked_conv", ROW_WINDOWS)
 def arrange_row_windows(group: Group) -> None:
-    """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
+    """Copy eight neighbours, which are contiguous in the data, as one vector: one row window of a channel."""
     group.inline_all_but(())
     for tensor in group.outputs:
         stage, axes = group.stage(tensor), group.axes(tensor)

@@ -1,4 +1,4 @@
-"""Convolutions of small images: all pixels at once, evenly spaced, where rows would not fill a register."""
+"""Convolutions of small images in tile registers: all pixels at once, as rows would not fill a register."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tvmlite.te import expr as e
 from tvmlite.techniques.common import amx
 
 WIDE_BLOCK = amx.KINDS["bfloat16"].depth
-"""The channels in a block for which small images are taken whole (``Wide``): what AMX's tiles multiply."""
+"""The block of channels with which small images are processed whole (``Wide``): that of AMX's tiles."""
 
 NARROW = 12
-"""Rows of an image that are shorter than this leave a third of a tile register's 16 empty."""
+"""Images whose rows are shorter than this leave a third of a tile register's 16 rows empty."""
 
 MOST_WIDE = 64
-"""The pixels that four registers hold."""
+"""The number of pixels in four tile registers."""
 
 
 @dataclass(frozen=True)
 class Wide:
-    """The pixels of a small image of ``shape``, and between its rows some that nobody wants: ``row`` from one
-    row to the next. So all pixels of data that a place of the window reads stand evenly spaced, and fill
-    registers that rows of the image would not. Data has ``rows`` of them in each of its ``phases``.
+    """The pixels of a small image of ``shape``, with unused pixels between its rows: ``row`` is the stride of
+    rows. All pixels of data that one position of the window reads then have one stride, and fill registers
+    that rows of the image would not. Each of the ``phases`` of data has ``rows`` such rows.
     """
 
     shape: tuple[int, int]
@@ -37,20 +37,20 @@ class Wide:
 
     @property
     def count(self) -> int:
-        """All pixels, up to the last that is wanted."""
+        """The number of pixels up to the last used one."""
         return (self.shape[0] - 1) * self.row + self.shape[1]
 
     def positions(
         self, pixel: Any, taps: Sequence[Any], strides: Sequence[int], dilation: Sequence[int]
     ) -> list[Any]:
-        """Where, in the phases of data, ``pixel`` of the place ``taps`` of the window reads."""
+        """The index into the phases of data that ``pixel`` reads for the position ``taps`` of the window."""
         (y, x), (down, along) = (tap * d for tap, d in zip(taps, dilation, strict=True)), strides
         at = pixel + y // down * self.row + x // along
         return [y % down, x % along, at // self.row, at % self.row]
 
 
 def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
-    """How a convolution of channels in blocks of 32 pairs takes the pixels of a small image, all at once."""
+    """How a convolution on blocks of ``WIDE_BLOCK`` channels processes a small image whole; None if not."""
     if windows.block_of(call, "data_layout", len(kernel)) != WIDE_BLOCK:
         return None
     known = all(isinstance(n, int) for n in (*shape, *kernel))
@@ -72,7 +72,7 @@ def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
 
 
 def phases(call: Call, data: te.Tensor, found: Wide) -> te.Tensor:
-    """``data`` padded, every so many-th pixel together: ``(n, c, y % stride, x % stride, y / stride..)``."""
+    """``data`` padded, in phases: ``(n, c, y % stride, x % stride, y / stride, x / stride, lane)``."""
     (top, left), _ = windows.padding_of(call, 2)
     down, along = windows.spatial(call, "strides", 2)
     height, width = data.shape[2:4]

@@ -1,4 +1,4 @@
-"""What of a convolution threads share out: rows of the image, or output channels."""
+"""Which loops of a convolution are divided among threads: rows of the image, or output channels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from tvmlite.techniques.common.dot import is_paired
 
 
 def by_rows(group: Group, anchor: ComputeOp) -> bool:
-    """Whether threads share out rows of the image by default, and each takes all the weights.
+    """Whether rows of the image are divided among threads by default, each with all weights.
 
-    A thread that computes some of the channels reads all of the image, and that was written by other threads
-    too: lines in another core's second cache are as far as memory. Of rows it finds its own where it left
-    them; but all weights come to every core. So it is where these are the less, and stay near, if shared
-    caches are far. Where registers are few, tiles are small and an image is read often: for each panel of
-    channels a large one would come from the last cache once more.
+    A thread that computes some of the channels reads the whole image, which other threads wrote in part:
+    reading lines from another core's second cache is as slow as memory. A thread that computes some rows
+    finds them in its own cache, but every core reads all weights. So, if shared caches are far, rows are
+    divided if the weights are smaller than the image and stay in a near cache. With few registers, tiles are
+    small and an image is read often: rows are divided if it is large, as else each panel of channels would
+    read it from the last cache.
     """
     if is_paired(anchor) or threads_for(group.target, work_of(anchor)) == 1:
         return False
@@ -36,10 +37,10 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
 
 
 def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
-    """The same of an ``anchor`` that computes each block of channels from that block alone: threads share
-    rows where they do so in convolutions of one place that write what it reads, or read what it writes, and
-    whose weights are the less where channels are fewer than pixels. Where those take their operands in pairs
-    they are by blocks, and so is what is between them."""
+    """``by_rows`` for an ``anchor`` that computes each block of channels from that block alone. It follows
+    the 1x1 convolutions that write its input or read its result: these divide rows if their weights are
+    smaller than the image, that is if there are fewer channels than pixels, and blocks if their operands are
+    paired."""
     _, block, *places, lane = anchor.axis
     pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
     if pixels is None or channels is None or threads_for(group.target, work_of(anchor)) == 1:

@@ -1,4 +1,4 @@
-"""Operators that write the layout they read: what a call becomes on channels in blocks."""
+"""Tied operators, which write the layout they read, and the calls that replace them on channels in blocks."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tvmlite.techniques.blocked_conv.layout_rules import (
 _WINDOWED = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in (1, 2, 3)}
 _WINDOWED |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
 _WINDOWED |= {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
-"""Poolings and resizings, with the number of their spatial axes."""
+"""Poolings and resizes, with the number of their spatial axes."""
 
 
 @dataclass(frozen=True)
 class Tied:
     """An operator whose result is in blocks if, and only if, the values ``ties`` are.
 
-    ``convert(block, args)`` is the call on blocks; ``args`` are the call's own, the fields of a tuple spread
-    out: the ties in blocks, the others as they were.
+    ``convert(block, args)`` is the call on blocks; ``args`` are the call's arguments, or the fields of its
+    tuple: those in ``ties`` in blocks, the others unchanged.
     """
 
     ties: tuple[Expr, ...]
@@ -42,7 +42,7 @@ class Tied:
 
 
 def is_elementwise(node: Expr) -> bool:
-    """Whether vectors of pixels do for the tied call ``node`` as well as vectors of channels."""
+    """Whether the tied call ``node`` is as fast on vectors of pixels as on vectors of channels."""
     return not is_anchor(node)
 
 
@@ -79,13 +79,13 @@ def _depthwise(node: Call, lanes: int) -> Tied | None:
 
 
 def _is_of_bytes(node: Call) -> bool:
-    """Whether ``node`` multiplies bytes, its weight's int8, and sums up in float32."""
+    """Whether ``node`` multiplies bytes by a weight of int8 and sums in float32."""
     data, *kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
     return data in ("uint8", "int8") and kinds == ["int8", "float32"]
 
 
 def _windowed(node: Call, lanes: int) -> Tied | None:
-    """Poolings and resizings: the layout is an attribute."""
+    """Poolings and resizes: the layout is an attribute."""
     rank = _WINDOWED[str(node.op)]
     if node["layout"] != windows.LAYOUTS[rank] or node.get("out_layout"):
         return None
@@ -93,7 +93,7 @@ def _windowed(node: Call, lanes: int) -> Tied | None:
 
 
 def _reduction(node: Call, lanes: int) -> Tied | None:
-    """Reductions of spatial axes, which keep their places."""
+    """Reductions of spatial axes with ``keepdims``; the axes keep their numbers."""
     axes, rank = node["axis"], _ndim(node.args[0])
     if not node["keepdims"] or node.get("exclude") or axes is None:
         return None
@@ -111,14 +111,14 @@ def _pad(node: Call, lanes: int) -> Tied | None:
 
 
 def _interleaving(node: Call, lanes: int) -> Tied | None:
-    """Phases of whole blocks."""
+    """``nn.contrib_interleave``, if each phase has whole blocks."""
     if channels_of(node) % lanes or spatial_rank(node.args[0]) is None:
         return None
     return Tied(node.args, lambda block, args: _with(node, args))
 
 
 def _concatenation(node: Call, lanes: int) -> Tied | None:
-    """Along the channels if all but the last have whole blocks, or along any other axis."""
+    """Concatenations along channels, if all fields but the last have whole blocks, or along other axes."""
     if not isinstance(node.args[0], Tuple):
         return None
     fields, axis = node.args[0].fields, node["axis"] % _ndim(node)
@@ -134,7 +134,7 @@ def _concatenation(node: Call, lanes: int) -> Tied | None:
 
 
 def _assumption(node: Call, lanes: int) -> Tied | None:
-    """What is assumed of the extents besides the channels."""
+    """``assume_shape``, if it leaves the channels unchanged."""
     (data,), shape = node.args, node["newshape"]
     if spatial_rank(data) is None or channels_of(data) != channels_of(node):
         return None
@@ -147,7 +147,7 @@ def _assumption(node: Call, lanes: int) -> Tied | None:
 
 
 def _elementwise(node: Call) -> Tied | None:
-    """Arguments with the channels of the result are tied; others are spread out to be broadcast."""
+    """Element-wise operators: arguments with the result's channels are tied, others are made to broadcast."""
     rank = _ndim(node)
     ties = tuple(arg for arg in node.args if _has_channels(arg, node))
     if not ties:
@@ -161,7 +161,7 @@ def _elementwise(node: Call) -> Tied | None:
 
 
 def _with_scalars(node: Call) -> Tied | None:
-    """Operators of a tensor and of numbers that hold for all its elements, as quantization's are."""
+    """Operators of a tensor and scalars, such as those of quantization."""
     data, *others = node.args
     if not all(is_one(extent) for other in others for extent in tensor_type_of(other).shape):
         return None
@@ -169,7 +169,7 @@ def _with_scalars(node: Call) -> Tied | None:
 
 
 def _per_channel(node: Call, lanes: int) -> Tied | None:
-    """Operators of a tensor and a vector that has a value for each channel."""
+    """Operators of a tensor and a vector with one value per channel."""
     data, rank = node.args[0], _ndim(node)
     if node["axis"] % rank != 1 or spatial_rank(data) is None:
         return None
@@ -185,19 +185,19 @@ def _per_channel(node: Call, lanes: int) -> Tied | None:
 
 
 def _has_channels(arg: Expr, node: Call) -> bool:
-    """Whether ``arg`` has as many axes and channels as the result of ``node``, and is no constant."""
+    """Whether ``arg`` has the rank and channels of the result of ``node``, and is not a constant."""
     if isinstance(arg, Constant) or _ndim(arg) != _ndim(node) or spatial_rank(arg) is None:
         return False
     return channels_of(arg) == channels_of(node)
 
 
 def spread_vector(vector: Expr, rank: int, block: int) -> Expr:
-    """A value for each channel, ``(c,)``, so that it broadcasts to a tensor in blocks, once ``rank`` axes."""
+    """``vector (c,)`` reshaped to broadcast to a tensor of ``rank`` axes that is in blocks."""
     return make("expand_dims", relayout(vector, "C", f"C{block}c"), axis=1, num_newaxis=rank - 2)
 
 
 def spread(value: Expr, rank: int, block: int) -> Expr:
-    """``value``, which broadcasts to a tensor of ``rank`` axes, so that it does to that tensor in blocks."""
+    """``value``, which broadcasts to a tensor of ``rank`` axes, such that it broadcasts to that in blocks."""
     type_ = tensor_type_of(value)
     if all(isinstance(extent, int) and extent == 1 for extent in type_.shape):
         return value
@@ -223,12 +223,12 @@ _RULES: dict[str, Rule] = {
     "nn.pad": _pad,
     "nn.prelu": _per_channel,
 }
-"""How operators whose attributes speak of axes or layouts deal in blocks; a rule is given the call and how
-many channels a vector has. Of the others, those that go element by element do."""
+"""The rules of operators whose attributes name axes or layouts; a rule gets the call and the number of
+channels in a vector. Of the other operators, the element-wise ones are tied."""
 
 
 def tied(node: Expr, lanes: int) -> Tied | None:
-    """How the call ``node`` deals in blocks of up to ``lanes`` channels; None if it does not."""
+    """How the call ``node`` is computed on blocks of up to ``lanes`` channels; None if it is not tied."""
     if not isinstance(node, Call) or not isinstance(node.op, str) or spatial_rank(node) is None:
         return None
     rule = _RULES.get(node.op)

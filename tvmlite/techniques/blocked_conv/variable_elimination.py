@@ -1,9 +1,9 @@
-"""The cheapest choice for several variables at once: a dynamic program over sums of small tables.
+"""Variable elimination: the minimum of a sum of small tables over several variables.
 
-Variables are eliminated one by one, the one with fewest neighbours first: what the tables it stands in cost
-at best becomes a table of its neighbours. That is the dynamic program of NeoCPU (Liu et al., "Optimizing CNN
-Model Inference on CPUs", USENIX ATC 2019, section 3.3.2) on chains, and exact on any graph; its cost grows
-with the number of neighbours, which is small for networks of branches that join again.
+Variables are eliminated one by one, the one with the smallest new table first: the least sum of the tables
+that contain it becomes a table of its neighbours. On chains this is the dynamic program of NeoCPU (Liu et
+al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019, section 3.3.2); it is exact on any graph. Its
+cost grows with the number of neighbours, which is small for networks whose branches join again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Generic, TypeVar
 V = TypeVar("V", bound=Hashable)
 
 LARGEST_TABLE = 1 << 18
-"""Entries. Where a table would be larger, a variable is fixed before: the result is not exact then."""
+"""The most entries of a table; if one would be larger, a variable is fixed first, which is not exact."""
 
 
 @dataclass(frozen=True)
 class Table(Generic[V]):
-    """What each combination of values of ``variables`` costs, by the numbers of the values."""
+    """The cost of each combination of values of ``variables``, by the indices of the values."""
 
     variables: tuple[V, ...]
     costs: Mapping[tuple[int, ...], float]
@@ -31,10 +31,10 @@ class Table(Generic[V]):
 def minimum_cost(
     sizes: Mapping[V, int], tables: Sequence[Table[V]], otherwise: Mapping[V, int]
 ) -> dict[V, int]:
-    """The number of the value for each variable, of which each has as many as ``sizes`` says, with the least
-    sum of ``tables``; of equals the first in order.
+    """The index of the value of each variable with the least sum of ``tables``, the first of equal ones;
+    ``sizes`` are the numbers of values.
 
-    A variable that stands beside too many others gets the value that ``otherwise`` has for it.
+    A variable with too many neighbours gets its value in ``otherwise``.
     """
     fixed: dict[V, int] = {}
     left = list(tables)
@@ -60,7 +60,7 @@ def minimum_cost(
 
 
 def _neighbours(variable: V, tables: Sequence[Table[V]]) -> tuple[V, ...]:
-    """The other variables that stand in a table with ``variable``."""
+    """The other variables of the tables that contain ``variable``."""
     found = {v: None for table in tables if variable in table.variables for v in table.variables}
     found.pop(variable, None)
     return tuple(found)
@@ -69,7 +69,7 @@ def _neighbours(variable: V, tables: Sequence[Table[V]]) -> tuple[V, ...]:
 def _best(
     variable: V, around: tuple[V, ...], sizes: Mapping[V, int], tables: Sequence[Table[V]]
 ) -> tuple[dict[tuple[int, ...], int], dict[tuple[int, ...], float]]:
-    """For each combination of values ``around`` it: the best value of ``variable``, and what that costs."""
+    """For each combination of values of ``around``: the best value of ``variable``, and its cost."""
     best: dict[tuple[int, ...], int] = {}
     costs: dict[tuple[int, ...], float] = {}
     for values in itertools.product(*(range(sizes[v]) for v in around)):
@@ -84,7 +84,7 @@ def _best(
 
 
 def _fixed(table: Table[V], variable: V, value: int) -> Table[V]:
-    """``table`` where ``variable`` has that value."""
+    """``table`` restricted to entries in which ``variable`` has ``value``."""
     if variable not in table.variables:
         return table
     place = table.variables.index(variable)

@@ -1,1 +1,1 @@
-"""What several techniques share: the loops around a tile, prefetching, the borders of images."""
+"""Parts that several techniques use: loops around a tile, prefetching, borders of images, instructions."""

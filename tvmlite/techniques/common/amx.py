@@ -1,9 +1,9 @@
-"""Products of small matrices in AMX's tile registers: what holds 16 rows of 64 bytes, eight times.
+"""Products of small matrices in AMX's eight tile registers of 16 rows by 64 bytes.
 
-A tile's rows may lie any distance apart in memory. ``tdpbf16ps`` multiplies rows of 16 pairs of bfloat16 with
-16 rows of 16 such pairs, ``tdpbusd`` and ``tdpbssd`` rows of 16 fours of bytes with 16 rows of 16 such fours,
-and add to 16 sums a row. How many rows the registers have is configured beforehand; fewer take
-proportionally less time.
+A tile is loaded and stored with any stride between its rows. ``tdpbf16ps`` multiplies rows of 16 pairs of
+bfloat16 by 16 rows of 16 such pairs, ``tdpbusd`` and ``tdpbssd`` rows of 16 groups of four bytes by 16 rows
+of 16 such groups; they add to 16 sums per row. The number of rows of each register is configured in advance;
+fewer rows take proportionally less time.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.te.tensor.declare import var as size
 
 LANES = 16
-"""Sums in a row of a tile."""
+"""The number of sums in a row of a tile."""
 
 STEPS = 16
-"""Rows of a tile of the kernel: pairs, or fours, that are added to a sum at once."""
+"""Rows of a tile of the kernel: the pairs, or groups of four, of products added to a sum at once."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers that tiles multiply: their dtypes, how many stand ``together``, the ``instruction``, and what
-    it ``needs``, by LLVM's name."""
+    """A kind of tile product: the dtypes of its operands and sums, how many elements of an operand are stored
+    ``together``, the ``instruction``, and the instruction set that it ``needs``, by LLVM's name."""
 
     needs: str
     data: str
@@ -44,7 +44,7 @@ class Kind:
 
     @property
     def depth(self) -> int:
-        """Products that are added to a sum at once: the elements in a row of data."""
+        """The number of products added to a sum at once: the elements in a row of data."""
         return STEPS * self.together
 
 
@@ -56,25 +56,25 @@ KINDS = {
         Kind("amx-int8", "int8", "int8", "int32", 4, "dot_int8_int8"),
     )
 }
-"""By the dtype of data."""
+"""The kinds of tile products by the dtype of data."""
 
 MOST_ROWS = 16
-"""Rows of a tile."""
+"""The most rows of a tile."""
 
 REGISTERS = 8
-"""Tile registers: sums, and operands beside them."""
+"""The number of tile registers, for sums and operands."""
 
 
 ROWS, PIXELS, IMAGES = "rows", "pixels", "images"
-"""How sums lie: ``[row, block, lane]``; ``[block, row, lane]``; ``[block, tile, row, lane]``."""
+"""Layouts of the sums: ``[row, block, lane]``; ``[block, row, lane]``; ``[block, tile, row, lane]``."""
 
 
 @cache
 def tile_product(
     rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS, data_dtype: str = "bfloat16"
 ) -> TensorIntrin:
-    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of 16 ``i`` and 32 ``k``; of
-    bytes ``k / 4``, ``k % 4`` and 64 ``k``.
+    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` for 16 ``i`` and 32 ``k``;
+    for bytes with ``k / 4``, ``k % 4`` and 64 ``k``.
 
     ::
 
@@ -86,10 +86,10 @@ def tile_product(
 
     ``data`` and ``kernel`` are bfloat16, C is float32; or ``data`` is uint8 or int8, ``kernel`` int8 and C
     int32, whose sums wrap (``KINDS``). The sums stay in registers from the reset to the
-    finish: ``rows`` of each of some tiles, by ``blocks``. Elements along ``k`` of data, and along ``i`` and
-    ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart. In the ``form`` "pixels"
-    C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data ``[tile, row, k]``, tiles
-    of as many rows each. The instruction for bfloat16 takes subnormal numbers for 0.
+    finish: tiles of as many rows as ``rows`` lists, by ``blocks``. Data is contiguous along ``k``, the kernel
+    along ``i`` and ``k % 2``; all other axes may have any stride. In the ``form`` "pixels"
+    C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data ``[tile, row, k]``, with
+    equal numbers of rows in all tiles. The instruction for bfloat16 takes subnormal numbers for 0.
 
     The processor and its system must let the process use tiles: see ``machine.amx``.
     """
@@ -123,12 +123,12 @@ def tile_product(
 
 
 def registers(rows: tuple[int, ...], columns: int) -> int:
-    """How many registers sums of tiles of ``rows``, by ``columns`` tiles, take, and their operands."""
+    """The registers needed for the sums of tiles of ``rows`` by ``columns`` tiles, and for their operands."""
     return len(rows) * columns + columns + len(set(rows))
 
 
 class _Product:
-    """Registers: the sums first, tile by tile, then some for data, then those for the kernel."""
+    """The statements of one product. Registers hold the sums, tile by tile, then data, then the kernel."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Product:
         self.kind, self.rows, self.columns, self.form = kind, rows, blocks, form
         self.data, self.kernel, self.sums = data, kernel, sums
         held = len(rows) * self.columns
-        own = held + self.columns + len(rows) <= REGISTERS  # else one a number of rows, again and again
+        own = held + self.columns + len(rows) <= REGISTERS  # else tiles of as many rows share a register
         kinds = list(range(len(rows))) if own else sorted(set(rows))
         self.of_data = [held + (n if own else kinds.index(high)) for n, high in enumerate(rows)]
         first = held + len(kinds)
@@ -152,7 +152,7 @@ class _Product:
         self.config = ",".join(map(str, [*high, *[STEPS] * (REGISTERS - len(high))]))
 
     def statements(self) -> tuple[ir.Stmt, ...]:
-        """Body, reset, update and finish."""
+        """The body, and its parts reset, update and finish."""
         each = [(tile, column) for tile in range(len(self.rows)) for column in range(self.columns)]
         reset = [self._do("configure"), *(self._do("zero", self._sums(*at)) for at in each)]
         update = []
@@ -175,7 +175,7 @@ class _Product:
         return sum(self.rows[:tile])
 
     def _result(self, tile: int, column: int) -> tuple[e.Expr, e.Expr]:
-        """Where a tile of sums goes."""
+        """The address and row stride of a tile of sums in the result."""
         if self.form == ROWS:
             return self._place(self.sums, (self._first(tile), column, 0), 0)
         if self.form == PIXELS:
@@ -183,7 +183,7 @@ class _Product:
         return self._place(self.sums, (column, tile, 0, 0), 2)
 
     def _place(self, buffer: ir.Buffer, at: tuple[int, ...], axis: int) -> tuple[e.Expr, e.Expr]:
-        """The address of a tile that begins ``at``, and the bytes from row to row, along ``axis``."""
+        """The address of the tile that begins at index ``at``, and its row stride along ``axis`` in bytes."""
         load = ir.Load(buffer, tuple(e.const(n, e.INDEX) for n in at))
         width = dtypes.bytes_of(buffer.dtype)
         return e.Call("address_of", (load,), "uint64"), e.cast(e.INDEX, buffer.strides[axis]) * width

@@ -1,4 +1,4 @@
-"""Rows at an image's border, where windows read padding, in loops of their own."""
+"""Separate loops for the rows at an image's border, whose windows read padding."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tvmlite.te.templates.group import extent_of, nodes_of, number
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 MOST_AT_BORDER = 0.5
-"""The most of the rows that may be at the border: with more, a loop without them is not worth its code."""
+"""The largest part of iterations at the border: with more, a separate loop is not worth its code."""
 
 
 def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, int]:
-    """How many of the first rows of ``anchor``, and of the last, have windows that read what ``pad`` put
-    around its data; ``row`` is the place of the rows among the axes of both. Zeros if that is not known."""
+    """How many of the first and of the last rows of ``anchor`` have windows that read the padding added by
+    ``pad``; ``row`` is the index of the row axis in both. Zeros if not known."""
     rows, data = extent_of(anchor.axis[row]), pad.inputs[0]
     height = number(data.shape[row])
     read, source = _place(anchor, pad.output(0), row), _place(pad, data, row)
@@ -38,15 +38,15 @@ def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, in
 
 
 def padding_before(pad: ComputeOp, axis: int) -> int | None:
-    """How many places of ``axis``, counted from the last, are before the first that ``pad`` copies; None if
-    that is not known, as where phases of strides have axes of their own."""
+    """The padding that ``pad`` adds before the first element along ``axis``, a negative index; None if not
+    known, as if phases of strides have their own axes."""
     source = _place(pad, pad.inputs[0], axis)
     first = None if source is None else _value(source, {pad.axis[axis].var: 0})
     return None if first is None else -first
 
 
 def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
-    """Where in its ``axis`` ``op`` reads ``tensor``; None unless that is one place."""
+    """The index with which ``op`` reads ``tensor`` along ``axis``; None unless there is exactly one read."""
     places = [
         node.indices[axis] for node in nodes_of(op) if isinstance(node, TensorRead) and node.tensor is tensor
     ]
@@ -54,13 +54,13 @@ def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
 
 
 def _value(place: e.Expr, values: Mapping[e.Var, int]) -> int | None:
-    """``place`` for these values of its variables; None if it depends on others."""
+    """The index ``place`` for these ``values`` of its variables; None if it depends on others."""
     found = arith.simplify(substitute(place, {var: e.const(n, e.INDEX) for var, n in values.items()}))
     return int(found.value) if isinstance(found, e.Const) else None
 
 
 def apart(stage: Stage, axis: IterVar, iterations: int, first: int, last: int) -> None:
-    """The loop ``axis`` of ``iterations`` iterations as three: its ``first`` iterations, its ``last``, and
-    the others, which then are without the masks of padding."""
+    """Partition the loop ``axis`` of ``iterations`` iterations: its ``first`` iterations, its ``last``, and
+    the others, which then need no masks for padding."""
     if first + last and first + last <= MOST_AT_BORDER * iterations:
         stage.loop_partition(axis, [*([first] if first else []), None, *([last] if last else [])])

@@ -1,4 +1,4 @@
-"""Instructions that multiply several narrow numbers at once, and where a schedule may use them."""
+"""Dot-product instructions, which add several products of narrow numbers to each sum, and when they apply."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.quads import Quads
 
 PAIR_LANES = (16, 8, 4)
-"""How many sums of pairs ``vdpbf16ps`` makes at once, and of four products ``vpdpbusd``, of registers of each
-width."""
+"""The number of sums of ``vdpbf16ps`` (of two products each) and ``vpdpbusd`` (of four), for registers of
+512, 256 and 128 bits."""
 
 
 @dataclass(frozen=True)
 class DotInstructions:
-    """What a technique knows of them.
+    """The dot-product instructions that a technique provides.
 
-    - ``quads(target)``: how ``target`` makes sums of four products of 8 bits; None: it cannot.
-    - ``of(target, dtype, lanes, data)``: the instruction that adds to ``lanes`` sums of ``dtype``: four
-      products of 8 bits for int32, else two of bfloat16; the first operand is of dtype ``data``, perhaps
-      a word. None where there is none.
+    - ``quads(target)``: how ``target`` sums four products of bytes; None if it cannot.
+    - ``of(target, dtype, lanes, data)``: the instruction that adds to each of ``lanes`` sums of ``dtype``
+      four products of bytes (int32) or two of bfloat16. The first operand is of dtype ``data``, which may be
+      that of a word that holds several elements. None if there is no such instruction.
     """
 
     quads: Callable[[Target], Quads | None]
@@ -32,45 +32,47 @@ class DotInstructions:
 
 
 DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
-"""By technique."""
+"""The instructions by technique."""
 
 
 def multiplies_quads(target: Target) -> int:
-    """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
+    """The number of sums to each of which ``target`` adds four products of bytes at once; 0 without such an
+    instruction."""
     found = quads_of(target)
     return found.lanes if found else 0
 
 
 def quads_of(target: Target) -> Quads | None:
-    """How ``target`` makes sums of four products of 8 bits, as many at once as it can; None: it cannot."""
+    """How ``target`` sums four products of bytes, with the most sums at once; None if it cannot."""
     found = [row for known in DOT_INSTRUCTIONS.values() if (row := known.quads(target))]
     return max(found, key=lambda row: row.lanes, default=None)
 
 
 def multiplies_bytes(target: Target, data: str, weight: str) -> bool:
-    """Whether ``target`` multiplies ``data`` with ``weight``, dtypes, four at a time; False also where both
-    are bytes and one has the other sign."""
+    """Whether ``target`` sums four products of elements of the dtypes ``data`` and ``weight`` at once; False
+    also for bytes of another signedness than the instruction's."""
     found = quads_of(target)
     return found is not None and (data, weight) == (found.data, "int8")
 
 
 def is_paired(anchor: ComputeOp) -> bool:
-    """Whether ``anchor`` takes its operands in pairs, or in fours."""
+    """Whether ``anchor`` multiplies its operands in pairs or groups of four, as its last reduce axis."""
     return bool(dict(anchor.attrs).get("paired"))
 
 
 def tile_by_tile(anchor: ComputeOp) -> bool:
-    """Whether weights are not asked for a panel ahead, and threads take tile by tile: in bfloat16 ResNet-50
-    and BERT-base are quicker so, though float32 is slower, and bytes are: a first tile waits for memory."""
+    """Whether the next panel of weights is not prefetched and threads take single tiles. With bfloat16,
+    ResNet-50 and BERT-base are faster so; float32 and bytes are slower: a panel's first tile waits for
+    memory."""
     return is_paired(anchor) and anchor.output(0).dtype != "int32"
 
 
 def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
-    """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last reduce
-    axis), those of the first tensor it reads perhaps as words, and the machine has it; of 16 sums where there
-    are more. For operands of 8 bits in fours, that for sums of four.
+    """The dot-product instruction for ``anchor``, if its operands are paired (``is_paired``) and the target
+    has one: for bfloat16 with sums of two products, for bytes with sums of four. Elements of the first tensor
+    may be stored as words. Of more than 16 sums of bfloat16, the instruction computes 16.
 
-    None also where fewer results are read than it makes at once: loops compute no others.
+    None also if fewer results are read than it computes at once: loops compute only results that are read.
     """
     lanes = extent_of(anchor.axis[-1])
     (unpack, *_) = group.readers(anchor.output(0))

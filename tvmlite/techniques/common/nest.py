@@ -1,4 +1,4 @@
-"""The loops around a tile of accumulators: their order, their panels, and what of them threads share."""
+"""The loops around a tile of accumulators: their order, their panels, and which are divided among threads."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from tvmlite.te.templates.share import is_even, iterations_of, share
 from tvmlite.te.tensor.tensor import IterVar
 
 ENOUGH_COLUMN_TILES = 8
-"""Tiles of columns, each with all rows, that are enough for threads to share; with fewer, they share the rows
-as well. These are four for each of two threads, of which one that is done early takes some of another's; more
-are not asked for, since threads that share the rows of a tile read its weights once each."""
+"""The least number of tiles of columns, each with all rows, to divide among threads; with fewer, rows are
+divided as well. It is four for each of two threads, so that a thread that is done early can take some of the
+other's. It is not larger because threads that share the rows of a tile each read its weights."""
 
 PANELS = (1, 2, 4, 8, 16)
-"""How many tiles a panel may be long."""
+"""The lengths of a panel, in tiles."""
 
 AHEAD = (0, 1, 2, 4, 8, 16)
-"""How many iterations ahead an operand may be asked for."""
+"""The prefetch distances of an operand, in iterations."""
 
 STEPS = (1, 2, 4, 8, 16)
-"""How many steps of a reduction one iteration may take."""
+"""The numbers of reduction steps that one iteration may take."""
 
 ENOUGH_TURNS = 8
-"""A parallel loop of fewer iterations takes in the loop over tiles as well: these are four for each of two
-threads."""
+"""A parallel loop of fewer iterations is fused with the loop over tiles: four for each of two threads."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Turns of the loop at ``place``, over ``elements`` elements (None: unknown), whose data stays in a
-    cache; by default ``iterations``."""
+    """A panel: iterations of the loop at position ``place``, over ``elements`` elements (None: unknown),
+    whose data stays in a cache. It has ``iterations`` by default."""
 
     place: int
     elements: int | None
@@ -52,13 +51,13 @@ def shared_out(
     least: int = 0,
     first: int = 0,
 ) -> IterVar:
-    """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the ``threads``, if
-    there are several; gives the innermost, in which a tile is computed.
+    """Order ``loops``, which are inside ``lead``, and divide the outer ones among ``threads``, if there are
+    several; return the innermost loop, in which a tile is computed.
 
     Knobs: ``panel_NAME`` for each of ``panels``, how many iterations of its loop make a panel (1: no panel);
-    ``order`` of the loops, those of a panel inside that over panels, by default with ``first`` outside all
-    others; ``grain``, how many of them, from the innermost on, one thread keeps: at least ``least``, by
-    default ``grain``, or as many fewer as leave enough iterations for all threads.
+    ``order`` of the loops, a panel's inside the loop over panels, by default with ``first`` outside all
+    others; ``grain``, how many of the innermost loops one thread executes alone: at least ``least``, by
+    default ``grain``, or fewer if the outer loops would not have enough iterations for all threads.
     """
     config, count = group.config, len(loops)
     slots: list[IterVar | None] = list(loops)
@@ -87,13 +86,13 @@ def shared_out(
 
 
 def shared_loops(stage: Stage) -> list[IterVar]:
-    """The loops of ``stage`` whose iterations threads share."""
+    """The parallel loops of ``stage``."""
     return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
 def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar, outer: Sequence[IterVar] = ()) -> None:
-    """Inside loops ``outer`` those over a ``tile`` of vectors, written out, that over a vector's elements its
-    ``lane``; without ``outer`` loops stay in order."""
+    """Put the loops of ``tile``, unrolled, and ``lane``, vectorized, inside the loops ``outer``; without
+    ``outer`` the loops keep their order."""
     if outer:
         stage.reorder(*outer, *tile, lane)
     for axis in tile:
@@ -102,7 +101,8 @@ def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar, outer: Se
 
 
 def several_vectors(stage: Stage, axis: IterVar, lanes: int | None) -> tuple[list[IterVar], IterVar]:
-    """The loop ``axis`` as one over vectors of ``lanes`` and one over their elements; None: as one vector."""
+    """Split the loop ``axis`` into one over vectors of ``lanes`` elements and one over their elements; with
+    ``lanes`` None it is one vector."""
     if lanes is None:
         return [], axis
     vectors, lane = stage.split(axis, factor=lanes)
@@ -110,7 +110,7 @@ def several_vectors(stage: Stage, axis: IterVar, lanes: int | None) -> tuple[lis
 
 
 def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
-    """How many of ``axes``, from the last on, may be unrolled, with at most ``most`` iterations in all."""
+    """The numbers of innermost ``axes`` that may be unrolled, with at most ``most`` iterations in all."""
     found, iterations = [0], 1
     for count, axis in enumerate(reversed(axes), 1):
         extent = extent_of(axis)
@@ -122,6 +122,6 @@ def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
 
 
 def whole_steps(axis: IterVar) -> list[int]:
-    """How many steps of ``axis`` an iteration may take: all iterations the same."""
+    """Those of ``STEPS`` that divide the extent of ``axis``."""
     extent = extent_of(axis)
     return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]

@@ -1,4 +1,4 @@
-"""Loops in parallel where a machine has no vectors: the outermost one, if there is enough to do."""
+"""Parallel loops for targets without vectors: the outermost loop, if there is enough work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.te.tensor.tensor import ComputeOp, Tensor
 
 
 def divide_among_threads(group: Group, host: Tensor, anchor: ComputeOp) -> None:
-    """Make the outermost loop of ``host`` that has several iterations parallel, if there is enough to do."""
+    """Make the outermost loop of ``host`` with several iterations parallel, if there is enough work."""
     stage = group.stage(host)
     if threads_for(group.target, work_of(anchor)) == 1 or group.target.num_cores == 1:
         return

@@ -1,4 +1,4 @@
-"""Weights come from memory while the tile before theirs is computed, and from the second cache in time."""
+"""Prefetching of weights: from memory while the panel before theirs is used, and from the second cache."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
 from tvmlite.techniques.common.dot import is_paired
 
 STEPS = 32
-"""Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at
-once, which must be enough for what the tile itself reads: an encoder with 340 MB of weights gains most with
-32, less with 8 and 128, and loses with all lines at once."""
+"""The number of reduction steps between requests for lines. A processor can have some twenty lines in flight,
+which must also serve the reads of the tile itself: an encoder with 340 MB of weights gains most with
+32, less with 8 and 128, and loses if all lines are requested at once."""
 
 MOST_STEPS = 64
-"""The most steps from one request to the next where an iteration takes several: of four, sixteen iterations.
-The products of an encoder are slower with thirty-two."""
+"""The most reduction steps from one request to the next if an iteration takes several: sixteen iterations of
+four steps. The products of an encoder are slower with thirty-two iterations."""
 
 WINDOWS = 4
-"""How many whole windows may be that many steps, where windows stay whole: with two of 3x3 places, layers of
-14x14 pixels are slower."""
+"""If windows stay whole, up to this many of them may be between two requests, even if that is more than the
+steps above: with two windows of 3x3, layers of 14x14 pixels are slower."""
 
 
 def fetch_ahead(
@@ -32,14 +32,15 @@ def fetch_ahead(
     near: int = 0,
     several: int = 1,
 ) -> None:
-    """While the tiles of one panel of weights are computed, the next panel is asked for; and this one's
-    weights, from the second cache, ``near`` iterations before their use (0: not).
+    """Prefetch the next panel of weights while the tiles of one panel are computed; and the weights of the
+    current panel, from the second cache, ``near`` iterations before their use (0: not).
 
-    ``place`` is the loop of ``host`` in which ``stage`` computes a tile, by ``iterations`` iterations of the
-    loop ``steps``; the weights are what it reads last. All iterations of ``place``, and of the loops around
-    it that one thread keeps, read the same ones, and those of the loop around them others. A model's weights
-    do not fit in the caches: without this, each panel's first tile waits for them. From one request to the
-    next are as many iterations as ``whole`` divides; an iteration takes ``several`` steps.
+    ``stage`` computes a tile in the loop ``place`` of ``host``, by ``iterations`` iterations of the loop
+    ``steps``; the weights are its last input. All iterations of ``place``, and of the loops around it that
+    one thread executes, read the same panel; iterations of the next loop further out read other panels. A
+    model's weights do not fit in the caches: without prefetching, each panel's first tile waits for memory.
+    The iterations from one request to the next are a multiple of ``whole``; an iteration takes ``several``
+    steps.
     """
     loops = host.leaf_iter_vars
     position = next(n for n, loop in enumerate(loops) if loop is place)
@@ -56,14 +57,14 @@ def fetch_ahead(
 
 
 def near_distance(group: Group, anchor: ComputeOp) -> int:
-    """How many iterations before its use a weight of ``anchor`` is asked for from the second cache. Layers
-    with a panel on its way gain as well."""
+    """The distance in iterations at which weights of ``anchor`` are prefetched from the second cache. Layers
+    whose next panel is prefetched gain as well."""
     stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
     return group.target.machine.prefetch_near if stands else 0
 
 
 def _iterations_between(iterations: int, whole: int, most: int) -> int:
-    """The most iterations, of about ``most``, that divide ``iterations`` and are a multiple of ``whole``."""
+    """The largest multiple of ``whole`` up to about ``most`` that divides ``iterations``; else 1."""
     most = most if whole == 1 else max(most, WINDOWS * whole)
     fitting = [n for n in range(whole, most + 1, whole) if iterations % n == 0]
     return max(fitting, default=1)

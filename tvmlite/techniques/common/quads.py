@@ -1,7 +1,7 @@
-"""Sums of products of four bytes, and of two bfloat16, by whichever instructions a processor has for them.
+"""Dot products of four bytes, and of two bfloat16, as tensor intrinsics.
 
-An instruction is declared with plain loops, made from its formula, for the interpreter, for C and for all
-machines that lack it.
+An intrinsic has plain loops as well, made from its formula, for the interpreter, for C and for all
+machines that lack the instruction.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.te.tensor.tensor import Tensor
 
 QUAD = 4
-"""Products of 8 bits that are added to a sum at once."""
+"""The number of products of bytes added to a sum at once."""
 
 Step: TypeAlias = Callable[[e.Expr, e.Expr, e.Expr], e.Expr]
-"""The sums after ``step(sums, data, rows)``: ``data`` is repeated, for each row."""
+"""``step(sums, data, rows)`` gives the new sums; ``data`` is repeated for each row."""
 
 
 @dataclass(frozen=True)
 class Quads:
     """A way to add four products of bytes to each of ``lanes`` sums of int32.
 
-    ``name`` is the instruction's, ``needs`` are the instruction sets, LLVM's names with commas between.
-    ``data`` is the dtype of the first operand, uint8 or int8; the second is int8. ``step`` does it.
+    ``name`` is the instruction's name, ``needs`` the instruction sets by LLVM's names, separated by commas.
+    ``data`` is the dtype of the first operand, uint8 or int8; the second is int8. ``step`` computes the sums.
     """
 
     name: str
@@ -43,20 +43,21 @@ class Quads:
     step: Step
 
     def serves(self, target: Target) -> bool:
-        """Whether ``target`` has the instructions, and uses vectors that are as wide."""
+        """Whether ``target`` has the instruction sets, and uses vectors of at least this width."""
         return self.lanes <= target.lanes("int32") and all(map(target.has, self.needs.split(",")))
 
 
 def called(instruction: str) -> Step:
-    """The step that is one instruction."""
+    """The step that consists of one instruction."""
     return lambda sums, data, rows: call_llvm_intrin(
         f"{sums.dtype}x{sums.lanes}", instruction, sums, data, rows
     )
 
 
 def quad_dot(lanes: int, data: str, words: bool, name: str, steps: Mapping[str, Step]) -> TensorIntrin:
-    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for ``lanes`` ``i`` and 4 ``k``, of int32: data of dtype
-    ``data``, or one word of four (``words.WORDS``); by the last of ``steps`` whose needs a machine has."""
+    """``C[i] += sum(data[k] * int8 kernel[i, k])`` for ``lanes`` ``i`` and 4 ``k``, in int32. Data is of
+    dtype ``data``, or (``words``) one word of four elements (``words.WORDS``). The last of ``steps`` is used
+    whose key, the instruction sets it needs, the machine has."""
     operand = placeholder((1,), WORDS[data], "data") if words else placeholder((QUAD,), data, "data")
     return dot(operand, placeholder((lanes, QUAD), "int8", "kernel"), data, "int32", name, steps)
 
@@ -64,8 +65,8 @@ def quad_dot(lanes: int, data: str, words: bool, name: str, steps: Mapping[str, 
 def dot(
     data: Tensor, kernel: Tensor, operand: str, dtype: str, name: str, steps: Mapping[str, Step]
 ) -> TensorIntrin:
-    """Rows of ``kernel`` times ``data``, of ``operand`` each, summed in ``dtype``: 32 bits of each row at
-    once; by the last of ``steps`` whose needs a machine has."""
+    """The product of each row of ``kernel``, 32 bits long, with ``data``, whose elements are of dtype
+    ``operand``, summed in ``dtype``; by the last of ``steps`` whose instruction sets the machine has."""
     lanes, count = (int(n) for n in kernel.shape)  # type: ignore[arg-type]
     k = reduce_axis((0, count), name="k")
     words = data.dtype != operand

@@ -1,7 +1,7 @@
-"""A square block transposed in registers: rows are loaded as they lie, columns are stored as rows.
+"""Transposition of a square block in registers: rows are loaded as vectors, columns are stored as vectors.
 
-Element by element a vector of a column takes as many loads as it has elements. Here all columns of a block of
-``n`` rows take ``n`` loads and ``log2(n)`` shuffles each.
+Element by element, a vector of ``n`` elements of a column takes ``n`` loads. Here a block of ``n`` rows takes
+``n`` loads in all, and ``log2(n)`` shuffles per row.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor.declare import compute, placeholder
 
 _NEEDS = {16: "avx512f", 8: "avx2", 4: "neon"}
-"""The instruction set that has vectors of so many float32."""
+"""The instruction sets by the number of float32 in their vectors."""
 
 
 def block_of(target: Target) -> int | None:
-    """Rows and columns of the blocks of float32 that ``target`` transposes in registers; None for none."""
+    """The size of the square blocks of float32 that ``target`` transposes in registers; None if it cannot."""
     lanes = target.lanes("float32")
     return lanes if lanes in _NEEDS and target.has(_NEEDS[lanes]) else None
 
 
 def transposed_block(count: int, stride: int, pitch: int) -> TensorIntrin:
-    """``C[j, i] = A[i, j]`` of ``count`` rows and columns of float32: rows of ``A`` are ``stride`` elements
-    apart, those of ``C`` are ``pitch``."""
+    """``C[j, i] = A[i, j]`` for ``count`` rows and columns of float32; rows of ``A`` have the stride
+    ``stride``, those of ``C`` the stride ``pitch``, in elements."""
     block = placeholder((count, count), "float32", "A")
     result = compute((count, count), lambda j, i: block[i, j], name="C")
     dense = {
@@ -37,8 +37,8 @@ def transposed_block(count: int, stride: int, pitch: int) -> TensorIntrin:
 
 
 def _emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-    """Of rows ``r[0], .., r[n - 1]`` a step makes ``r[0]`` and ``r[n / 2]`` alternate, ``r[1]`` and ``r[n / 2
-    + 1]``, and so on; each pair is two rows again. After ``log2(n)`` steps row ``j`` is column ``j``."""
+    """A step interleaves the rows ``r[0]`` and ``r[n / 2]``, ``r[1]`` and ``r[n / 2 + 1]``, and so on, and
+    cuts each result into two rows. After ``log2(n)`` steps row ``j`` is column ``j``."""
     (block,), (result,) = ins, outs
     count = int(block.shape[0].value)  # type: ignore[union-attr]
     bound: list[tuple[e.Var, e.Expr]] = []

@@ -1,5 +1,5 @@
 """Dot products of short rows by instructions of x86: VNNI's ``vpdpbusd``, AVX-512's ``vdpbf16ps``, and for
-bytes without VNNI ``pmaddwd``, which every processor has."""
+bytes without VNNI ``pmaddwd``, which every x86 processor has."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
 
 
 def _by_pairs(instruction: str) -> Step:
-    """The sums by an ``instruction`` that adds up two products of int16 in int32, of whole vectors.
+    """The step by an ``instruction`` that sums two products of int16 in int32, on whole vectors.
 
-    Bytes become int16 in two halves, those in even places and those in odd ones, so none changes its lane:
-    rows of weights once for all pixels or rows of a tile, data once for all columns.
+    Bytes are widened to int16 in two halves, the even and the odd bytes, so that none changes its lane:
+    weights once for all pixels or rows of a tile, data once for all columns.
     """
 
     def step(sums: e.Expr, data: e.Expr, rows: e.Expr) -> e.Expr:
@@ -52,7 +52,7 @@ QUADS = (
     Quads("vpdpbusd", "avx512vnni,avx512vl", 4, "uint8", called("llvm.x86.avx512.vpdpbusd.128")),
     Quads("pmaddwd", "sse2", 4, "uint8", _by_pairs("llvm.x86.sse2.pmadd.wd")),
 )
-"""The best first. (``pmaddubsw``, of twice as many products, saturates.)"""
+"""The preferred ones first. (``pmaddubsw``, with twice as many products, saturates.)"""
 
 LANES = (16, 8, 4)
 
@@ -68,7 +68,7 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16, words: bool = False) -> 
                 C[i] += data[k] * kernel[i, k]
 
     ``kernel`` is dense: 16 rows of 4. Sums wrap, as int32 does; ``int32_lanes`` may also be 8 or 4. With
-    ``words``, ``data`` is one uint32, of four bytes (``byte_of``).
+    ``words``, ``data`` is one uint32 that holds four bytes (``byte_of``).
     """
     lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
     steps = {row.needs: row.step for row in reversed(QUADS) if row.lanes == lanes}
@@ -85,9 +85,9 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
             for k in range(2):                                         kernel[0:16, 0:2])
                 C[i] += data[k] * kernel[i, k]
 
-    ``kernel`` is dense: 16 rows of 2. With ``words``, ``data`` is one uint32, of two bfloat16, whose halves
-    (``half_of``) are multiplied. The instruction rounds each of its two steps to nearest and takes
-    subnormal numbers for 0, so results differ in the last places from those of plain loops.
+    ``kernel`` is dense: 16 rows of 2. With ``words``, ``data`` is one uint32 that holds two bfloat16
+    (``half_of``). The instruction rounds each of its two steps to nearest and takes subnormal numbers for 0,
+    so results differ from those of plain loops in the last bits.
     """
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
     data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")

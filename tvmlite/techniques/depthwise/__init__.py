@@ -1,4 +1,4 @@
-"""Depthwise convolutions and poolings."""
+"""Depthwise convolutions and poolings: each output channel reads one input channel."""
 
 from tvmlite.techniques.depthwise import sliding
 

@@ -1,4 +1,4 @@
-"""Poolings and depthwise convolutions of channels in blocks: a vector of channels slides its window along."""
+"""Poolings and depthwise convolutions with channels in blocks: several vectors of channels at once."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from tvmlite.techniques.common.nest import in_registers, unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 UNROLLED_WINDOW = 32
-"""Windows of at most this many places are unrolled whole."""
+"""Windows of at most this many positions are unrolled entirely."""
 
 ALONG = 14
-"""The most neighbouring outputs that are summed up at once; what windows share of the data is read once."""
+"""The most neighbouring outputs that are computed at once; data that their windows share is read once."""
 
 ALONG_OF_FEW = 8
-"""The same where registers are few: what windows share stays in those left, and is not spilled. The
-depthwise layers of MobileNetV2 are much quicker with at most 8, the whole window unrolled
-and the rows at the border apart, than with 14 and a row of the window an iteration; 4 and 10 are slower than
-8."""
+"""The same with few registers: shared data stays in the remaining registers and is not spilled. The
+depthwise layers of MobileNetV2 are much faster with at most 8, the whole window unrolled and separate loops
+for rows at the border, than with 14 and one row of the window per iteration; 4 and 10 are slower than 8."""
 
 WHOLE_WINDOW = 9
-"""The most places of a window that are unrolled by default where registers are few: all rows of it then read
-data where it lies, where there is no padding."""
+"""The most positions of a window that are unrolled by default with few registers: all its rows then read the
+data in place, where there is no padding."""
 
 ALONG_UNKNOWN = 8
-"""The same where the row is of unknown length; tiles of half the size, and so on, take the rest."""
+"""The outputs computed at once if the row's length is unknown; smaller tiles compute the remainder."""
 
 COPIES = 4
-"""How many times the work of the windows there may be with padding, which is copied, and with their sums."""
+"""The largest ratio of the whole work, with copied padding and stored sums, to that of the windows."""
 
 ENOUGH_PLANES = 16
-"""Planes of all images, of a channel or a block of channels each, that are enough for threads to share; with
-fewer, they share the rows as well. The thread pool cuts a loop into at most four chunks a thread, so that one
-that is done early takes some of another's: these are four for each of four threads."""
+"""The least number of planes (of a channel or a block of channels, of all images) to divide among threads;
+with fewer, rows are divided as well. The thread pool cuts a loop into at most four chunks per thread, so that
+a thread that is done early can take some of another's: this is four for each of four threads."""
 
 PARTS = 4
-"""Parts of an image's rows, with all blocks each, that are enough for threads to share: one for each of four.
-With few blocks there are more parts, so that a loop over both has as many iterations as ``ENOUGH_PLANES``."""
+"""The least number of parts of an image's rows, with all blocks each, to divide among threads: one for each
+of four. With few blocks there are more parts, so that a loop over both has ``ENOUGH_PLANES`` iterations."""
 
 LEAST_ROWS = 8
-"""Of rows of which some are apart, a thread takes no fewer at a time: an image's first rows, its last and the
-others are loops of their own, and each chunk goes through all three, which takes time between few rows."""
+"""The least rows that a thread takes at a time if rows at the border have separate loops: each chunk executes
+the loops over the first, the last and the other rows, whose overhead shows with few rows."""
 
 
 def blocks(group: Group, anchor: ComputeOp) -> None:
-    """Some outputs of a row at once, each a vector of channels; the padding is where the windows read it.
+    """Compute some outputs of a row at once, each a vector of channels.
 
-    Knobs: ``tile`` (rows, outputs of a row), ``padding`` (read by the window row, computed where it is read,
-    or stored whole before), ``unrolled`` (how many axes of the window, from the last on), ``outer``, whether
-    blocks are outside rows, or parts of rows outside blocks, ``order`` of the loops over rows and tiles,
-    ``grain``, how many of the loops over rows threads share besides blocks.
+    Knobs: ``tile`` (rows, outputs of a row), ``padding`` ("row": copied per row of the window, "inline":
+    computed where it is read, "whole": stored before), ``unrolled``, the number of innermost axes of the
+    window that are unrolled, ``outer``, whether blocks are outside rows, or parts of rows outside blocks,
+    ``order`` of the loops over rows and tiles, ``grain``, how many loops over rows are divided among threads
+    with blocks.
     """
     result = anchor.output(0)
     host = group.host(result)
@@ -94,8 +94,8 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
 
 
 def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
-    """How many rows at the border stand in loops of their own: none where masks have registers of their own,
-    for which loops would be more code and no less work."""
+    """The numbers of first and last rows that get separate loops; none on machines with mask registers, where
+    that would be more code and no less work."""
     pads = [pad for pad in group.tagged("pad") if pad.output(0) in anchor.inputs]
     if not pads or len(anchor.reduce_axis) < 2 or not group.target.machine.few_registers:
         return 0, 0
@@ -103,8 +103,8 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
 
 
 def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool, threads: int) -> tuple[int, bool]:
-    """How many of the ``rows`` a part has, all of them where there are no parts; whether parts are outside
-    blocks. ``border``: some rows stand in loops of their own."""
+    """The number of ``rows`` in a part, all of them if there are no parts, and whether parts are outside
+    blocks. ``border``: some rows have separate loops."""
     planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
     parts = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
     part = _rows_a_chunk(1, rows, least, parts, threads)
@@ -114,17 +114,17 @@ def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool, threads: in
 
 
 def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
-    """The knob ``outer``: whether blocks are outside rows, or parts of rows outside blocks, if there are
-    ``parts``: else both are one schedule, by default named for what it is."""
+    """The knob ``outer``: whether blocks are outside rows, or parts of rows outside blocks. Without ``parts``
+    both settings are the same schedule, and "blocks" is the default."""
     if len(anchor.axis) != 5:
         return "blocks"
     return group.knob("outer", ("blocks", "rows"), "rows" if parts and image_by_rows(group, anchor) else None)
 
 
 def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:
-    """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: where blocks are
-    fewer than ``parts`` as many, ``least`` or more, as leave enough chunks for ``threads``; if none do, fewer
-    where that makes shares alike, else all."""
+    """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: all if there are
+    enough blocks (``parts``); else the most, at least ``least``, that leave enough chunks for ``threads``; if
+    there is no such number, fewer if that makes shares even, else all."""
     if blocks is None or enough(blocks, parts, threads):
         return count
     fitting = [n for n in range(1, count) if count % n == 0 and enough(blocks * (count // n), parts, threads)]
@@ -135,8 +135,8 @@ def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, thread
 
 
 def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
-    """The knob ``padding``; the stages of padded data to be read by the window row, whose length must be
-    known: what is read is written out."""
+    """Apply the knob ``padding``. Return the stages of padded data to be copied per row of the window; the
+    length of what a row reads must be known, since the copy is unrolled."""
     pads, how = group.tagged("pad"), "inline"
     host = group.host(anchor.output(0))
     if pads:
@@ -151,8 +151,8 @@ def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
 
 
 def _row_read_is_known(anchor: ComputeOp, pads: Sequence[ComputeOp]) -> bool:
-    """Whether the place where ``anchor`` reads along a row of ``pads`` moves by numbers alone, over a window
-    of known length."""
+    """Whether the index of ``anchor`` along a row of ``pads`` depends only on its own axes, and the window's
+    length is known."""
     axes = {axis.var: extent_of(axis) for axis in (*anchor.axis[2:-1], *anchor.reduce_axis)}
     results = {pad.output(0) for pad in pads}
     for node in nodes_of(anchor):
@@ -165,7 +165,7 @@ def _row_read_is_known(anchor: ComputeOp, pads: Sequence[ComputeOp]) -> bool:
 
 
 def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) -> tuple[int, int]:
-    """The knob ``tile``: all its sums, a vector of weights and one of data fit into the registers."""
+    """The knob ``tile`` (rows, outputs): its sums, one vector of weights and one of data fit in registers."""
     width, height = extent_of(along), extent_of(rows[-1]) if rows else 1
     block, lanes = extent_of(lane), group.target.lanes("float32")
     vectors = 1 if block is None else max(1, block // lanes)
@@ -189,8 +189,8 @@ def _shared_out(
     threads: int,
     kept: int,
 ) -> IterVar:
-    """The knobs ``order`` and ``grain``: blocks are divided among threads, and rows, all loops over them
-    but ``kept``, where blocks are few; gives the loop in which a tile is computed."""
+    """Apply the knobs ``order`` and ``grain``: divide blocks among threads, and if they are few also rows, in
+    all loops over rows but the last ``kept``; return the loop in which a tile is computed."""
     known = product(extent_of(a) for a in lead)
     few = not enough(known, ENOUGH_PLANES, threads)
     shared = group.knob("grain", range(len(rows) + 1), len(rows) - kept if few else 0)
@@ -206,15 +206,15 @@ def _shared_out(
 
 
 def _unrolled_by_default(group: Group, axes: Sequence[IterVar], row_by_row: bool) -> int:
-    """How many axes of a window are: all, but where its rows are read one by one, or where registers are few
-    and it is large, the last."""
+    """The default number of unrolled axes of a window: only the last if padding is copied per row, or if the
+    window is large and registers are few; else all."""
     most, places = unrollable(axes, UNROLLED_WINDOW)[-1], product(map(extent_of, axes)) or 0
     large = group.target.machine.few_registers and places > WHOLE_WINDOW
     return min(most, 1) if row_by_row or large else most
 
 
 def _along(extent: int | None, target: Target) -> int:
-    """How many outputs of a row of ``extent`` are computed at once: as even tiles as there are."""
+    """How many outputs of a row of ``extent`` are computed at once, with tiles as even as possible."""
     if extent is None:
         return ALONG_UNKNOWN
     tiles = -(-extent // (ALONG_OF_FEW if target.machine.few_registers else ALONG))
@@ -222,7 +222,7 @@ def _along(extent: int | None, target: Target) -> int:
 
 
 def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
-    """The sums of some outputs, at ``place``; padded data that several windows read is read once a row."""
+    """Compute the sums of some outputs at ``place``; ``pads`` are copied once per row of the window."""
     op = compute_of(stage)
     stage.compute_at(host, place)
     batch, block, *pixels, lane = op.axis

@@ -1,4 +1,4 @@
-"""Poolings and depthwise convolutions: each plane slides its window along vectors of neighbouring outputs."""
+"""Channels-first poolings and depthwise convolutions: planes in parallel, vectors of neighbouring outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.techniques.reduction.reduction import reduce_columns
 
 @template("depthwise", anchors.POOL)
 def pool(group: Group) -> None:
-    """The pooling is the anchor; a mean's division is part of its tail."""
+    """Schedule a pooling, whose anchor is the sum or maximum; a mean's division is in the epilogue."""
     in_blocks = group.tagged("pool_blocked")
     if in_blocks:
         blocks(group, in_blocks[-1])
@@ -25,15 +25,16 @@ def pool(group: Group) -> None:
 
 @template("depthwise", anchors.CONVOLUTION)
 def depthwise(group: Group) -> bool:
-    """Depthwise convolutions; False for others."""
+    """Schedule a depthwise convolution; False for other groups."""
     forms = {"depthwise_conv2d_blocked": blocks, "depthwise_conv2d": sliding}
     return group.arranged(forms)
 
 
 def sliding(group: Group, anchor: ComputeOp) -> None:
-    """Planes in parallel; along a row, a vector of outputs is summed up in a register, window unrolled.
+    """Compute planes in parallel; along a row, sum a vector of outputs in a register, with the window
+    unrolled.
 
-    The padded copy of a plane is made where the plane is computed, so that it stays in the cache.
+    The padded copy of a plane is made in the loop that computes the plane, so that it stays in cache.
     """
     result = anchor.output(0)
     host = group.host(result)
@@ -64,7 +65,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
 
 
 def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], IterVar]:
-    """The outer loops (at least one), and the last axis cut into vectors."""
+    """Split the last axis into vectors; return the outer loops (at least one), and the vector's."""
     width = extent_of(axes[-1])
     if width is None or width > lanes:
         tiles, vector = stage.split(axes[-1], factor=lanes)
@@ -76,7 +77,7 @@ def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar
 
 
 def _slide(stage: Stage, host: Stage, place: IterVar) -> None:
-    """The sums of one vector of outputs, at ``place``."""
+    """Compute the sums of one vector of outputs at ``place``."""
     op = compute_of(stage)
     reduce_columns(stage, host, place)
     window = product(extent_of(a) for a in op.reduce_axis)

@@ -1,4 +1,8 @@
-"""Depthwise convolutions of bytes: four taps of each channel by one instruction."""
+"""Depthwise convolutions of uint8 by int8, with channels in blocks: four taps of each channel per
+instruction.
+
+The pass ``depthwise_bytes`` uses them if the target has the instruction and the extents are known.
+"""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.depthwise_bytes import operator, schedule

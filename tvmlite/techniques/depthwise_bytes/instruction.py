@@ -1,8 +1,8 @@
-"""Four taps of each channel of a block at once: ``vpdpbusd`` behind a transposition of bytes.
+"""The intrinsic for four taps of each channel of a block: ``vpdpbusd`` after a transposition of bytes.
 
-Four neighbouring pixels of channels in blocks are one register: ``(4, 16)`` bytes, pixels outside.
-Transposed, each of its 32-bit lanes has the four pixels of one channel, to be multiplied by that channel's
-own weights.
+With channels in blocks, four neighbouring pixels are one register of ``(4, 16)`` bytes, pixels outermost.
+After the transposition, each 32-bit lane holds the four pixels of one channel, which are multiplied by that
+channel's weights.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 
 TAPS = 4
-"""Products of one channel that are added up at once."""
+"""The number of products of one channel that are added at once."""
 
 _ANY_BYTE = {16: "llvm.x86.avx512.permvar.qi.512"}
 _ANY_WORD = {16: "llvm.x86.avx512.permvar.si.512", 8: "llvm.x86.avx2.permd"}
 _IN_QUARTERS = {16: "llvm.x86.avx512.pshuf.b.512", 8: "llvm.x86.avx2.pshuf.b"}
-"""Permutations of a register's bytes, of its 32-bit words, and of the bytes of each 16."""
+"""Permutations of a register's bytes, of its 32-bit words, and of the bytes within each 16."""
 
 _NEEDS = {
     16: {"avx512bw,avx512vnni": False, "avx512bw,avx512vnni,avx512vbmi": True},
     8: {"avx2,avxvnni": False},
 }
-"""What registers of so many 32-bit lanes need, and whether any byte may go anywhere; the last is the best."""
+"""By the number of 32-bit lanes: the instruction sets needed, and whether they include a permutation of all
+bytes; the last entry is the best."""
 
 
 def channels_at_once(target: Target) -> int:
-    """How many channels ``target`` multiplies by four taps each at once; 0: it has no instruction."""
+    """How many channels ``target`` multiplies by four taps each at once; 0 without the instruction."""
     for lanes, steps in _NEEDS.items():
         if target.lanes("int32") == lanes and any(all(map(target.has, needs.split(","))) for needs in steps):
             return lanes
@@ -51,8 +52,8 @@ def taps_4x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
             for k in range(4):                             C[0:16] = vpdpbusd(C[0:16], columns,
                 C[i] += data[k, i] * kernel[i, k]                             kernel[0:16, 0:4])
 
-    ``data`` and ``kernel`` are dense. Sums wrap, as int32 does. ``int32_lanes`` may also be 8; of other
-    numbers there are plain loops only.
+    ``data`` and ``kernel`` are dense. Sums wrap, as int32 does. ``int32_lanes`` may also be 8; for other
+    numbers there are only plain loops.
     """
     lanes = int32_lanes
     data, kernel = placeholder((TAPS, lanes), "uint8", "data"), placeholder((lanes, TAPS), "int8", "kernel")
@@ -96,7 +97,8 @@ def _transposed_at_once(pixels: e.Expr, lanes: int) -> e.Expr:
 
 
 def _transposed(pixels: e.Expr, lanes: int) -> e.Expr:
-    """The same: words of four channels first, so that each 16 bytes have four pixels of those, then bytes."""
+    """The same by two permutations: first words of four channels, so that each 16 bytes hold four pixels of
+    four channels, then bytes."""
     to, words = e.Ramp(e.const(0, "int32"), e.const(1, "int32"), lanes), f"int32x{lanes}"
     source = (to & 3) * (lanes // TAPS) + (to >> 2)
     moved = call_llvm_intrin(words, _ANY_WORD[lanes], reinterpret(words, pixels), source)

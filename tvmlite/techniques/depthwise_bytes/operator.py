@@ -1,7 +1,8 @@
 """Depthwise convolutions of uint8 by int8 on blocks of channels, four taps of a row at a time.
 
-The data is ``NCHW16c``, the weight ``OIHW16o4w``: taps of a row of the window in fours, filled up with zeros,
-as ``vpdpbusd`` multiplies them. So windows read up to three pixels behind them, which the padding provides.
+The data is ``NCHW16c``, the weight ``OIHW16o4w``: taps of a row of the window in groups of four, padded with
+zeros, as ``vpdpbusd`` reads them. Windows thus read up to three pixels past their end, which the padded copy
+of the data provides.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ DEPTHWISE = "nn.contrib_depthwise_conv2d_taps"
 """The operator's name."""
 
 DTYPES = ("uint8", "int8", "int32"), ("uint8", "int8", "float32")
-"""The dtypes of data, weight and result that there are."""
+"""The supported dtypes of data, weight and result."""
 
 TAG = "depthwise_conv2d_taps"
-"""What its sums are tagged, for the schedule."""
+"""The tag of the sums, by which the schedule finds them."""
 
 BEFORE = "pixels_before"
-"""The attribute of the sums that says how many pixels of padding a row of the copy begins with."""
+"""The attribute of the sums with the number of pixels of padding at the start of a row of the copy."""
 
 
 def weight_layout(block: int) -> str:
-    """The layout of weights of blocks of ``block`` channels: ``OIHW16o4w``."""
+    """The layout of weights in blocks of ``block`` channels, such as ``OIHW16o4w``."""
     return f"OIHW{block}o{TAPS}w"
 
 
@@ -69,7 +70,7 @@ def _extents(call: Call, shape: Shape) -> Shape:
 
 
 def _compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """Sums of int32, exact, and converted where ``out_dtype`` is another."""
+    """The exact sums in int32, converted if ``out_dtype`` is another."""
     shape, (begins, ends) = _extents(call, data.shape), windows.padding_of(call, 2)
     strides, (apart, _) = windows.spatial(call, "strides", 2), windows.spatial(call, "dilation", 2)
     high, wide = windows.spatial(call, "kernel_size", 2)
@@ -94,7 +95,7 @@ def _compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
 
 
 def _numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The plain convolution in numpy, blocks taken apart before and put together after."""
+    """The reference in numpy: a channels-first convolution of operands without blocks."""
     _, wide = windows.spatial(call, "kernel_size", 2)
     plain = weight.transpose(0, 4, 1, 2, 3, 5).reshape(-1, 1, weight.shape[2], weight.shape[3] * TAPS)
     channels_first = np.moveaxis(data, -1, 2).reshape(data.shape[0], -1, *data.shape[2:4])

@@ -1,4 +1,4 @@
-"""Where depthwise convolutions of bytes are made four taps at a time."""
+"""The pass that computes depthwise convolutions of bytes four taps at a time, if the target can."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tvmlite.techniques.depthwise_bytes.instruction import channels_at_once
 from tvmlite.techniques.depthwise_bytes.operator import DEPTHWISE, DTYPES, weight_layout
 
 BLOCKED = "nn.contrib_depthwise_conv2d_NCHWc"
-"""The operator that is replaced: of the layouts ``NCHW16c`` and ``OIHW1i16o``."""
+"""The operator that is replaced, with the layouts ``NCHW16c`` and ``OIHW1i16o``."""
 
 
 def depthwise_bytes(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``; nothing is done for one without the instruction."""
+    """The pass for ``target``; it does nothing if ``target`` lacks the instruction."""
     lanes = channels_at_once(target)
 
     def depthwise_bytes(module: Module) -> Module:
@@ -31,8 +31,8 @@ def depthwise_bytes(target: Target) -> Callable[[Module], Module]:
 
 
 def _by_taps(node: Expr, lanes: int) -> Expr:
-    """``node``, if it is a depthwise convolution of uint8 by int8 in blocks of ``lanes`` channels, as one of
-    taps in fours."""
+    """``node`` with taps in groups of four, if it is a depthwise convolution of uint8 by int8 in blocks of
+    ``lanes`` channels; else ``node`` itself."""
     match node:
         case Call(op, (data, weight)) if op == BLOCKED and _fits(node, lanes):
             layouts = {"src_layout": node["kernel_layout"], "dst_layout": weight_layout(lanes)}
@@ -47,7 +47,7 @@ def _by_taps(node: Expr, lanes: int) -> Expr:
 
 
 def _fits(node: Call, lanes: int) -> bool:
-    """Whether dtypes and block are the instruction's, the taps of a row side by side, and extents known."""
+    """Whether dtypes and block are the instruction's, rows are not dilated, and extents are known."""
     kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
     block, (_, along) = windows.block_of(node, "data_layout", 2), windows.spatial(node, "dilation", 2)
     extents = (*tensor_type_of(node.args[0]).shape[2:4], *tensor_type_of(node.args[1]).shape[2:4])

@@ -1,9 +1,9 @@
 """Depthwise convolutions of bytes: rows of a block are copied with their padding, then computed by tiles.
 
-An output of 3x3 taps takes three products. Each is of a register of four neighbouring pixels, transposed; of
-a tile of four rows each such register is read and transposed once for up to three rows, 1.5 for an output.
-With the rounding, packed by four (``llvm.packed_stores``), and a fourth of a copy, that is about
-11 instructions for 16 channels, where multiply-adds of float32 take 9, loads and conversions besides.
+An output of 3x3 taps takes three product instructions, each on a transposed register of four neighbouring
+pixels. In a tile of four rows, each such register is read and transposed once for up to three rows: 1.5 per
+output. With rounding, packed by four (``llvm.packed_stores``), and a fourth of a copy, this is about
+11 instructions for 16 channels; float32 takes 9 multiply-adds plus loads and conversions.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ from tvmlite.techniques.depthwise_bytes.operator import BEFORE, TAG
 from tvmlite.techniques.elementwise.injective import finish
 
 WIDE = 4
-"""Neighbouring outputs in a tile: as many vectors of bytes are packed and stored at once."""
+"""The neighbouring outputs in a tile, whose vectors of bytes are packed and stored together."""
 
 HIGH = 4
-"""Rows of a tile, which read and transpose half as many registers as each row alone; half as many rows where
-registers are few."""
+"""The rows of a tile, which read and transpose half as many registers as separate rows; half as many rows
+with few registers."""
 
 MOST_UNROLLED = 160
-"""Products of a tile that are written out: 4 by 4 outputs of 3x3 taps are 48, of 5x5 taps 160."""
+"""The most products of a tile that are unrolled: 4 by 4 outputs of 3x3 taps are 48, of 5x5 taps 160."""
 
 COPY_BYTES = 1 << 15
-"""The padded rows that are copied at a time: they are read as soon as they are written, from a near cache."""
+"""The bytes of padded rows that are copied at a time, so that they are read back from a near cache."""
 
 LEAST_COPY = 1 << 13
-"""Rows of several blocks are copied before any is read, as long as they are smaller: a register of four
-pixels spans two that were stored, and is read late where these have not yet arrived in the cache."""
+"""If the padded rows of a block are smaller, those of several blocks are copied before any is read: a
+register of four pixels spans two stored ones, and loading it stalls if these have not yet reached the
+cache."""
 
 FEW_GROUPS = 8
-"""Copies of rows of no more groups of four pixels are written out; of longer rows the groups with padding in
-them have loops of their own."""
+"""Copies of rows of at most this many groups of four pixels are unrolled; in longer rows, the groups that
+contain padding have separate loops."""
 
 
 @template("depthwise_bytes", anchors.CONVOLUTION)
 def taps(group: Group) -> bool:
-    """Depthwise convolutions of taps in fours; False for others."""
+    """Schedule a depthwise convolution with taps in groups of four; False for other groups."""
     found = group.tagged(TAG)
     if found:
         _arrange(group, found[-1])
@@ -52,10 +53,11 @@ def taps(group: Group) -> bool:
 
 
 def _arrange(group: Group, anchor: ComputeOp) -> None:
-    """Chunks of rows of a block, and in each: the padded copy of what it reads, then tile after tile.
+    """Process chunks of rows of a block: for each, make the padded copy that it reads, then compute its
+    tiles.
 
-    Knobs: ``tile`` (rows, outputs of a row), ``chunk``, the rows of a chunk, ``blocks``, how many blocks are
-    in it.
+    Knobs: ``tile`` (rows, outputs of a row), ``chunk``, the rows of a chunk, ``blocks``, its number of
+    blocks.
     """
     result = anchor.output(0)
     host = group.host(result)
@@ -87,7 +89,7 @@ def _arrange(group: Group, anchor: ComputeOp) -> None:
 
 
 def _tile(group: Group, anchor: ComputeOp) -> tuple[int, int]:
-    """The knob ``tile``: its sums, a register of weights and one of data fit into the registers."""
+    """The knob ``tile`` (rows, outputs): its sums, weights and data fit in the registers."""
     *_, row, along, _ = anchor.axis
     width, height, registers = extent_of(along), extent_of(row), group.target.vector_registers
     default = (-1, HIGH // 2 if group.target.machine.few_registers else HIGH, WIDE)
@@ -101,8 +103,8 @@ def _tile(group: Group, anchor: ComputeOp) -> tuple[int, int]:
 
 
 def _blocks_are_enough(anchor: ComputeOp, threads: int, several: int = 1) -> bool:
-    """Whether threads share blocks, ``several`` at a time, each with all its rows: to find the place of a
-    chunk takes divisions."""
+    """Whether there are enough blocks, ``several`` at a time and with all rows, to divide only these among
+    threads: the index of a chunk of rows takes divisions."""
     blocks = product(map(extent_of, anchor.axis[:2]))
     if blocks is None:
         return True
@@ -111,8 +113,8 @@ def _blocks_are_enough(anchor: ComputeOp, threads: int, several: int = 1) -> boo
 
 
 def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -> int:
-    """The knob ``chunk``: all rows, or as many as ``COPY_BYTES`` have room for, fewer where blocks are too
-    few for the ``threads``; whole tiles of ``high`` rows."""
+    """The knob ``chunk``: by default all rows, or as many as fit in ``COPY_BYTES``, or fewer if there are too
+    few blocks for the ``threads``; in whole tiles of ``high`` rows."""
     source, height = anchor.inputs[0], extent_of(anchor.axis[2])
     if height is None:
         return 2 * high
@@ -128,8 +130,8 @@ def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -
 
 
 def _blocks_of_a_chunk(group: Group, anchor: ComputeOp, threads: int) -> int:
-    """The knob ``blocks``: as many as ``LEAST_COPY`` has room for, of those that divide all of them and leave
-    enough for the ``threads``."""
+    """The knob ``blocks``: by default the most that fit in ``LEAST_COPY``, divide the number of blocks and
+    leave enough for the ``threads``."""
     source, blocks = anchor.inputs[0], product(map(extent_of, anchor.axis[:2]))
     image = product(number(n) for n in source.shape[2:])
     if not blocks or not image:
@@ -141,7 +143,7 @@ def _blocks_of_a_chunk(group: Group, anchor: ComputeOp, threads: int) -> int:
 
 
 def _copy(group: Group, pad: ComputeOp, before: int) -> None:
-    """Padded rows are copied by registers of four pixels. The first ``before`` pixels are padding."""
+    """Copy padded rows by registers of four pixels; the first ``before`` pixels are padding."""
     *_, x, lane = pad.axis
     stage, width, inside = group.stage(pad), extent_of(x), number(pad.inputs[0].shape[3])
     if width is None or inside is None or width % TAPS:
@@ -159,8 +161,8 @@ def _copy(group: Group, pad: ComputeOp, before: int) -> None:
 
 
 def _products(group: Group, op: ComputeOp, outputs: int) -> None:
-    """The sums of a tile of ``outputs`` in registers; its products, or at least those of a row of the window,
-    are written out."""
+    """Compute the sums of a tile of ``outputs`` in registers, with all products unrolled, or at least those
+    of a row of the window."""
     stage = group.stage(op)
     batch, block, y, x, lane = op.axis
     ky, kx, tap = op.reduce_axis

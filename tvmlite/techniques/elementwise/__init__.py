@@ -1,4 +1,4 @@
-"""Element-wise groups, and loop nests given as they are."""
+"""Element-wise groups, and groups around extern stages, whose loop nests are given."""
 
 from tvmlite.techniques.elementwise import extern, injective
 

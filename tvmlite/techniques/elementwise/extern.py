@@ -1,4 +1,4 @@
-"""Groups around a loop nest given as it is: it cannot be scheduled, what is around it can."""
+"""Groups around an extern stage: its given loop nest cannot be scheduled, the other stages can."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.techniques.elementwise.injective import elementwise_loops
 
 @template("elementwise", anchors.STATEMENT)
 def extern(group: Group) -> None:
-    """Inputs of extern stages are arrays of their own; everything else is inlined into the outputs."""
+    """Store the inputs of extern stages as arrays, and inline everything else into the outputs."""
     read: set[Operation] = set()
     for stage in group.schedule.stages:
         if isinstance(stage.op, ExternOp):

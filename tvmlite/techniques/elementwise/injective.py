@@ -1,4 +1,4 @@
-"""Element-wise groups: everything inlined, outer loops in parallel, the contiguous axis in vectors."""
+"""Element-wise groups: everything inlined, outer loops parallel, the contiguous axes vectorized."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ENOUGH_OUTER_TURNS = 16
-"""Turns of the loop over outer axes that are enough for threads to share; with fewer, the contiguous axes are
-cut into chunks as well. The thread pool cuts a loop into at most four chunks a thread, so that one that is
-done early takes some of another's: these are four for each of four threads."""
+"""The least iterations of the loop over outer axes to divide among threads; with fewer, the contiguous axes
+are cut into chunks as well. The thread pool cuts a loop into at most four chunks per thread, so that a thread
+that is done early can take some of another's: this is four for each of four threads."""
 
 CHUNK_VECTORS = 64
-"""How many vectors one iteration of a parallel loop over a long axis takes."""
+"""The number of vectors in one iteration of a parallel loop over a long axis."""
 
 MOST_STEPS = 8
-"""Neighbouring elements that are computed one by one, of which each every so many-th is like the next."""
+"""The longest group of neighbouring elements that is unrolled (``read_in_steps``)."""
 
 SHORT_VECTORS = 4
-"""One iteration of a parallel loop does more than this many vectors: to find its place, it divides."""
+"""One iteration of a parallel loop computes more than this many vectors, since its index takes divisions."""
 
 
 STRIP = 8
-"""Neighbours of a row of an image that stand together."""
+"""The number of neighbours of a row of an image in a row window."""
 
 
 @template("elementwise", anchors.ELEMENTWISE)
 def injective(group: Group) -> None:
-    """Every stage inlined into the outputs, each of which is one loop nest."""
+    """Inline every stage into the outputs, each of which is one loop nest."""
     group.inline_all_but(())
     for tensor in group.outputs:
         elementwise_loops(group, tensor)
 
 
 def finish(group: Group, host: Tensor) -> None:
-    """The outputs besides ``host`` read it, or other outputs: loops of their own."""
+    """Schedule the outputs other than ``host``, which read it or other outputs, as separate loops."""
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
 
 
 def elementwise_loops(group: Group, tensor: Tensor) -> None:
-    """Loops for a stage without a reduction that stands on its own."""
+    """Schedule a stage without a reduction as a separate loop nest."""
     stage = group.stage(tensor)
     if not isinstance(stage.op, ComputeOp) or not stage.op.axis:
         return
@@ -97,9 +97,10 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
 
 
 def read_across(op: ComputeOp, lanes: int) -> int | None:
-    """The axis that walks the last dimension of what is read, where the last axis walks another one.
+    """The index of the axis along the last dimension of a tensor that is read, if the last axis is along
+    another dimension of that, as in a transposition.
 
-    So it is in a transposition; None where there is no such axis, or a block of lanes by lanes is too large.
+    None if there is no such axis, or one of the two is not longer than ``lanes``.
     """
     last = op.axis[-1]
     for node in nodes_of(op):
@@ -112,11 +113,11 @@ def read_across(op: ComputeOp, lanes: int) -> int | None:
 
 
 def read_in_steps(op: ComputeOp) -> int:
-    """How many neighbours along the last axis are read from as many rows, or are one and the same, as in a
-    shuffle of pixels or an image made larger; 1 if it is not so.
+    """The period of the quotients and remainders of the last axis in indices, as in a pixel shuffle or an
+    enlarged image; 1 if there are none.
 
-    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups, which is
-    quicker than vectors of which each element is gathered.
+    If such a group is unrolled, no divisions remain, and LLVM vectorizes the loop over groups, which is
+    faster than vectors whose elements are gathered.
     """
     last = op.axis[-1]
     found = set[int]()
@@ -125,7 +126,7 @@ def read_in_steps(op: ComputeOp) -> int:
             case e.FloorDiv(a, e.Const(value)) | e.FloorMod(a, e.Const(value)) if a is last.var and value > 0:
                 found.add(int(value))
             case e.Call(name) if name != "if_then_else":
-                return 1  # which may have no vectors but ours
+                return 1  # LLVM may be unable to vectorize it
     steps, extent = lcm(*found), extent_of(last)
     return steps if extent is not None and steps <= MOST_STEPS and extent % steps == 0 else 1
 
@@ -133,8 +134,8 @@ def read_in_steps(op: ComputeOp) -> int:
 def _in_steps(
     stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, threads: int, several: int | None
 ) -> None:
-    """``steps`` neighbours along ``inner`` written out; threads share the ``outer`` loops, and ``several``
-    such groups at a time unless None."""
+    """Unroll ``steps`` neighbours along ``inner``. The ``outer`` loops are divided among threads, and chunks
+    of ``several`` such groups unless that is None."""
     groups, neighbours = stage.split(inner, factor=steps)
     stage.unroll(neighbours)
     if threads == 1:
@@ -145,7 +146,7 @@ def _in_steps(
 
 
 def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, threads: int) -> None:
-    """Square blocks of a transposition: each cache line that is read is used up before it is gone."""
+    """Schedule a transposition in square blocks, so that each cache line is used up before it is evicted."""
     blocks, line = stage.split(axes[across], factor=lanes)
     vectors, vector = stage.split(axes[-1], factor=lanes)
     outer = [*axes[:across], *axes[across + 1 : -1], blocks]
@@ -159,7 +160,7 @@ def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, threa
 def split_for_threads(
     stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool, several: int = CHUNK_VECTORS
 ) -> IterVar | None:
-    """Cut ``axis`` into vectors and, if ``chunked``, into chunks of ``several``; gives the loop over them."""
+    """Split ``axis`` into vectors and, if ``chunked``, chunks of ``several``; return the loop over chunks."""
     long = extent is None or extent > lanes * several
     chunk = None
     if chunked and long:
@@ -171,7 +172,7 @@ def split_for_threads(
 
 
 def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> IterVar | None:
-    """The iterations of ``axis`` as lanes of vectors; gives the loop over vectors, if any."""
+    """Vectorize ``axis`` with ``lanes`` lanes; return the loop over vectors, if any."""
     if lanes < 2 or (extent is not None and extent < 2):
         return axis
     if extent is not None and extent <= lanes:
@@ -185,7 +186,7 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
 def several_at_once(
     group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
 ) -> None:
-    """The knob ``several``: how many vectors one iteration of the loop over ``vectors`` of a row takes."""
+    """Apply the knob ``several``: how many ``vectors`` of a row one iteration of their loop takes."""
     if vectors is None or extent is None:
         return
     several = group.knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])
@@ -194,14 +195,14 @@ def several_at_once(
 
 
 def _in_halves(axis: IterVar, lanes: int) -> bool:
-    """Whether whole vectors leave no more than half a one of an axis of unknown extent, so without a mask."""
+    """Whether ``axis`` has an unknown extent that is a multiple of half a vector: its tail needs no mask."""
     if axis.dom is None or extent_of(axis) is not None or lanes < 4:
         return False
     return arith.equal(axis.dom.extent % (lanes // 2), e.const(0, axis.dom.extent.dtype))
 
 
 def contiguous_from(op: ComputeOp) -> int:
-    """The first of the last axes that can be one loop: every read walks along them without a jump."""
+    """The index of the first of the last axes that can be fused into one loop: every read is contiguous."""
     first = len(op.axis) - 1
     while first > 0 and walk_together(op, op.axis[first - 1], op.axis[first]):
         first -= 1
@@ -209,7 +210,7 @@ def contiguous_from(op: ComputeOp) -> int:
 
 
 def walk_together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
-    """Whether each read of ``op`` has the two axes as neighbouring, whole dimensions, or not at all."""
+    """Whether each read of ``op`` uses the two axes as neighbouring whole dimensions, or not at all."""
     assert inner.dom is not None
     extent = number(inner.dom.extent) or inner.dom.extent
     pair = {outer.var, inner.var}

@@ -1,7 +1,8 @@
-"""Data rounded to 8 or 16 bits in groups: codes, scales, and the sums of codes, which zero points are times.
+"""Data quantized to 8 or 16 bits in groups: codes, scales, and the sums of codes, to be multiplied by zero
+points.
 
-They are an operator of their own: products of the same data share its results. A code of 16 bits is two
-bytes, each a signed one: the lower ones of a row come first, then the others, which are 256 times as much.
+This is a separate operator, whose results all products of the same data share. A code of 16 bits is stored as
+two signed bytes: the low bytes of a row first, then its high bytes, which count 256 times.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from tvmlite.te.tensor.tensor import Tensor
 CODES = "nn.contrib_group_codes"
 
 MOST_LANES = 16
-"""Terms that are gone over at once, if groups are of so many."""
+"""The most terms that are processed at once."""
 
 
 def codes_type(call: Call, data: TensorType) -> TupleType:
-    """``(..., k)`` gives bytes ``(..., parts * groups * group)``, and scales and sums ``(..., groups)``."""
+    """The type relation: ``(..., k)`` gives bytes ``(..., parts * groups * group)``, and scales and sums
+    ``(..., groups)``."""
     if data.dtype != "float32":
         raise fault(call, f"data is {data.dtype}, expected float32")
     depth = data.shape[-1] if data.ndim else None
@@ -63,8 +65,8 @@ def codes_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 @statement(CODES, infer=codes_type, reference=codes_numpy, attrs={"group": at_least(1, 32), "data_bits": 8})
 def group_codes(call: Call, data: Tensor) -> list[Tensor]:
-    """``data`` in ``data_bits``, symmetrically, with a scale for each ``group`` of a row's terms, as
-    ``relay.ops.quantized.group_data`` says; and the sums of a group's codes. Codes behind the last term
+    """Quantize ``data`` symmetrically to ``data_bits`` bits, with a scale for each ``group`` terms of a row,
+    as defined in ``relay.ops.quantized.group_data``; and sum each group's codes. Codes after the last term
     are 0."""
     lead, depth, group = data.shape[:-1], data.shape[-1], call["group"]
     assert isinstance(depth, int)
@@ -86,8 +88,7 @@ def group_codes(call: Call, data: Tensor) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Statements of the groups of rows, ``count`` each: first of the terms that a vector's lane has, then of
-    all lanes."""
+    """The statements for the groups of rows, ``count`` per row: partial results per lane, then combined."""
 
     source: loop.Buffer
     codes: loop.Buffer
@@ -99,11 +100,11 @@ class _Groups:
 
     @property
     def lanes(self) -> int:
-        """The terms that are gone over at once."""
+        """The number of terms that are processed at once."""
         return math.gcd(self.group, MOST_LANES)
 
     def coded(self, row: tuple[e.Expr, ...], number: e.Expr, terms: int) -> loop.Stmt:
-        """The codes, the scale and the sum of a group, of which so many ``terms`` are there."""
+        """Compute the codes, the scale and the sum of a group, of which the first ``terms`` terms exist."""
         begin, at = number * self.group, (*row, number)
         largest, sums = (loops.buffer(name, (self.lanes,), "int32") for name in ("largest", "sums"))
         zero = e.const(0, "int32")
@@ -136,7 +137,7 @@ class _Groups:
         return loops.allocated(body, largest, sums)
 
     def _over(self, terms: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``make(lane, term)`` of all terms of a group, in vectors."""
+        """``make(lane, term)`` for all terms of a group, in vectors."""
 
         def vector(first: Any, length: int) -> loop.Stmt:
             return loops.over(length, lambda j: make(j, first + j), "j", kind=loop.VECTORIZE)
@@ -148,7 +149,7 @@ class _Groups:
     def _code(
         self, row: tuple[e.Expr, ...], term: e.Expr, j: e.Expr, factor: e.Expr, sums: loop.Buffer
     ) -> loop.Stmt:
-        """A term's code, stored and added to the sum of its lane."""
+        """Store a term's code and add it to the sum of its lane."""
         value = group_data.code_of(loops.load(self.source, *row, term), factor)
 
         def used(code: e.Expr) -> loop.Stmt:
@@ -158,7 +159,7 @@ class _Groups:
         return loops.let("code", e.cast(f"int{self.bits}", value), used)
 
     def _stored(self, row: tuple[e.Expr, ...], term: e.Expr, code: e.Expr) -> loop.Stmt:
-        """The bytes of a code."""
+        """Store the bytes of a code."""
         low = e.cast("int8", code)
         stored = loops.store(self.codes, (*row, term), low)
         if self.bits == 8:
@@ -170,7 +171,7 @@ class _Groups:
 def _folded(
     values: loop.Buffer, lanes: int, combine: Callable[[e.Expr, e.Expr], e.Expr]
 ) -> Iterator[loop.Stmt]:
-    """All ``values`` combined in the first, half of them at once."""
+    """Combine all ``values`` into the first, by halving."""
     while lanes > 1:
         lanes //= 2
 

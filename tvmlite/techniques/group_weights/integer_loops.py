@@ -1,8 +1,8 @@
-"""The loops of a product of data in 8 bits with weights of few bits: dot products of four bytes.
+"""The loops of a product of quantized data and weights of few bits: dot products of four bytes.
 
-Four consecutive codes of a column are the bytes of a word of weights, once that is masked, or shifted and
-masked; four of the data are another word, which all columns share. Sums of a group are integers, to which
-zero points contribute the start. They become floats once a group.
+Masking a word of weights, or shifting and masking it, gives four consecutive codes of a column as bytes; four
+codes of the data are another word, which all columns share. Sums of a group are integers, which start with
+the contribution of the zero points. They are converted to floats once per group.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tvmlite.techniques.common.quads import QUAD, Quads
 from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 TILE_ROWS = {16: 6}
-"""By lanes of an instruction: the rows of a tile, whose sums are registers, of which AVX-512 has 32."""
+"""By an instruction's number of lanes: the rows of a tile whose sums stay in registers; AVX-512 has 32."""
 
 OTHER_ROWS = 2
-"""The rows of a tile of narrower vectors, of which there may be 16 registers, and of plain loops."""
+"""The rows of a tile with narrower vectors, of which there may be 16 registers, and with plain loops."""
 
 QUADS = (*x86.QUADS, *arm.QUADS)
-"""How processors multiply four bytes, the best of each first."""
+"""The instructions for four products of bytes, the preferred ones of each architecture first."""
 
 SIGN_BITS = 0x80808080
 
 PART = 256
-"""What the second part of a code is times."""
+"""The factor of the second part of a code."""
 
 
 def multiplies_bytes(target: Target) -> bool:
@@ -43,9 +43,9 @@ def multiplies_bytes(target: Target) -> bool:
 
 @dataclass(frozen=True)
 class IntegerProduct(Panels):
-    """Statements of a product of codes of ``data (..., parts * groups * group)``, int8, that have a
-    ``data_scale`` and a sum ``data_sum``, both ``(..., groups)``, for each group; ``lead`` are the extents
-    before. Of two ``parts``, the second are 256 times as much."""
+    """The statements of a product of the int8 codes ``data (..., parts * groups * group)``. Each group has a
+    ``data_scale`` and the sum of its codes, ``data_sum``, both ``(..., groups)``; ``lead`` are the leading
+    extents. If there are two ``parts``, the second counts 256 times."""
 
     data: loop.Buffer
     data_scale: loop.Buffer
@@ -54,11 +54,11 @@ class IntegerProduct(Panels):
     parts: int
 
     def statements(self) -> loop.Stmt:
-        """All of it: rows in tiles, those left over in one of fewer."""
+        """The whole product: rows in tiles, the remaining rows in a smaller tile."""
         return self.over_panels(self._panel)
 
     def _panel(self, panel: e.Expr) -> loop.Stmt:
-        """All rows by a panel, by the best instructions that a processor has."""
+        """Multiply all rows by a panel, with the best instruction that the processor has."""
         made = self._rows(_Dots(self.sizes, wide=False), panel)
         for row in reversed(QUADS):
             if row.lanes == self.sizes.lanes:
@@ -84,7 +84,7 @@ class IntegerProduct(Panels):
         return loop.sequence(tiles, *rest)
 
     def _tile(self, lanes: _Dots, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
-        """``height`` rows from ``row`` on, by all columns of a panel."""
+        """Multiply ``height`` rows from ``row`` on by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (height * VECTORS, sizes.lanes), "float32")
         sums = loops.buffer("sums", (self.parts * height * VECTORS, sizes.lanes), "int32")
@@ -103,7 +103,7 @@ class IntegerProduct(Panels):
         return loops.allocated(body, totals, sums)
 
     def _started(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
-        """Sums of a group before its products: of the first part, what whole zero points take away."""
+        """Initialize the sums of a group: those of the first part contain the integer zero points' share."""
         lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
@@ -123,7 +123,7 @@ class IntegerProduct(Panels):
         return loop.sequence(tile.each(one), *([tile.each(cleared)] if self.parts > 1 else []))
 
     def _of_group(self, values: loop.Buffer, row: e.Expr, group: e.Expr) -> e.Expr:
-        """What a group of a row has."""
+        """The element of ``values`` for a group of a row."""
         return loops.load(values, *unravelled(row, self.lead), group)
 
     @property
@@ -132,7 +132,7 @@ class IntegerProduct(Panels):
         return self.offset is not None and self.offset.dtype != "float32"
 
     def _word(self, tile: _Tile, word: e.Expr) -> loop.Stmt:
-        """The products of all codes of a word of each column."""
+        """Add the products of all codes of a word of each column."""
         sizes, lanes = self.sizes, tile.lanes
         made = [self.asked_for(tile.panel, word, vector) for vector in range(VECTORS)]
 
@@ -153,7 +153,7 @@ class IntegerProduct(Panels):
         return loop.sequence(*made)
 
     def _scaled(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
-        """The sums of a group, times both scales, added to the totals."""
+        """Add the sums of a group, times both scales, to the totals."""
         lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
@@ -175,7 +175,7 @@ class IntegerProduct(Panels):
 
 @dataclass(frozen=True)
 class _Tile:
-    """``height`` rows from ``row`` on by the columns of a ``panel``: sums of a group, and of all."""
+    """``height`` rows from ``row`` on by the columns of a ``panel``: ``sums`` of a group, and ``totals``."""
 
     lanes: _Dots
     panel: e.Expr
@@ -185,29 +185,29 @@ class _Tile:
     totals: loop.Buffer
 
     def number(self, row: int, vector: int, part: int = 0) -> int:
-        """Which vector of sums is that of a row and a vector of columns."""
+        """The index of the vector of sums for a row and a vector of columns."""
         return (part * self.height + row) * VECTORS + vector
 
     def each(self, make: Callable[[int, int, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``make(row, vector, lane)`` of all rows and vectors of columns."""
+        """``make(row, vector, lane)`` for all rows and vectors of columns."""
         pairs = [(r, v) for r in range(self.height) for v in range(VECTORS)]
         return loop.sequence(*(self.lanes.each(lambda j, r=r, v=v: make(r, v, j)) for r, v in pairs))
 
 
 @dataclass(frozen=True)
 class _Dots(Lanes):
-    """Lanes that multiply four codes by four of the data, by the instruction ``quads`` if they are wide."""
+    """Lanes that multiply four codes by four of the data, with the instruction ``quads`` if they are wide."""
 
     quads: Quads | None = None
 
     @property
     def moved(self) -> bool:
-        """Whether codes of weights are less 128, as an instruction wants that multiplies signed bytes."""
+        """Whether codes of weights are reduced by 128, for an instruction that multiplies signed bytes."""
         return self.sizes.bits == 8 and self.quads is not None and self.quads.data == "int8"
 
     @property
     def base(self) -> int:
-        """What is to be taken from codes as they are multiplied for 0 to be the middle."""
+        """The multiplied code that represents 0 if there is no offset."""
         return 0 if self.moved else self.sizes.middle
 
     def codes(self, words: e.Expr, part: int) -> e.Expr:
@@ -219,7 +219,7 @@ class _Dots(Lanes):
         return words ^ self.lift(e.const(SIGN_BITS, "uint32")) if self.moved else words
 
     def dot(self, sums: e.Expr, codes: e.Expr, data: loop.Buffer, at: tuple[e.Expr, ...]) -> e.Expr:
-        """``sums`` and the four products of ``codes`` and the data from ``at`` on."""
+        """``sums`` plus the four products of ``codes`` and the data from ``at`` on."""
         if self.quads is not None:
             lanes = self.sizes.lanes
             word = reinterpret("int32", data.vload(at, f"int8x{QUAD}"))

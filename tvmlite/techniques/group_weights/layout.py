@@ -1,8 +1,8 @@
-"""How weights of few bits lie in memory: as words of 32 bits, a word a column, columns side by side.
+"""The layout of weights of few bits: words of 32 bits, each with codes of one column, columns innermost.
 
-A word holds consecutive codes of one column: four of 8 bits, one a byte, or eight of 4 bits. Of those,
-byte i holds code i in its lower half and code 4 + i in its upper half, so that four consecutive codes are
-bytes of one word once it is masked, or shifted and masked.
+A word holds consecutive codes of one column: four of 8 bits, one per byte, or eight of 4 bits. In the latter,
+byte i holds code i in its lower half and code 4 + i in its upper half, so that masking a word, or shifting
+and masking it, gives four consecutive codes as bytes.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 from tvmlite.relay.ops.quantized.group_quantized import codes_of
 
 WORD = 32
-"""The bits of a word."""
+"""The number of bits of a word."""
 
 
 def code_positions(bits: int) -> tuple[int, ...]:
-    """Of which code each field of ``bits`` of a word is, from the lowest one on."""
+    """The position of the code in each field of ``bits`` bits of a word, from the lowest field on."""
     return (0, 4, 1, 5, 2, 6, 3, 7) if bits == 4 else (0, 1, 2, 3)
 
 
 def words_shape(count: int, depth: int, bits: int, group: int, columns: int) -> tuple[int, int, int]:
-    """The shape of the words of a weight of ``count`` rows of ``depth``, whose last group is filled up."""
+    """The shape of the words of a weight of ``count`` rows by ``depth`` terms, with the last group padded."""
     return -(-count // columns), -(-depth // group) * group * bits // WORD, columns
 
 
 def pack_words(out: np.ndarray, weight: np.ndarray, bits: int) -> None:
-    """Write the words ``(panels, words, columns)`` of bytes ``(n, groups, group * bits / 8)`` to ``out``,
-    panel by panel. Columns past the last hold codes of 0."""
+    """Write the bytes ``weight (n, groups, group * bits / 8)`` as words ``(panels, words, columns)`` to
+    ``out``, panel by panel. Columns past the last have codes 0."""
     panels, words, columns = out.shape
     for panel in range(panels):
         rows = weight[panel * columns : (panel + 1) * columns]

@@ -1,8 +1,8 @@
-"""The loops of a product of floats with weights of few bits.
+"""The loops of a product of float data and weights of few bits.
 
-Where rows are few, each word of weights is read once, and made floats in registers: the time is that of
-reading the words. Where rows are many, a part of a panel is made floats in a near cache, and multiplied with
-all rows.
+With few rows, each word of weights is read once and converted to floats in registers: reading the words
+dominates. With many rows, a part of a panel is converted to floats in a near cache, and multiplied by all
+rows.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ from tvmlite.techniques.group_weights.layout import code_positions
 from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 PAIR = 2
-"""Rows that are multiplied with weights unpacked once: their sums, of a group and of all, are registers."""
+"""The rows that share unpacked weights: their sums, of a group and in total, stay in registers."""
 
 FEW_ROWS = 4
-"""With at most as many rows, unpacking weights for each pair takes less time than storing them as floats."""
+"""With at most this many rows, unpacking weights for each pair is faster than storing them as floats."""
 
 TILE_ROWS = 6
-"""Rows of a tile whose sums are registers, where rows are many."""
+"""With many rows, the rows of a tile whose sums stay in registers."""
 
 PART = 128
-"""The terms of a part of a panel that is stored as floats, about: four vectors of it fit the first cache."""
+"""About the number of terms in a part of a panel that is stored as floats: its four vectors of columns fit in
+the first cache."""
 
 TABLE = {16: ("avx512f", "llvm.x86.avx512.permvar.sf.512")}
-"""By lanes: the instruction set, and the instruction that looks indices of 4 bits up in a vector."""
+"""By number of lanes: the instruction that looks up 4-bit indices in a vector, and the set that has it."""
 
 
 Read = Callable[[Any, Any], e.Expr]
-"""The element of the data of a row and a term."""
+"""A function that reads the data of a row and a term."""
 
 
 @dataclass(frozen=True)
 class Product(Panels):
-    """Statements of a product of the floats that ``read`` gives."""
+    """The statements of a product of float data, which ``read`` reads."""
 
     read: Read
 
     def statements(self) -> loop.Stmt:
-        """All of it: the loops for few rows or for many, or a choice of them where the rows are open."""
+        """The whole product: loops for few or many rows, chosen at run time if the number is unknown."""
         rows = self.sizes.rows
         few, many = self._each_panel(self._few), self._each_panel(self._many)
         if isinstance(rows, int):
@@ -53,7 +54,7 @@ class Product(Panels):
         return loop.If(loops.index(rows) <= FEW_ROWS, few, many)
 
     def _each_panel(self, panel: Callable[[_Decoder, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``panel`` of all panels, by vectors of a processor that looks codes up, where it does."""
+        """``panel`` for all panels, with table lookups of codes if the processor has the instruction."""
 
         def body(number: e.Expr) -> loop.Stmt:
             plain = panel(_Decoder(self.sizes, wide=False), number)
@@ -81,7 +82,7 @@ class Product(Panels):
         )
 
     def _together(self, lanes: _Decoder, panel: e.Expr, row: e.Expr, count: int) -> loop.Stmt:
-        """``count`` rows from ``row`` on, by all columns of a panel."""
+        """Multiply ``count`` rows from ``row`` on by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (count * VECTORS, sizes.lanes), "float32")
         sums = loops.buffer("sums", (count * VECTORS, sizes.lanes), "float32")
@@ -120,7 +121,7 @@ class Product(Panels):
         sums: loop.Buffer,
         data: loop.Buffer,
     ) -> loop.Stmt:
-        """The products of the first ``terms`` codes of a word of each column."""
+        """Add the products of the first ``terms`` codes of a word of each column."""
         made = [self.asked_for(panel, word, vector) for vector in range(VECTORS)]
         for field, position in enumerate(code_positions(self.sizes.bits)):
             if position >= terms:
@@ -148,14 +149,14 @@ class Product(Panels):
     def _code(
         self, lanes: _Decoder, panel: e.Expr, word: e.Expr, vector: int, field: int, j: e.Expr
     ) -> e.Expr:
-        """Codes of a vector of words less the middle, as floats."""
+        """The codes in ``field`` of a vector of words, minus the middle code, as floats."""
         words = loop.Load(self.weight, (panel, word, lanes.at(vector, j)))
         return lanes.decoded(words, field)
 
     def _scaled(
         self, lanes: _Decoder, panel: e.Expr, group: e.Expr, memory: list[loop.Buffer], count: int
     ) -> list[loop.Stmt]:
-        """The sums of a group, times its scales, added to the totals."""
+        """Add the sums of a group, times its scales, to the totals."""
         totals, sums = memory[:2]
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
@@ -178,7 +179,7 @@ class Product(Panels):
 
     def _many(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
-        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # without vectors, stacks are small
+        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
         count = loops.Cell("count")
 
@@ -197,7 +198,8 @@ class Product(Panels):
     def _made_plain(
         self, lanes: _Decoder, panel: e.Expr, begin: e.Expr, length: int, plain: loop.Buffer
     ) -> loop.Stmt:
-        """``plain[k, column]``, the weights of ``length`` terms from ``begin`` on, where there are words."""
+        """Convert the weights of ``length`` terms from ``begin`` on, as far as there are words, to floats in
+        ``plain[k, column]``."""
         sizes = self.sizes
 
         def step(n: e.Expr) -> loop.Stmt:
@@ -222,7 +224,7 @@ class Product(Panels):
         return loops.over(words, step, "word")
 
     def _rows(self, panel: e.Expr, begin: e.Expr, count: e.Expr, plain: loop.Buffer) -> loop.Stmt:
-        """All rows by a part of a panel, in tiles; those left over are a tile of fewer rows."""
+        """Multiply all rows by a part of a panel, in tiles; the remaining rows are a smaller tile."""
         rows = loops.index(self.sizes.rows)
 
         def tile(row: e.Expr, height: int) -> loop.Stmt:
@@ -269,7 +271,7 @@ class Product(Panels):
         return loops.allocated(body, sums)
 
     def earlier(self, row: e.Expr, column: e.Expr) -> e.Expr:
-        """What was written as the result of a row and a column before."""
+        """The result of a row and a column that was stored for the parts before."""
         stored = self.write(row, column, e.const(0, "float32"))
         assert isinstance(stored, loop.Store)
         return loop.Load(stored.buffer, stored.indices)
@@ -277,14 +279,14 @@ class Product(Panels):
 
 @dataclass(frozen=True)
 class _Decoder(Lanes):
-    """Lanes whose codes become floats."""
+    """Lanes that convert codes to floats."""
 
     def add(self, sums: loop.Buffer, row: int, value: e.Expr) -> loop.Stmt:
-        """A number added to all lanes."""
+        """Add ``value`` to all lanes."""
         return self.each(lambda j: self.added(sums, row, j, self.lift(value)))
 
     def decoded(self, words: e.Expr, field: int) -> e.Expr:
-        """Field ``field`` of words, less the middle, as a float."""
+        """Field ``field`` of words, minus the middle code, as a float."""
         bits, middle = self.sizes.bits, self.sizes.middle
         shift = e.const(field * bits, "uint32")
         moved = words if field == 0 else e.Call("shift_right", (words, self.lift(shift)), "uint32")
@@ -300,7 +302,7 @@ class _Decoder(Lanes):
 
 
 def _part(group: int) -> int:
-    """The terms of a part: whole groups, or a whole part of one."""
+    """The number of terms in a part: whole groups, or a part that divides a group."""
     if group <= PART:
         return PART // group * group
     return PART if group % PART == 0 else group

@@ -1,8 +1,8 @@
-"""Dense layers over packed weights of 4 or 8 bits, in groups: of floats, or of data in 8 bits.
+"""Dense layers with packed weights of 4 or 8 bits, in groups: for float data, or for data in codes.
 
-Operators whose names end in ``_offset`` have a zero point a group, the others none but the middle code, as
-symmetric weights do. ``nn.contrib_dense_group_pack`` is of floats, which weights become in registers;
-``nn.contrib_dense_group_pack_codes`` of what ``nn.contrib_group_codes`` makes of them.
+Operators whose names end in ``_offset`` have a zero point per group; in the others the middle code is the
+zero point, as in symmetric weights. ``nn.contrib_dense_group_pack`` takes float data and converts weights to
+floats in registers; ``nn.contrib_dense_group_pack_codes`` takes the results of ``nn.contrib_group_codes``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ATTRS = {"bits": 4, "group": at_least(1, 32), "units": REQUIRED}
 def dense_type(
     call: Call, data: TensorType, weight: TensorType, scale: TensorType, offset: TensorType | None = None
 ) -> TensorType:
-    """``(..., k)`` by ``(panels, words, columns)`` gives ``(..., units)``."""
+    """The type relation: ``(..., k)`` and ``(panels, words, columns)`` give ``(..., units)``."""
     if data.dtype != "float32":
         raise fault(call, f"data is {data.dtype}, expected float32")
     depth = data.shape[-1] if data.ndim else None
@@ -56,7 +56,8 @@ def dense_codes_type(
     scale: TensorType,
     offset: TensorType | None = None,
 ) -> TensorType:
-    """``(..., parts * groups * group)``, with scales and sums ``(..., groups)``, gives ``(..., units)``."""
+    """The type relation: ``(..., parts * groups * group)``, with scales and sums ``(..., groups)``, gives
+    ``(..., units)``."""
     kinds = tuple(one.dtype for one in (data, data_scale, data_sum))
     if kinds != ("int8", "float32", "int32"):
         given = "data is {}, data_scale {}, data_sum {}".format(*kinds)
@@ -79,7 +80,7 @@ def dense_codes_type(
 def _check_packed(
     call: Call, depth: int, weight: TensorType, scale: TensorType, offset: TensorType | None
 ) -> None:
-    """A fault if these are not a packed weight of rows of ``depth``."""
+    """Raise an error unless these are a packed weight with rows of ``depth`` terms."""
     bits, group = check_groups(call)
     if group * bits % WORD:
         raise fault(call, f"group is {group}, expected codes of {bits} bits that fill whole words of 32")
@@ -126,7 +127,7 @@ def dense_codes_numpy(
     scale: np.ndarray,
     offset: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The reference: sums of a group are whole numbers, and scaled in float64."""
+    """The reference: the sums of a group are integers, which are scaled in float64."""
     factors = unpacked_groups(scale)
     middle = np.full(factors.shape, 1 << (call["bits"] - 1), np.float32)
     middle = middle if offset is None else middle + unpacked_groups(offset)
@@ -139,13 +140,13 @@ def dense_codes_numpy(
 
 @statement(DENSE, infer=dense_type, reference=dense_numpy, attrs=ATTRS)
 def dense_group(call: Call, data: Tensor, weight: Tensor, scale: Tensor) -> Tensor:
-    """Rows of ``data`` times columns of packed codes, less the middle one, times a group's ``scale``."""
+    """Rows of ``data`` times columns of packed codes, minus the middle code, times a group's ``scale``."""
     return _dense(call, data, [weight, scale])
 
 
 @statement(DENSE_OFFSET, infer=dense_type, reference=dense_numpy, attrs=ATTRS)
 def dense_group_offset(call: Call, data: Tensor, weight: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
-    """As ``nn.contrib_dense_group_pack`` of codes less the middle and the ``offset`` of their group."""
+    """``nn.contrib_dense_group_pack`` with codes minus the middle code and their group's ``offset``."""
     return _dense(call, data, [weight, scale, offset])
 
 
@@ -153,8 +154,8 @@ def dense_group_offset(call: Call, data: Tensor, weight: Tensor, scale: Tensor, 
 def dense_group_codes(
     call: Call, data: Tensor, data_scale: Tensor, data_sum: Tensor, weight: Tensor, scale: Tensor
 ) -> Tensor:
-    """As ``nn.contrib_dense_group_pack`` of what ``nn.contrib_group_codes`` makes of the data: sums of a
-    group are integers, and then multiplied with both scales."""
+    """``nn.contrib_dense_group_pack`` with data quantized by ``nn.contrib_group_codes``: sums of a group are
+    integers, which are then multiplied by both scales."""
     return _dense_codes(call, [data, data_scale, data_sum], [weight, scale])
 
 
@@ -168,7 +169,7 @@ def dense_group_codes_offset(
     scale: Tensor,
     offset: Tensor,
 ) -> Tensor:
-    """As ``nn.contrib_dense_group_pack_codes`` of codes less the middle and the ``offset`` of their group."""
+    """``nn.contrib_dense_group_pack_codes`` with codes minus the middle code and their group's ``offset``."""
     return _dense_codes(call, [data, data_scale, data_sum], [weight, scale, offset])
 
 

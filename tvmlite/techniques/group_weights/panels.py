@@ -1,4 +1,4 @@
-"""What all products with weights of few bits share: panels of columns, divided among threads."""
+"""Common parts of the products with weights of few bits: panels of columns, divided among threads."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.techniques.group_weights.layout import WORD
 
 VECTORS = 4
-"""Vectors of columns in a panel: as many independent sums hide the time of an addition."""
+"""The vectors of columns in a panel: their independent sums hide the latency of an addition."""
 
 STREAM = 4096
-"""How many bytes before its use a word is asked for: a processor's own streams end with each page."""
+"""The prefetch distance of words in bytes: the hardware prefetcher stops at the end of each page."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The extents of a product: ``rows`` (perhaps open) of ``depth`` terms, by ``units`` columns."""
+    """The extents of a product: ``rows`` (perhaps symbolic) of ``depth`` terms, by ``units`` columns."""
 
     rows: Any
     depth: int
@@ -31,33 +31,33 @@ class Sizes:
 
     @property
     def lanes(self) -> int:
-        """The columns of a vector."""
+        """The number of columns in a vector."""
         return self.columns // VECTORS
 
     @property
     def codes(self) -> int:
-        """The codes of a word."""
+        """The number of codes in a word."""
         return WORD // self.bits
 
     @property
     def middle(self) -> int:
-        """The code that stands for 0 where there is no offset."""
+        """The code that represents 0 if there is no offset."""
         return 1 << (self.bits - 1)
 
 
 Write = Callable[[Any, Any, e.Expr], loop.Stmt]
-"""Stores the result of a row and a column."""
+"""A function of (row, column, value) that makes the statement that stores a result."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """How the columns of a vector are gone over: by a vectorized loop, or written as vectors if ``wide``."""
+    """How the columns of a vector are processed: by a vectorized loop, or by explicit vectors if ``wide``."""
 
     sizes: Sizes
     wide: bool
 
     def each(self, body: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body`` of the lane, or of all lanes."""
+        """``body(lane)`` in a loop over lanes, or once for all lanes."""
         if self.wide:
             return body(loops.index(0))
         return loops.over(self.sizes.lanes, body, "j", kind=loop.VECTORIZE)
@@ -72,16 +72,16 @@ class Lanes:
         return loops.index(row), self.at(0, j)
 
     def lift(self, value: e.Expr) -> e.Expr:
-        """A number for all lanes."""
+        """``value``, broadcast to all lanes if ``wide``."""
         return e.broadcast(value, self.sizes.lanes) if self.wide else value
 
     def added(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
-        """``value`` added to a vector of sums, with a product of it rounded once."""
+        """Add ``value`` to a vector of sums; if it is a product, a multiply-add may round once."""
         place = self.place(row, j)
         return loop.Store(sums, place, e.ContractedAdd(loop.Load(sums, place), value))
 
     def clear(self, sums: loop.Buffer) -> loop.Stmt:
-        """Zero in all of ``sums``."""
+        """Set all of ``sums`` to zero."""
         rows = int(sums.shape[0].value)  # type: ignore[attr-defined]
         zero = self.lift(e.const(0.0, "float32"))
         return loop.sequence(
@@ -91,8 +91,8 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Panels:
-    """The weight of a product and its results. ``offset``, if there is one, holds zero points less
-    ``Sizes.middle``."""
+    """A product's weight and the function that writes its results. ``offset``, if there is one, holds zero
+    points minus ``Sizes.middle``."""
 
     sizes: Sizes
     write: Write
@@ -101,27 +101,27 @@ class Panels:
     offset: loop.Buffer | None
 
     def over_panels(self, body: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body`` of each panel's number, by threads."""
+        """``body(panel)`` for the number of each panel, divided among threads."""
         number = e.Var("panel", e.INDEX)
         extent = loops.index(self.weight.shape[0])
         pragmas = ((loop.SWEEP, True),)
         return loop.For(number, loops.index(0), extent, body(number), loop.PARALLEL, pragmas)
 
     def asked_for(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
-        """A hint that a vector of words, ``STREAM`` bytes behind this one, is read soon: of the next panel
-        where this one ends, behind the last panel of none."""
+        """Prefetch the vector of words ``STREAM`` bytes after this one, which may be in the next panel, or
+        past the last one."""
         ahead = STREAM // (self.sizes.columns * WORD // 8)
         place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
         return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
 
     def stored(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
-        """A row's totals, from place ``first * VECTORS`` on, as results."""
+        """Store a row's totals, from ``totals[first * VECTORS]`` on, as results."""
         return self.over_columns(
             panel, lambda v, j, column: self.write(row, column, loops.load(totals, first * VECTORS + v, j))
         )
 
     def over_columns(self, panel: e.Expr, body: Callable[[int, e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body(vector, lane, column)`` of a panel's columns that there are, in vectors."""
+        """``body(vector, lane, column)`` for the columns of a panel that exist, in vectors."""
         sizes = self.sizes
 
         def one(vector: int, j: e.Expr) -> loop.Stmt:

@@ -1,4 +1,4 @@
-"""Constant weights of few bits are packed once, at compile time, as the kernels read them."""
+"""The pass that packs constant weights of 4 or 8 bits at compile time in the layout that kernels read."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ from tvmlite.techniques.group_weights.operator import (
 from tvmlite.techniques.group_weights.panels import VECTORS
 
 NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
-"""Of floats and of rounded data; without zero points and with them."""
+"""The operators for float data and for quantized data, each without and with zero points."""
 
 
 ALLOWED, STATED_ERROR = 16, 2.0**-14
-"""The bits that floats are rounded to within an error bound, and the least bound that allows it: terms are
-off by 2^-16 of the largest of their group, results by some 2^-15 of the largest one."""
+"""The bits that float data are rounded to, and the least error bound that allows it: terms have errors of up
+to 2^-16 of the largest in their group, results of some 2^-15 of the largest one."""
 
 
 def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Module], Module]:
     """The pass for ``target``: ``nn.contrib_dense_group_quantized`` of a constant weight becomes
     ``nn.contrib_dense_group_pack``, with columns in panels of some vectors.
 
-    Data that stay floats are rounded to 16 bits, if ``error_bound`` allows it and the target multiplies
-    bytes.
+    Float data are rounded to 16 bits if ``error_bound`` allows it and the target multiplies bytes.
     """
     columns = VECTORS * target.lanes("float32")
     allowed = ALLOWED if error_bound >= STATED_ERROR and multiplies_bytes(target) else 0
@@ -54,7 +53,7 @@ def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Mo
 
 
 _Codes = dict[tuple[Expr, int, int], Call]
-"""The codes of data, by what is rounded, its group and its bits."""
+"""The calls that compute codes of data, by the data, group and bits."""
 
 
 def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
@@ -76,13 +75,13 @@ def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
 
 
 def _can_pack(node: Call, data: Expr, weight: Constant, scale: Constant) -> bool:
-    """Whether data are float32, groups are whole words, and there is a weight."""
+    """Whether data are float32, groups are whole words, and the weight is not empty."""
     floats = tensor_type_of(data).dtype == "float32" and str(scale.dtype) in ("float32", "float16")
     return floats and node["group"] * node["bits"] % WORD == 0 and weight.size > 0
 
 
 def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Expr]:
-    """The codes of ``data``, their scales and their sums, which all products of it share."""
+    """The codes of ``data``, their scales and their sums, shared by all its products."""
     key = data, node["group"], data_bits
     if key not in codes:
         codes[key] = make(CODES, data, group=node["group"], data_bits=data_bits, span=node.span)
@@ -92,7 +91,7 @@ def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Exp
 def _packed(
     node: Call, depth: int, weight: Constant, scale: Constant, zero_point: Constant, columns: int
 ) -> list[Expr]:
-    """The words of a weight of rows of ``depth``, its scales, and its zero points where there are any."""
+    """The words of a weight with rows of ``depth`` terms, its scales, and its zero points, if any."""
     bits = node["bits"]
     shape = words_shape(weight.shape[0], depth, bits, node["group"], columns)
 
@@ -108,7 +107,7 @@ def _packed(
 
 
 def _short(scale: Constant) -> np.ndarray:
-    """The scales; in 16 bits where that changes none: reading them takes time, too."""
+    """The scales, in 16 bits if that is exact, since reading them also takes time."""
     values = scale.data
     if values.dtype == np.float16:
         return values
@@ -118,7 +117,7 @@ def _short(scale: Constant) -> np.ndarray:
 
 
 def _offset(zero_point: Constant, bits: int, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Zero points ``(n, groups)`` less the middle code, in 8 bits where they fit; None if all are 0."""
+    """Zero points ``(n, groups)`` minus the middle code, in 8 bits if they fit; None if all are 0."""
     values, middle = zero_point.data, 1 << (bits - 1)
     if values.dtype == np.uint8:
         whole = values.astype(np.int16) - middle

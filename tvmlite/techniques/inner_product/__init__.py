@@ -1,4 +1,8 @@
-"""Dense layers by Winograd's inner product."""
+"""Dense layers by Winograd's inner product, which replaces some multiplications by additions.
+
+The pass ``apply_winograd_dense`` uses it if an error bound is given and additions take no time beside
+products.
+"""
 
 from tvmlite.relay.passes.target_passes import Options, Pass, Stage, TargetPass, register
 from tvmlite.techniques.inner_product import operator, schedule

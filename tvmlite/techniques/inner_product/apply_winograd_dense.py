@@ -1,8 +1,8 @@
-"""Dense layers by Winograd's inner product, where that is quicker and its error is allowed.
+"""The pass that uses Winograd's inner product for dense layers if it is faster and its error allowed.
 
-That is where the processor adds beside multiplying and there is enough to win, unless the direct way was
-decided for (``decisions``). The error is ``dense_winograd.stated_error``, relative to a layer's largest
-result.
+It is faster if the processor executes additions in parallel with multiply-adds and the layer is large enough,
+and is used unless a decision says otherwise (``decisions``). The error is ``operator.stated_error``, relative
+to a layer's largest result.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from tvmlite.techniques.inner_product import operator as dense_winograd
 from tvmlite.techniques.winograd.apply_winograd import checked_bound
 
 INNER_PRODUCT = "inner product"
-"""What the alternative is called."""
+"""The name of the alternative to ``direct``."""
 
 LEAST_ROWS = 8
-"""Rows from which on a tile hides what it reads of the weight."""
+"""The least number of rows with which a tile hides its reads of the weight."""
 
 LEAST_COLUMNS = 128
-"""Columns from which on bringing rows to scale costs little beside what is won."""
+"""The least number of columns with which scaling the rows costs little compared to the time saved."""
 
 
 def apply_winograd_dense(
     target: Target, error_bound: float = 1e-4, decisions: Decisions | None = None
 ) -> Callable[[Module], Module]:
     """The pass for ``target`` that allows errors up to ``error_bound``, to be run before weights are packed.
-    A bound that is negative or no finite number is a ConfigError."""
+    A bound that is negative or not a finite number is a ConfigError."""
     checked_bound(error_bound)
 
     def apply_winograd_dense(module: Module) -> Module:
@@ -49,8 +49,8 @@ def apply_winograd_dense(
 
 
 def adds_beside_multiplying(target: Target) -> bool:
-    """Whether additions have ports of their own, and take scalars from memory, as those of AVX-512 do: loads
-    would take all that is won."""
+    """Whether additions have their own ports, and can broadcast a scalar operand from memory, as those of
+    AVX-512: separate loads would cost all that is saved."""
     return target.machine.separate_additions and target.has("avx512f")
 
 
@@ -75,7 +75,7 @@ def _rule(node: Expr, target: Target, bound: float, decisions: Decisions | None)
 
 
 def _weight(node: Expr) -> Constant | None:
-    """The weight, not empty, of a dense layer of float32."""
+    """The constant weight of ``node``, if that is a dense layer of float32 and the weight is not empty."""
     match node:
         case Call("nn.dense", (_, Constant() as weight)):
             pass
@@ -88,7 +88,7 @@ def _weight(node: Expr) -> Constant | None:
 
 
 def _replaced(node: Call, weight: np.ndarray, target: Target) -> Expr:
-    """``node`` with its weight brought to scale and packed."""
+    """``node`` with its weight scaled and packed."""
     block = target.lanes("float32")
     made = dense_winograd.Weight.of(weight, block)
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}

@@ -1,15 +1,15 @@
 """Dense layers by Winograd's inner product: some multiplications become additions.
 
-``a b + c d = (a + d) (c + b) - a c - d b``: two products for one multiply-add and two additions, since
-``a c`` is the same in a whole row of the result, and ``d b`` in a whole column. A processor that has units
-for additions beside those for multiply-adds takes three terms, two of them so, in the time of two.
+``a b + c d = (a + d) (c + b) - a c - d b``: two products by one multiply-add and two additions, since
+``a c`` is the same in a whole row of the result, and ``d b`` in a whole column. A processor that has separate
+units for additions computes three terms, two of them crosswise in this way, in the time of two.
 Source: S. Winograd, A New Algorithm for Inner Product, IEEE Transactions on Computers C-17 (1968), 693-694.
 
-A sum of an element of the data and one of the weight keeps the digits of both only if they are about as
-large. So all is brought to scale by powers of two, which rounds nothing (``Weight``): a term of the weight
-is made about as large as any other, its column of the data the more so; then each column of the weight is
-brought to a mean magnitude of 1 to 2, and when the data is known, each of its rows. Results are brought back.
-Where a row has an infinity, results are NaN.
+A sum of an element of the data and one of the weight keeps the digits of both only if they have similar
+magnitudes. So both are scaled by powers of two, without rounding (``Weight``): the terms of the weight are
+scaled to similar magnitudes, and the columns of the data by the inverse factors; then each column of the
+weight is scaled to a mean magnitude of 1 to 2, and at run time each row of the data. Results are scaled back.
+If a row has an infinity, its results are NaN.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from tvmlite.te.tensor.work import STATED
 DENSE = "nn.contrib_dense_winograd"
 
 GROUPS = (3, 16, 8)
-"""How many terms a group may take: two of 3, ten of 16 and four of 8 go crosswise. That is 2/3, 11/16
-and 3/4 of the multiply-adds there are otherwise; the first whose groups come out even is taken."""
+"""The number of terms in a group: two of 3, ten of 16 and four of 8 are multiplied crosswise. That takes 2/3,
+11/16 and 3/4 of the usual multiply-adds; the first size that divides the number of terms is used."""
 
 ERRORS = (3.0, 0.2)
-"""The largest error of a sum, relative to the largest, in roundings (2^-24): so many for the square root of
-the number of terms, and so many for each of them, since what pairs of the data add is all of one sign if the
-data is. The largest measured are 0.6 of that (``benchmarks/winograd.py --dense --errors``)."""
+"""The largest error of a sum, relative to the largest sum, in units of rounding (2^-24): the first number
+times the square root of the number of terms, plus the second times that number, since the products of pairs
+of data all have one sign if the data has. The largest measured errors are 0.6 of that
+(``benchmarks/winograd.py --dense --errors``)."""
 
 EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
-"""The bits of a float32 that are its power of two; those of the smallest and the largest that a row's
-magnitude may count as; and what those of a power are taken from to be those of its inverse."""
+"""The exponent bits of a float32; those of the smallest and the largest power of two used for a row's
+magnitude; and the number from which a power's bits are subtracted to get those of its inverse."""
 
 
 MOST = 40
-"""The largest exponent of a term's or a column's scale: far more than weights of a model differ by."""
+"""The largest exponent of a term's or a column's scale, far beyond the range of a model's weights."""
 
 INNER_PRODUCT = Anchor("dense_winograd")
 """Dense layers by Winograd's inner product."""
@@ -57,27 +58,27 @@ INNER_PRODUCT = Anchor("dense_winograd")
 
 @dataclass(frozen=True)
 class Terms:
-    """``count`` terms in groups of ``group`` terms: as many threes as fit, of which the first two terms go
-    crosswise and the third is a product as usual, and usual products to the end of the group."""
+    """``count`` terms in groups of ``group`` terms: as many threes as fit, each with two terms multiplied
+    crosswise and a usual product, and usual products to the end of the group."""
 
     count: int
     group: int
 
     @staticmethod
     def of(count: object) -> Terms | None:
-        """None where ``count`` is no number, or none that groups come out even with."""
+        """The groups of ``count`` terms; None if ``count`` is unknown, or not a multiple of a group size."""
         if not isinstance(count, int) or count <= 0:
             return None
         return next((Terms(count, group) for group in GROUPS if count % group == 0), None)
 
     @property
     def pairs(self) -> int:
-        """How many pairs of terms go crosswise in a group."""
+        """The number of pairs of terms in a group that are multiplied crosswise."""
         return self.group // 3
 
     @property
     def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The terms of each multiply-add of a group: two where they go crosswise."""
+        """The terms of each multiply-add of a group: two if multiplied crosswise, else one."""
         threes = [((3 * n, 3 * n + 1), (3 * n + 2,)) for n in range(self.pairs)]
         usual = [(term,) for term in range(3 * self.pairs, self.group)]
         return (*(step for three in threes for step in three), *usual)
@@ -91,9 +92,9 @@ def stated_error(terms: int) -> float:
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight to scale: ``packed`` ``(blocks, k, lanes)``, what each term of the data is to be multiplied
-    with ``(k,)``, and for each column what its pairs add and what its sums are to be multiplied with
-    ``(blocks, 2, lanes)``."""
+    """A scaled weight: ``packed`` ``(blocks, k, lanes)``, the factors of the terms of the data, ``terms``
+    ``(k,)``, and ``columns`` ``(blocks, 2, lanes)``: for each column, the sum of the products of its pairs
+    and the factor of its results."""
 
     packed: np.ndarray
     terms: np.ndarray
@@ -101,7 +102,7 @@ class Weight:
 
     @staticmethod
     def of(plain: np.ndarray, lanes: int) -> Weight:
-        """``plain (n, k)``, finite, its columns in blocks of ``lanes``."""
+        """Scale and pack ``plain (n, k)``, which must be finite, with its rows in blocks of ``lanes``."""
         count = plain.shape[1]
         blocks = -(-plain.shape[0] // lanes)
         weight = np.zeros((blocks * lanes, count))
@@ -117,12 +118,12 @@ class Weight:
 
 
 def _powers_of_two(magnitudes: np.ndarray) -> np.ndarray:
-    """The powers of two below them, as far as float32 has room for them and their inverses; of zero, one."""
+    """The powers of two not above ``magnitudes``, with exponents limited to ``MOST``; 1 for zero."""
     return np.where(magnitudes > 0, 2.0 ** np.clip(np.frexp(magnitudes)[1] - 1, -MOST, MOST), 1.0)
 
 
 def column_sums(packed: np.ndarray) -> np.ndarray:
-    """``(blocks, lanes)``: what pairs of weights ``(blocks, k, lanes)`` add to each column, in float64."""
+    """The sums ``(blocks, lanes)`` of the products of pairs of weights ``(blocks, k, lanes)``, in float64."""
     terms = _terms(packed.shape[1])
     groups = packed.astype("float64").reshape(packed.shape[0], -1, terms.group, packed.shape[2])
     threes = groups[:, :, : 3 * terms.pairs].reshape(packed.shape[0], -1, 3, packed.shape[2])
@@ -138,7 +139,7 @@ def _terms(count: object) -> Terms:
 def dense_type(
     call: Call, data: TensorType, weight: TensorType, terms: TensorType, columns: TensorType
 ) -> TensorType:
-    """``(..., k)`` by ``(units / n, k, n)``, ``(k,)`` and ``(units / n, 2, n)`` gives ``(..., units)``."""
+    """``(..., k)``, ``(units / n, k, n)``, ``(k,)`` and ``(units / n, 2, n)`` give ``(..., units)``."""
     made = dense_pack_type(call, data, weight)
     if {made.dtype, *(one.dtype for one in (data, weight, terms, columns))} != {"float32"}:
         raise fault(call, f"data is {data}, weight is {weight}, the result {made}: expected float32")
@@ -154,7 +155,7 @@ def dense_type(
 def dense_numpy(
     call: Call, data: np.ndarray, weight: np.ndarray, terms: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """The products as they are usually made, in float64, and what ``columns`` say too little or too much."""
+    """The usual products in float64, plus the difference of the true column sums and those in ``columns``."""
     plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1).astype("float64")
     added, scales = np.moveaxis(columns.astype("float64"), 1, 0).reshape(2, -1)
     scaled = data * terms
@@ -173,7 +174,7 @@ def dense_numpy(
     schedule=INNER_PRODUCT,
 )
 def dense(call: Call, data: te.Tensor, weight: te.Tensor, terms: te.Tensor, columns: te.Tensor) -> te.Tensor:
-    """Rows of ``data`` times a weight that was brought to scale (``Weight``)."""
+    """Rows of ``data`` times a scaled weight (``Weight``)."""
     lead, count, block = data.shape[:-1], _terms(weight.shape[1]), weight.shape[2]
 
     def read(row: Any, term: Any) -> e.Expr:
@@ -203,7 +204,7 @@ def _as_float(bits: e.Expr) -> e.Expr:
 
 
 def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callable[[Any], e.Expr]:
-    """What gives, for a row of ``count`` terms, the bits of the power of two below their mean magnitude."""
+    """A function from a row to the bits of the power of two below the mean magnitude of its terms."""
     k = te.reduce_axis(count, name="k")
     total = te.compute(
         (rows,),
@@ -220,7 +221,7 @@ def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callab
 
 
 def _row_sums(rows: te.Tensor, terms: Terms) -> te.Tensor:
-    """What pairs of a row add to each of its results."""
+    """The sum of the products of pairs of each row, which is a part of each of its results."""
     group = te.reduce_axis(terms.count // terms.group, name="group")
     three = te.reduce_axis(terms.pairs, name="three")
 
@@ -232,7 +233,7 @@ def _row_sums(rows: te.Tensor, terms: Terms) -> te.Tensor:
 
 
 def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
-    """Sums of products of rows and columns, and of what pairs of each add."""
+    """The crosswise sums: the products of rows and columns plus the sums of the pairs of each."""
     group = te.reduce_axis(terms.count // terms.group, name="group")
     step = te.reduce_axis(len(terms.steps), name="step")
 

@@ -1,5 +1,5 @@
-"""Dense layers by Winograd's inner product: a tile of rows by one vector of columns, an iteration written
-out."""
+"""Schedule of dense layers by Winograd's inner product: tiles of rows by one vector of columns, with an
+unrolled group of terms as an iteration."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
 from tvmlite.techniques.winograd.schedule import SPACED
 
 OTHERS = 6
-"""Vector registers of a tile that hold no sums: three weights of an iteration, two crosswise sums, and one
-more."""
+"""The vector registers of a tile that hold no sums: three weights of an iteration, two crosswise sums, and
+one more."""
 
 ENOUGH_ROWS = 12
-"""Rows of a tile that are enough for what is read besides, and each multiply-add waits for, to be hidden."""
+"""The least number of rows of a tile that hides the other loads and the latency of multiply-adds."""
 
 LEAST_ROWS = 4
-"""Rows of the smallest tile that is worth measuring."""
+"""The rows of the smallest tile that is worth measuring."""
 
 ROWS_AT_ONCE = 8
-"""Rows whose own sums are made side by side: each of a row's additions waits for the one before."""
+"""The number of rows whose pair sums are computed in parallel: a row's additions wait for each other."""
 
 TURNS = (1, 2, 4)
-"""How many iterations of the reduction one of its loop may take."""
+"""The numbers of groups of terms that one iteration of the reduction's loop may take."""
 
 
 @template("inner_product", INNER_PRODUCT)
 def dense_winograd(group: Group) -> None:
-    """Rows are brought to scale and their own sums made; then tiles, as those of a matrix product.
+    """Scale the rows and compute the sums of their pairs; then compute tiles, as in a matrix product.
 
-    Knobs: ``tile``, its rows; ``turns``, how many iterations are written out; ``ahead``, whether the
-    next panel of weights is asked for while one is used (``fetch_ahead``); those of ``shared_out``.
+    Knobs: ``tile``, its rows; ``turns``, how many iterations are unrolled; ``ahead``, whether the
+    next panel of weights is prefetched while one is used (``fetch_ahead``); those of ``shared_out``.
     """
     anchor = group.tagged("matmul_packed")[-1]
     host = group.host(group.readers(anchor.output(0))[0].output(0))
@@ -70,7 +70,7 @@ def dense_winograd(group: Group) -> None:
 
 
 def _prepare(group: Group, host: Operation) -> None:
-    """The stages before the tiles: magnitudes of rows, rows to scale, their own sums."""
+    """Schedule the stages before the tiles: magnitudes of rows, scaled rows, and the sums of their pairs."""
     (magnitudes,), (rows,) = group.tagged("winograd_magnitudes"), group.tagged("winograd_rows")
     (sums,) = group.tagged("winograd_row_sums")
     group.inline_all_but({host, rows})
@@ -92,8 +92,8 @@ def _prepare(group: Group, host: Operation) -> None:
 
 
 def _height(group: Group, anchor: ComputeOp, threads: int) -> int:
-    """The knob ``tile``: how many rows are computed at once; by default as many as leaves the fewest to be
-    computed past the last, and enough tiles for ``threads``."""
+    """The knob ``tile``: the number of rows computed at once; by default the one with the fewest rows past
+    the last and enough tiles for ``threads``."""
     rows, blocks = extent_of(anchor.axis[0]), extent_of(anchor.axis[1])
     most = group.target.vector_registers - OTHERS
     heights = [n for n in range(LEAST_ROWS, most + 1) if rows is None or n <= rows] or [1]

@@ -1,4 +1,8 @@
-"""Instructions that multiply several narrow numbers at once."""
+"""Quantized models in integers, by instructions that add several products of narrow numbers at once.
+
+Products of quantized operands become integer products that are requantized without floats in memory, and
+functions of one quantized tensor become lookup tables.
+"""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions

@@ -1,4 +1,4 @@
-"""Which instructions a target multiplies two numbers of 16 bits, or four of 8, at once with."""
+"""The instructions with which a target sums two products of 16 bits, or four of 8, at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tvmlite.techniques.common import arm, x86
 from tvmlite.techniques.common.quads import Quads, quad_dot
 
 QUADS = (*x86.QUADS, *arm.QUADS)
-"""Of all architectures, the best of each first."""
+"""The instructions of all architectures, the preferred ones of each first."""
 
 
 def quads(target: Target) -> Quads | None:
-    """How ``target`` makes sums of four products of 8 bits; None: it has no instruction, or none as wide as
-    its vectors of floats, which are quicker then."""
+    """How ``target`` sums four products of bytes; None if it has no instruction as wide as its vectors, as
+    floats are faster then."""
     whole = target.lanes("int32")
     return next((row for row in QUADS if row.lanes == whole and row.serves(target)), None)
 

@@ -1,9 +1,9 @@
-"""Products and convolutions of numbers that were bytes are those of bytes.
+"""The pass that computes products and convolutions of dequantized bytes as integer products of the bytes.
 
-Quantized models state a product as one of floats, ``(q - z) s`` by ``(w - y) t``. Its sums are those of whole
-numbers, ``s t (sum(q w') - z sum(w'))`` with ``w' = w - y``, which processors with ``vpdpbusd`` make four
-terms at a time, exactly, from a quarter of the bytes. Sums of floats have no last bits to keep
-(``quantized_chains``): these are the nearest to the exact ones, and onnxruntime's.
+Quantized models state a product in floats, ``(q - z) s`` times ``(w - y) t``. Its sums equal integer ones,
+``s t (sum(q w') - z sum(w'))`` with ``w' = w - y``, which processors with ``vpdpbusd`` compute four
+terms at a time, exactly, reading a quarter of the bytes. The last bits of sums of floats need not be kept
+(``quantized_chains``): the integer ones are the closest to the exact sums, and those of onnxruntime.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ from tvmlite.techniques.narrow_products.quantized import (
 )
 
 MOST_TOGETHER, MOST_OF_POINTS = 8, 2
-"""How many groups may be one, of windows and of single places. Those of bytes are so much quicker than of
-floats, as chains of convolutions in groups of 4 to 16 channels were measured, zeros and all."""
+"""The most groups that are merged into one, for windows and for 1x1. With bytes, a merged group is still
+faster than separate groups of floats, zeros included: measured on chains of convolutions in groups of 4 to 16
+channels."""
 
 MOST_TERMS = (2**31 - 1) // (255 * 255)
-"""Terms of a sum of products of bytes, less their zero points, that int32 holds."""
+"""The most terms of a sum of products of bytes, less their zero points, that int32 holds."""
 
 
 def integer_products(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``; nothing is done for one without products of bytes."""
+    """The pass for ``target``; it does nothing if ``target`` has no instruction for products of bytes."""
 
     def integer_products(module: Module) -> Module:
         main = module.main
@@ -60,8 +61,8 @@ def integer_products(target: Target) -> Callable[[Module], Module]:
 
 
 def _as_integers(node: Expr, sign: str, lanes: int) -> Expr:
-    """``node``, a product of quantized rows and quantized weights or the sum of one and its bias, as one of
-    bytes, data of dtype ``sign``."""
+    """``node`` with integer products, if it is a product of dequantized data and weights, or the sum of one
+    and its bias. The data are bytes of dtype ``sign``."""
     match node:
         case Call("nn.matmul", (data, weight)) if not node["transpose_a"]:
             return _product(node, data, weight, 0 if node["transpose_b"] else 1, sign)
@@ -77,9 +78,9 @@ def _as_integers(node: Expr, sign: str, lanes: int) -> Expr:
 def _operands(
     node: Call, data: Expr, weight: Expr, axis: int, sign: str
 ) -> tuple[Quantized, np.ndarray, np.ndarray] | None:
-    """``data`` in ``sign`` and of one scale, the int8 elements of ``weight``, less their zero points, and the
-    product of both scales, one number for each place of the weight along ``axis``; None where there are no
-    such, or int32 would not hold the sums."""
+    """The quantized ``data``, with dtype ``sign`` and one scale; the int8 elements of ``weight``, less their
+    zero points; and the product of both scales, one number for each index of the weight along ``axis``. None
+    if an operand has not that form, or the sums may overflow int32."""
     rows, columns = quantized(data), quantized(weight)
     if rows is None or columns is None or not rows.is_uniform or tensor_type_of(node).dtype != "float32":
         return None
@@ -102,7 +103,7 @@ def _operands(
 
 
 def _product(node: Call, data: Expr, weight: Expr, axis: int, sign: str) -> Expr:
-    """A product of two matrices, or of rows and one, by ``nn.dense`` of bytes."""
+    """A product of two matrices, or of rows and a matrix, by ``nn.dense`` of bytes."""
     found = _operands(node, data, weight, axis, sign)
     if found is None:
         return node
@@ -118,14 +119,14 @@ def _product(node: Call, data: Expr, weight: Expr, axis: int, sign: str) -> Expr
 
 
 def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lanes: int) -> Expr:
-    """A convolution of quantized data, its borders filled up with the data's zero point.
+    """A convolution of quantized data, padded with the data's zero point.
 
-    Groups of fewer outputs than ``lanes``, or of inputs that are not in fours, are several in one: what is in
-    another group is multiplied by 0.
+    Groups with fewer outputs than ``lanes``, or with inputs that are not a multiple of four, are merged, with
+    zeros as the weights of inputs from other groups.
 
-    Sums of a depthwise one are so short that float32 has them exactly: processors multiply vectors of floats,
-    each lane by its own weight, and have no such instruction for bytes. Without vectors (one of ``lanes``)
-    they are those of integers, and groups stay as they are.
+    Sums of a depthwise convolution are so short that float32 is exact, and are computed in floats: processors
+    multiply vectors of floats lane by lane, but have no such instruction for bytes. Without vectors
+    (``lanes`` is 1) the sums are integers, and groups are not merged.
     """
     layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
@@ -160,8 +161,7 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
 
 
 def _of_wider_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes: int) -> Call:
-    """``node``, perhaps a convolution of bytes, in groups of several of its own where these are too
-    narrow."""
+    """``node`` with groups merged, if it is a convolution of bytes whose groups are too narrow."""
     groups, kernel = node["groups"], weight.data
     joined = _groups_together(kernel.shape, groups, lanes)
     kinds = tensor_type_of(data).dtype, tensor_type_of(node).dtype
@@ -172,8 +172,8 @@ def _of_wider_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes:
 
 
 def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | None:
-    """How many of ``groups`` must be one for whole vectors of outputs and whole fours of inputs; None where
-    that takes too many."""
+    """How many of ``groups`` to merge for outputs that are whole vectors and inputs that are a multiple of
+    four; None if that takes too many."""
     if groups == 1 or lanes == 1:
         return 1
     outputs, inputs = shape[0] // groups, shape[1]
@@ -184,7 +184,7 @@ def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | Non
 
 
 def _with_zeros(kernel: np.ndarray, groups: int, joined: int) -> np.ndarray:
-    """``kernel`` of ``groups`` as that of groups of ``joined`` each."""
+    """``kernel`` of ``groups`` groups, with ``joined`` groups merged into one and zeros between them."""
     if joined == 1:
         return kernel
     outputs, inputs, *window = kernel.shape
@@ -198,7 +198,7 @@ def _with_zeros(kernel: np.ndarray, groups: int, joined: int) -> np.ndarray:
 def _read_ends(
     node: Call, data: Expr, kernel: Sequence[int], begins: Sequence[int], ends: Sequence[int]
 ) -> tuple[int, ...]:
-    """How much of the padding behind ``data`` some window reaches: strides may leave the last places out."""
+    """The padding after ``data`` that windows read: with strides, they may not reach the last elements."""
     rank = len(kernel)
     strides, dilation = windows.spatial(node, "strides", rank), windows.spatial(node, "dilation", rank)
     made = []
@@ -210,7 +210,7 @@ def _read_ends(
 
 
 def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
-    """``made`` less what the data's zero point adds to it."""
+    """``made`` minus the contribution of the data's zero point."""
     if not zero.any():
         return made
     moved = constant(-sums * zero.astype(np.int32).reshape(()), tensor_type_of(made).dtype)
@@ -218,12 +218,12 @@ def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
 
 
 def _largest(kernel: np.ndarray) -> int:
-    """The greatest sum of products of bytes with ``kernel``, less the zero points of both, that there is."""
+    """A bound on the sums of products of bytes with ``kernel``, including the zero point's contribution."""
     return 2 * 255 * int(np.abs(kernel.reshape(kernel.shape[0], -1).astype(np.int64)).sum(1).max())
 
 
 def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
-    """The sum of scaled sums and a bias, added before they are scaled where that has their scale."""
+    """The sum of scaled sums and a bias, with the bias added before scaling if it has the same scale."""
     parts, whole = as_scaled_sums(through_views(data)), _quantized_bias(bias)
     if parts is None or whole is None:
         return node
@@ -238,7 +238,7 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
     if not same_shape(tensor_type_of(node).shape, of_data) or not _broadcasts(codes, shape):
         return node
     if not same_shape(of_data, shape) and (codes.ndim > 1 or not same_dim(of_data[-1], shape[-1])):
-        return node  # a view, whose axes are others
+        return node  # a view with other axes
     if not _same_scale(own, scale, codes.shape):
         return node
     moved, span = codes.astype(np.int32), node.span
@@ -253,7 +253,7 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
 
 
 def _greatest(sums: Expr, moved: np.ndarray) -> int:
-    """The greatest that ``sums``, a convolution, and ``moved`` come to."""
+    """A bound on the sum of ``sums``, a convolution, and ``moved``."""
     assert isinstance(sums, Call)
     kernel = known(sums.args[1])
     assert kernel is not None
@@ -261,15 +261,15 @@ def _greatest(sums: Expr, moved: np.ndarray) -> int:
 
 
 def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether two scales are the same number, but for rounding, at each place of ``shape``."""
+    """Whether two scales are equal up to rounding for each element of ``shape``."""
     if any(scale.size != 1 and scale.shape != shape for scale in (one, other)):
         return False
     return np.allclose(one, other, rtol=1e-6, atol=0)
 
 
 def _quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
-    """The codes of a constant bias, of int32 without a zero point, and their scale, both in the bias's
-    shape; None if it is none such."""
+    """The codes of a constant bias, if these are int32 without a zero point, and their scale, both in the
+    bias's shape; else None."""
     value = through_views(bias)
     match value:
         case Call("qnn.dequantize", (codes, scale, zero)):
@@ -285,7 +285,7 @@ def _quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _broadcasts(codes: np.ndarray, shape: tuple) -> bool:
-    """Whether ``codes`` are one number for all of ``shape``, or one for each of one of its axes."""
+    """Whether ``codes`` broadcast to ``shape``."""
     if codes.ndim > len(shape):
         return False
     last = shape[len(shape) - codes.ndim :]

@@ -1,8 +1,8 @@
-"""Roundings to bytes that need no limit before: of numbers that are known to be within int32.
+"""The pass that marks quantizations of values known to be in the range of int32, which need no clip first.
 
-Processors round floats to int32, and what is beyond it to one number, on whichever side it was. So floats are
-limited first, which is one of four instructions for a vector of sums. Sums of int32 times a scale below 1 are
-within int32, as are numbers that stood for bytes.
+Processors convert floats to int32, and all values out of range to one number, whatever their sign. So floats
+are clipped first, which is one of four instructions for a vector of sums. Sums of int32 times a scale below 1
+are in the range of int32, and so are dequantized bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tvmlite.techniques.common.dot import multiplies_quads
 from tvmlite.techniques.narrow_products.quantized import fixed
 
 LARGEST = 2.0**31 * (1 - 2.0**-16)
-"""Numbers up to here are within int32 when a formula's float32 has rounded them a few times."""
+"""Values up to this bound are in the range of int32 even after a few roundings in float32."""
 
 DEEPEST = 8
-"""How many operators deep what is rounded is looked at: sums, their scale and bias, and what is added."""
+"""The greatest depth of analysis, in operators: sums, their scale and bias, and what is added."""
 
 
 def known_range(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``; nothing is done for one without products of bytes."""
+    """The pass for ``target``; it does nothing if ``target`` has no instruction for products of bytes."""
 
     def known_range(module: Module) -> Module:
         main = module.main
@@ -55,8 +55,8 @@ def _rule(node: Expr) -> Expr:
 
 
 def largest(value: Expr, depth: int = DEEPEST) -> float:
-    """What no element of ``value`` is beyond, on either side of 0; infinite, or NaN, where that is not known,
-    and where an element may be NaN. (Sums of products have fewer terms than their weight has elements.)"""
+    """A bound on the magnitude of the elements of ``value``; infinite or NaN if not known, or if an element
+    may be NaN. (Sums of products have at most as many terms as their weight has elements.)"""
     if depth == 0:
         return math.inf
     depth -= 1

@@ -1,7 +1,7 @@
-"""nn.contrib_lookup: a function of bytes by its table of 256, 64 at a time where registers hold the table.
+"""nn.contrib_lookup: a function of bytes by a table of 256, 64 at a time if registers can hold the table.
 
-AVX-512's ``vpermi2b`` looks 64 bytes up in the 128 of two registers: the lower seven bits of a code choose in
-each half of the table, its highest one chooses the half.
+AVX-512's ``vpermi2b`` looks up 64 bytes in the 128 of two registers: the lower seven bits of a code are the
+index into each half of the table, its highest bit selects the half.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tvmlite.te.tensor.tensor import Tensor
 BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
 
 CODES = 256
-"""How many values a byte has."""
+"""The number of values of a byte."""
 
 AT_ONCE = 64
-"""Bytes of a register."""
+"""The bytes of a register."""
 
 NEEDS, PERMUTE = "avx512vbmi", "llvm.x86.avx512.vpermi2var.qi.512"
 
@@ -47,8 +47,8 @@ def lookup_numpy(call: Call, data: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 @statement("nn.contrib_lookup", rounding=Rounding.ONCE, infer=_type, reference=lookup_numpy)
 def lookup(call: Call, data: Tensor, table: Tensor) -> list[Tensor]:
-    """``table[code]`` for each code of ``data``, bytes along one axis: the table has 256, the first one for
-    the least code (-128 of int8)."""
+    """``table[code]`` for each code of ``data``, bytes with one axis. The table has 256 elements, the first
+    for the least code (-128 for int8)."""
     count = loops.index(data.shape[0])
 
     def body(codes: loop.Buffer, values: loop.Buffer, made: loop.Buffer) -> loop.Stmt:
@@ -69,12 +69,12 @@ def lookup(call: Call, data: Tensor, table: Tensor) -> list[Tensor]:
 
 
 def _place(code: e.Expr) -> e.Expr:
-    """Where the table has what ``code`` stands for."""
+    """The index of ``code`` in the table."""
     return e.cast("int32", code) - int(dtypes.limits(code.dtype)[0])
 
 
 def _permuted(codes: loop.Buffer, values: loop.Buffer, made: loop.Buffer, begin: e.Expr) -> loop.Stmt:
-    """``AT_ONCE`` codes from ``begin`` on, looked up in both halves of the table."""
+    """Look up ``AT_ONCE`` codes from ``begin`` on in both halves of the table."""
     kind = f"uint8x{AT_ONCE}"
     places = reinterpret(kind, codes.vload((begin,), f"{codes.dtype}x{AT_ONCE}"))
     if codes.dtype == "int8":

@@ -1,7 +1,7 @@
-"""Functions of one quantized tensor, between two roundings, are tables of 256 codes.
+"""The pass that replaces element-wise functions of one quantized tensor by lookup tables of 256 codes.
 
-A gelu of a quantized model is a dozen operators, each rounded. However many they are, a code of the result
-depends on one code of the data: the table has the reference's result for each.
+A gelu in a quantized model is a dozen operators, each quantized. Each code of the result depends on one
+code of the data only: the table has the reference's result for each code.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tvmlite.relay.passes.graph_pass import graph_pass, readers_of
 from tvmlite.techniques.narrow_products.lookup import CODES
 
 Sources = frozenset[Expr]
-"""The tensors that an element of a value depends on, at its own place."""
+"""The tensors on whose element at the same position an element of a value depends."""
 
 
 @graph_pass
 def lookup_tables(body: Expr) -> Expr:
-    """``body`` with what is rounded to bytes, and a transcendental function of bytes, looked up.
+    """``body`` with lookups for bytes that are an element-wise, transcendental function of other bytes.
 
-    Arithmetic alone is left as it is: vectors of it take less time than a load for each element.
+    Pure arithmetic is not replaced: in vectors it takes less time than a load per element.
     """
     sources: dict[Expr, Sources] = {}
     costly: dict[Expr, bool] = {}
@@ -50,7 +50,7 @@ def lookup_tables(body: Expr) -> Expr:
 
 
 def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
-    """``body`` with each node of ``tables`` looked up by its source."""
+    """``body`` with each node of ``tables`` replaced by a lookup of its source."""
     done: dict[Expr, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)
@@ -66,7 +66,8 @@ def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
 
 
 def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
-    """What ``node`` depends on: bytes that depend on one tensor of bytes alone are as good as that."""
+    """The sources of ``node``. Bytes that depend on only one tensor of bytes have that as their source; other
+    bytes are a source themselves."""
     if _is_number(node):
         return frozenset()
     if not _is_elementwise(node):
@@ -80,8 +81,8 @@ def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
 
 
 def _is_number(node: Expr) -> bool:
-    """Whether ``node`` is a constant of one element, perhaps in another type or shape. Others are not read:
-    weights may be large, and in a file."""
+    """Whether ``node`` is a constant of one element, perhaps cast or reshaped. The elements of others are not
+    read: weights may be large, and in a file."""
     while isinstance(node, Call) and (node.op == "cast" or is_view(node)):
         (node,) = node.args
     return isinstance(node, Constant) and node.size == 1
@@ -107,7 +108,7 @@ def _shaped_alike(one: Expr, other: Expr) -> bool:
 
 
 def _table(node: Expr, source: Expr) -> Constant:
-    """What ``node`` is for each code of ``source``, by the operators' references."""
+    """The value of ``node`` for each code of ``source``, by the operators' references."""
     dtype = tensor_type_of(source).dtype
     codes = var("codes", (CODES,), dtype)
     given = np.arange(CODES) + int(dtypes.limits(dtype)[0])

@@ -1,4 +1,4 @@
-"""Sums of products of four bytes in loops that are written by hand."""
+"""Dot products of four bytes for loop nests that are written by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def quad_products(
     kernel_at: Sequence[Any],
     lanes: int,
 ) -> ir.Stmt:
-    """``sums[at, i] += sum(data[k] * kernel[i * 4 + k])`` for ``lanes`` ``i`` and 4 ``k``: int32, of uint8 by
-    int8, from ``data_at`` and ``kernel_at`` on; as a statement of loops that are written by hand."""
+    """The statement ``sums[at, i] += sum(data[k] * kernel[i * 4 + k])`` for ``lanes`` ``i`` and 4 ``k``, in
+    int32, of uint8 by int8 from ``data_at`` and ``kernel_at`` on, by the target's best instruction."""
 
     def moved(place: Sequence[Any], by: Any) -> tuple[e.Expr, ...]:
         return (*(e.convert(one) for one in place[:-1]), e.convert(place[-1]) + by)

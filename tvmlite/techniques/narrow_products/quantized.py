@@ -1,4 +1,4 @@
-"""Quantized tensors in a graph: what codes a tensor of floats stands for, and how int32 becomes floats."""
+"""Quantized tensors in a graph: the codes that a tensor of floats was dequantized from, and scaled sums."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import selects, through_views
 
 HALF = 128
-"""What int8 and uint8 of the same bits, but for the highest, differ by."""
+"""The difference of uint8 and int8 codes for the same value, which differ in the highest bit only."""
 
 
 CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
-"""The convolutions of so many spatial axes."""
+"""The convolutions, with the number of their spatial axes."""
 
 EXACT = 1 << 24
-"""Whole numbers up to here are exact in float32."""
+"""Integers up to this magnitude are exact in float32."""
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """``(codes - zero) * scale``, with arrays of one element, or one a place along ``axis``."""
+    """``(codes - zero) * scale``; ``scale`` and ``zero`` have one element, or one per index of ``axis``."""
 
     codes: Expr
     scale: np.ndarray
@@ -42,8 +42,9 @@ class Quantized:
 
 
 def quantized(value: Expr) -> Quantized | None:
-    """What ``value`` is dequantized of; through views and what selects elements, such as a transposition, if
-    that has one scale for all."""
+    """The codes that ``value`` was dequantized from, with their scale; None if it was not. Views and
+    operators that select elements, such as a transposition, may be in between if there is one scale for
+    all."""
     selecting: list[Call] = []
     base = through_views(value)
     while selects(base):
@@ -63,7 +64,7 @@ def quantized(value: Expr) -> Quantized | None:
 
 
 def _selected(found: Quantized, selecting: Sequence[Call]) -> Quantized:
-    """The codes that ``selecting``, the last first, choose of those ``found``."""
+    """``found`` after the operators ``selecting``, which are listed from the last to the first."""
     codes = found.codes
     for one in reversed(selecting):
         shape = tensor_type_of(one.args[0]).shape
@@ -74,7 +75,7 @@ def _selected(found: Quantized, selecting: Sequence[Call]) -> Quantized:
 
 
 def known(value: Expr) -> np.ndarray | None:
-    """The elements of a constant, or of one whose type and shape are changed."""
+    """The elements of ``value`` if it is a constant, perhaps cast or reshaped; else None."""
     changes = []
     while isinstance(value, Call) and (value.op == "cast" or is_view(value)):
         changes.append(value)
@@ -91,14 +92,14 @@ def known(value: Expr) -> np.ndarray | None:
 
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:
-    """``shape`` if all its extents are numbers."""
+    """``shape`` if all its extents are numbers, else None."""
     numbers = tuple(extent for extent in shape if isinstance(extent, int))
     return numbers if len(numbers) == len(shape) else None
 
 
 def of_sign(value: Quantized, dtype: str) -> Quantized | None:
-    """``value`` of codes in ``dtype``, uint8 or int8: those of the other sign moved by 128, where they are
-    quantized if that is in the graph; None where codes are wider."""
+    """``value`` with codes of ``dtype``, uint8 or int8. Codes of the other signedness are offset by 128,
+    where they are quantized if that is in the graph. None if codes are wider."""
     if (own := tensor_type_of(value.codes).dtype) == dtype:
         return value
     if own not in ("uint8", "int8"):
@@ -109,7 +110,7 @@ def of_sign(value: Quantized, dtype: str) -> Quantized | None:
 
 
 def codes_of_sign(codes: Expr, dtype: str) -> Expr:
-    """``codes`` of the other sign, moved by 128 into ``dtype``, uint8 or int8."""
+    """``codes`` of the other signedness, offset by 128 to ``dtype``, uint8 or int8."""
     span, by = getattr(codes, "span", None), HALF if dtype == "uint8" else -HALF
     match codes:
         case Call("qnn.quantize", (data, scale, Constant(zero))):
@@ -121,7 +122,7 @@ def codes_of_sign(codes: Expr, dtype: str) -> Expr:
 
 
 def scaled_sums(sums: Expr, scale: np.ndarray) -> Expr:
-    """``sums``, whole numbers of int32 or float32, times ``scale`` in float32."""
+    """``sums``, integers in int32 or float32, times ``scale`` in float32."""
     span = getattr(sums, "span", None)
     if tensor_type_of(sums).dtype != "float32":
         sums = make("cast", sums, dtype="float32", span=span)
@@ -129,7 +130,7 @@ def scaled_sums(sums: Expr, scale: np.ndarray) -> Expr:
 
 
 def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
-    """The arguments of ``scaled_sums`` that give ``value``; None if there are none."""
+    """The arguments of ``scaled_sums`` that give ``value``; None if ``value`` has another form."""
     match value:
         case Call("multiply", (Call("cast", (sums,)), Constant(scale))) if (
             tensor_type_of(sums).dtype == "int32" and scale.dtype == np.float32
@@ -141,8 +142,7 @@ def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
 
 
 def _is_whole(value: Expr) -> bool:
-    """Whether ``value`` is a sum of products of bytes in float32, which has it exactly, or one less a
-    constant of whole numbers."""
+    """Whether ``value`` is a convolution of bytes in float32, which is exact, plus perhaps integers."""
     match value:
         case Call("add", (inner, Constant(moved))) if moved.dtype == np.float32:
             return _is_whole(inner) and bool((moved == np.rint(moved)).all())

@@ -1,8 +1,8 @@
-"""nn.quantized_lstm_scan: an LSTM whose states are rounded to 8 bits before each product of integers.
+"""nn.quantized_lstm_scan: an LSTM whose states are quantized to 8 bits before each integer product.
 
-The recurrence is (blocks, quads, gates, lanes * 4) of int8, what ``vpdpbusd`` reads of it side by side:
-element (b, k, g, j * 4 + i) is what state ``k * 4 + i`` adds to gate g of unit ``b * lanes + j``. What is
-beyond the size is 0.
+The recurrence is (blocks, quads, gates, lanes * 4) of int8, so that the operands of ``vpdpbusd`` are
+contiguous: element (b, k, g, j * 4 + i) is the weight of state ``k * 4 + i`` for gate g of unit
+``b * lanes + j``. Elements beyond the hidden size are 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ GATES = 4
 def quantized_lstm_type(
     call: Call, data: TensorType, recurrence: TensorType, peephole: TensorType, *rest: TensorType
 ) -> TupleType:
-    """``scales``, ``zeros`` and ``sums`` have a number a gate and unit, as the last axis of ``data`` has."""
+    """The type relation. ``scales``, ``zeros`` and ``sums`` have one element per gate and unit, like the last
+    axis of ``data``."""
     *columns, hidden, cell, lengths = rest
     if data.dtype != "float32" or data.ndim != 3 or recurrence.dtype != "int8" or recurrence.ndim != 4:
         raise fault(
@@ -85,7 +86,7 @@ def quantized_lstm_numpy(
 
 
 def _quantized_numpy(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The codes of each row, its range with 0 in 255 steps; their scales and zero points."""
+    """The codes of each row (its range, extended to 0, in 255 steps), and their scales and zero points."""
     low, high = np.minimum(h.min(1, keepdims=True), 0), np.maximum(h.max(1, keepdims=True), 0)
     scale = (high - low) / np.float32(255)
     scale = np.where(scale == 0, np.float32(1), scale)
@@ -109,10 +110,10 @@ def quantized_lstm_scan(
     cell: Tensor,
     lengths: Tensor,
 ) -> list[Tensor]:
-    """``nn.lstm_scan`` of real weights ``(recurrence - zeros) * scales``, by columns.
+    """``nn.lstm_scan`` with the real weights ``(recurrence - zeros) * scales``, per column.
 
-    Before each product a sample's hidden state is rounded to 255 steps of its range; products and their sums
-    are of integers. ``sums`` are those of the columns of ``recurrence - zeros``.
+    Before each product, a sample's hidden state is quantized to 255 steps of its range; products and sums are
+    integers. ``sums`` are the sums of the columns of ``recurrence - zeros``.
     """
     steps = _QuantizedSteps(call, data, recurrence, hidden)
     cells = steps.state("cells")
@@ -129,8 +130,8 @@ def quantized_lstm_scan(
 
 
 class _QuantizedSteps(Steps):
-    """Steps of products of integers: of ``codes`` of the states, which have a ``scale`` a sample, and two
-    ``totals``, their zero point and their sum."""
+    """Steps with integer products of ``codes`` of the states. Each sample has a ``scale`` and two ``totals``:
+    the zero point and the sum of its codes."""
 
     def __init__(self, call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor) -> None:
         self._size = hidden.shape[1]
@@ -156,7 +157,7 @@ class _QuantizedSteps(Steps):
         return loop.sequence(*products)
 
     def real(self, memory: Memory, at: At, gate: int, unit: e.Expr, total: e.Expr) -> e.Expr:
-        """What a sum of products of codes and weights stands for."""
+        """The real value of a sum of products of codes and weights."""
         scales, zeros, sums = memory.given[3:6]
         column = unit + gate * self.size
         zero, codes = (loops.load(self.totals, at.sample, k) for k in (0, 1))
@@ -164,7 +165,7 @@ class _QuantizedSteps(Steps):
         return e.cast("float32", total) * (loops.load(self.scale, at.sample) * loops.load(scales, column))
 
     def quantized(self, iteration: e.Expr, memory: Memory) -> loop.Stmt:
-        """The codes of each sample's output state: its range, with 0, in 255 steps."""
+        """Quantize each sample's output state: its range, extended to 0, in 255 steps."""
         return loops.over(memory.count, lambda n: self._quantized(iteration % 2, memory.begin + n), "b")
 
     def _quantized(self, now: e.Expr, sample: e.Expr) -> loop.Stmt:
@@ -174,7 +175,7 @@ class _QuantizedSteps(Steps):
         return loop.sequence(self._scaled(sample, state), self._coded(sample, state))
 
     def _scaled(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
-        """The scale and zero point of a sample."""
+        """Compute the scale and zero point of a sample."""
         low, high = (loops.buffer(name, (LANES,), "float32") for name in ("low", "high"))
 
         def widen(j: e.Expr, unit: e.Expr) -> loop.Stmt:
@@ -200,7 +201,7 @@ class _QuantizedSteps(Steps):
         return loops.allocated(body, low, high)
 
     def _coded(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
-        """The codes of a sample, zeros behind them, and their sum."""
+        """Compute the codes of a sample, followed by zeros, and their sum."""
         count = loops.buffer("count", (LANES,), "int32")
         step = loops.load(self.scale, sample)
         zero = e.cast("float32", loops.load(self.totals, sample, 0))
@@ -237,7 +238,7 @@ def _over_lanes(count: int, make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
 
 
 def _over_units(size: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-    """``make(lane, unit)`` of all units, in vectors but for the last ones."""
+    """``make(lane, unit)`` for all units, in vectors except for the remainder."""
     whole = size // LANES
     vectors = loops.over(whole, lambda n: _over_lanes(LANES, lambda j: make(j, n * LANES + j)), "n")
     rest = loops.over(size % LANES, lambda j: make(j, j + whole * LANES), "j")
@@ -245,7 +246,7 @@ def _over_units(size: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.
 
 
 def _folded(values: loop.Buffer, combine: Callable[[e.Expr, e.Expr], e.Expr]) -> loop.Stmt:
-    """All ``values`` combined in the first, half of them at once."""
+    """Combine all ``values`` into the first, by halving."""
 
     def halved(count: int) -> loop.Stmt:
         return _over_lanes(

@@ -1,8 +1,8 @@
-"""From sums of products of bytes to bytes again, without floats in memory between.
+"""The pass that requantizes sums of products of bytes without floats in memory between.
 
-What is rounded to steps of ``s`` is divided by it first. Sums that are scaled anyway, by ``c``, are scaled by
-``c / s`` in place of both, as onnxruntime's QLinearConv does it; what selects elements, such as a maximum of
-some, selects codes; and what joins tensors joins those that are rounded already, each by the kernel that
+To quantize with scale ``s``, values are divided by ``s`` first. Sums that are scaled by ``c`` anyway are
+scaled by ``c / s`` instead of both, as in onnxruntime's QLinearConv. Operators that select elements, such as
+a max pooling, select codes; a concatenation joins tensors that are already quantized, each by the kernel that
 computes it.
 """
 
@@ -31,11 +31,11 @@ from tvmlite.techniques.narrow_products.quantized import (
 )
 
 MOST_DEPTH = 32
-"""How many operators deep what is rounded is scaled: in deeper formulas a division is little."""
+"""The greatest depth, in operators, of a formula that is scaled: in deeper ones a division matters little."""
 
 
 def requantize(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``; nothing is done for one without products of bytes."""
+    """The pass for ``target``; it does nothing if ``target`` has no instruction for products of bytes."""
 
     def requantize(module: Module) -> Module:
         main = module.main
@@ -48,9 +48,9 @@ def requantize(target: Target) -> Callable[[Module], Module]:
 
 
 def _without_codes(body: Expr) -> Expr:
-    """``body`` without codes that one element-wise operator alone takes for floats again: in a kernel of both
-    they would be converted there and back. Of two products that are added, ``fuse`` puts the sum in the
-    kernel of the first: codes of the second are stored."""
+    """``body`` without codes whose only use is to be dequantized for one element-wise operator: in one
+    kernel, they would be converted forth and back. If two products are added, ``fuse`` puts the sum in the
+    kernel of the first, so the codes of the second are stored and kept."""
     readers = readers_of(body)
     places = {node: place for place, node in enumerate(postorder(body))}
 
@@ -71,7 +71,7 @@ def _without_codes(body: Expr) -> Expr:
 
 
 def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool:
-    """Whether ``node`` makes floats of codes that nothing else reads, for one element-wise operator."""
+    """Whether ``node`` dequantizes codes that nothing else reads, for one element-wise operator."""
     if not isinstance(node, Call) or node.op != "qnn.dequantize" or len(readers[node]) != 1:
         return False
     kind = fuse_class(readers[node][0])
@@ -79,7 +79,7 @@ def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool
 
 
 def _products(value: Expr) -> Iterator[Expr]:
-    """The products that ``value`` is made of, element by element."""
+    """The anchors that ``value`` depends on element-wise."""
 
     def made_of(one: Expr) -> Sequence[Node]:
         kind = fuse_class(one)
@@ -89,7 +89,7 @@ def _products(value: Expr) -> Iterator[Expr]:
 
 
 def _as_floats(node: Expr) -> Expr | None:
-    """The floats that the codes of a dequantization stand for, by rounding floats."""
+    """A dequantization ``node`` of quantized floats, by rounding the floats; None if it has another form."""
     match node:
         case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
             points, factor = (known(own), known(zero)), known(scale)
@@ -117,9 +117,9 @@ def _rule(node: Expr, readers: Readers) -> Expr:
 
 
 def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> Expr:
-    """``node``, which rounds to steps of ``step``, in the form that takes the least."""
+    """``node``, which quantizes with scale ``step``, in its cheapest form."""
     data = node.args[0]
-    if not 0.0 < step < np.inf:  # no order and no code is kept by such
+    if not 0.0 < step < np.inf:  # other scales keep neither the order nor codes
         return node
     if (codes := _codes(node, data, step, point, readers)) is not None:
         return codes
@@ -136,12 +136,13 @@ def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> 
 
 
 def _again(node: Call, data: Expr, readers: Readers) -> Expr:
-    """``data`` rounded as ``node`` rounds."""
+    """``data`` quantized as ``node`` does."""
     return _rule(Call(node.op, (data, *node.args[1:]), node.attrs, node.span), readers)
 
 
 def _codes(node: Call, data: Expr, step: float, point: np.ndarray, readers: Readers) -> Expr | None:
-    """The codes that ``data`` stands for, or what selects some of them, if ``node`` gives the same."""
+    """The codes that ``data`` was dequantized from, or a selection of quantized elements, if that equals
+    ``node``; else None."""
     found = quantized(data)
     if found is not None and found.is_uniform:
         same = float(found.scale.reshape(())) == step and int(found.zero.reshape(())) == int(point)
@@ -164,8 +165,8 @@ def _codes(node: Call, data: Expr, step: float, point: np.ndarray, readers: Read
 
 
 def _scaled(value: Expr, step: np.float32, readers: Readers, depth: int = MOST_DEPTH) -> Expr | None:
-    """``value / step``, without a division for each element; None where there is no such form, or others read
-    what would be scaled."""
+    """``value / step`` without a division per element; None if there is no such form, or a value that would
+    be scaled has other readers."""
     if depth == 0:
         return None
     match value:

@@ -1,8 +1,8 @@
-"""Bytes have the sign that a target multiplies: uint8 and int8 of the same numbers, moved by 128.
+"""The pass that converts bytes to the signedness that the target multiplies, by an offset of 128.
 
-Codes that become floats again are moved where they are rounded, so that all who read them read the same ones.
-Products of bytes of the other sign are those of moved ones, less what 128 adds to each sum: exact, as int32
-wraps.
+Codes that are dequantized get the offset where they are quantized, so that all readers read the same codes.
+Products of bytes of the other signedness become products of offset bytes, minus the contribution of 128 to
+each sum. This is exact, as int32 wraps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OTHER = {"uint8": "int8", "int8": "uint8"}
 
 
 def signs(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``; nothing is done for one without products of bytes."""
+    """The pass for ``target``; it does nothing if ``target`` has no instruction for products of bytes."""
 
     def signs(module: Module) -> Module:
         main, found = module.main, quads_of(target)
@@ -56,7 +56,7 @@ def _of_sign(node: Expr, sign: str) -> Expr:
 
 
 def _product(node: Call, data: Expr, weight: np.ndarray, sign: str) -> Expr:
-    """``node`` of data in ``sign``, its borders filled up with what 0 has become."""
+    """``node`` with data of dtype ``sign``, padded with the code that 0 became."""
     by, rank = HALF if sign == "uint8" else -HALF, CONVOLUTIONS.get(str(node.op), 0)
     attrs, moved = dict(node.attrs), codes_of_sign(data, sign)
     sums = weight.reshape(weight.shape[0], -1).sum(1, dtype=np.int32)

@@ -1,4 +1,7 @@
-"""Weights of 24 bits."""
+"""24-bit weights: a large float32 weight of a dense layer with few rows is stored without its last byte.
+
+Reading the weight dominates, and takes three quarters of the time. The rule needs an error bound.
+"""
 
 from tvmlite.techniques.pack24 import operator
 from tvmlite.techniques.pack24.rule import in_24_bits

@@ -1,9 +1,10 @@
-"""Dense layers of few rows whose weight is kept in 24 bits an element: three quarters are read of it.
+"""Dense layers of few rows whose weight is stored in 24 bits per element: three quarters of the bytes are
+read.
 
-Where few rows are multiplied with a weight, reading it takes the time. Of four vectors of weights three
-are words, read as they are; the 24 bits of the fourth are the low bytes of those three. What such a byte adds
-to its word was taken into account when the word was rounded, so every weight is off by half of the 24th bit
-at most, and nothing has to be masked: only the fourth vector is put together.
+With few rows, reading the weight dominates. Of four vectors of weights, three are stored as 32-bit words; the
+24 bits of the fourth are in the low bytes of those three. A word is rounded such that it includes what its
+low byte adds, so every weight is off by at most half of the 24th bit, and no words need masking: only the
+fourth vector has to be assembled.
 """
 
 from __future__ import annotations
@@ -29,42 +30,42 @@ LANES = 16
 """Elements of a vector."""
 
 VECTORS = 4
-"""Vectors that three of words hold."""
+"""The number of vectors of weights in three vectors of words."""
 
 GROUP = VECTORS * LANES
-"""Columns that stand together."""
+"""The number of columns that are packed together."""
 
 ERROR = 2.0**-16
-"""By how much of itself a weight is off at most: 15 of the 23 bits of a float32's fraction are kept."""
+"""The largest relative error of a weight: 15 of the 23 bits of a float32's fraction are kept."""
 
 STATED_ERROR = 3e-5
 """The largest error of a result, relative to the largest result."""
 
 LEAST = 2.0**-40
-"""Weights of less than this share of the largest count as so much: the byte that a word carries would make
-it a number below all normal ones, which some processors take long for."""
+"""Weights below this fraction of the largest are raised to it: else the low byte of a word could make it a
+subnormal number, which is slow on some processors."""
 
 
 LARGEST = 1e38
-"""Weights must be less: rounding may add the 2^16th of one."""
+"""The limit of weights: rounding may increase one by 2^-16 of itself."""
 
 
 def packed24(plain: np.ndarray, columns: int) -> np.ndarray:
-    """``plain (n, k)`` of float32 below ``LARGEST`` as words ``(blocks, k, groups, 3, LANES)``, ``columns``
-    in a block, a multiple of ``GROUP``; columns past the last are about zero."""
+    """``plain (n, k)``, float32 below ``LARGEST``, as words ``(blocks, k, groups, 3, LANES)`` with
+    ``columns`` columns per block, a multiple of ``GROUP``; columns past the last are about zero."""
     words = np.empty(packed24_shape(plain.shape, columns), "uint32")
     pack24(words, plain)
     return words
 
 
 def packed24_shape(plain: tuple[int, ...], columns: int) -> tuple[int, ...]:
-    """The shape of what ``packed24`` makes of a weight of shape ``plain``."""
+    """The shape of the words of ``packed24`` for a weight of shape ``plain``."""
     count, terms = plain
     return -(-count // columns), terms, columns // GROUP, VECTORS - 1, LANES
 
 
 def pack24(words: np.ndarray, plain: np.ndarray) -> None:
-    """Write what ``packed24`` makes of ``plain`` to ``words``, block by block."""
+    """Write the words of ``packed24`` for ``plain`` to ``words``, block by block."""
     blocks, terms, groups = words.shape[:3]
     columns = groups * GROUP
     largest = max(plain.max(initial=0), -plain.min(initial=0))
@@ -83,7 +84,7 @@ def pack24(words: np.ndarray, plain: np.ndarray) -> None:
 
 
 def unpacked24(words: np.ndarray) -> np.ndarray:
-    """The weight ``(k, n)`` that ``words`` hold, of all columns."""
+    """The weight ``(k, n)`` stored in ``words``, with all columns."""
     low = words & 255
     fourth = low[..., 0, :] << 24 | low[..., 1, :] << 16 | low[..., 2, :] << 8
     vectors = np.concatenate([words, fourth[..., None, :]], axis=-2).view("float32")
@@ -91,7 +92,7 @@ def unpacked24(words: np.ndarray) -> np.ndarray:
 
 
 def dense_24_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """``(..., k)`` by ``(blocks, k, groups, 3, 16)`` gives ``(..., units)``."""
+    """The type relation: ``(..., k)`` and ``(blocks, k, groups, 3, 16)`` give ``(..., units)``."""
     columns = packed_columns(call)
     if columns % GROUP:
         raise fault(call, f"weight_layout is {call['weight_layout']!r}, expected such as 'NC{GROUP}n'")
@@ -121,7 +122,7 @@ def dense_24_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarr
     schedule=anchors.DENSE,
 )
 def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-    """Rows of ``data`` times a weight that ``packed24`` made."""
+    """Rows of ``data`` times a weight in the words of ``packed24``."""
     lead, terms, vectors = data.shape[:-1], weight.shape[1], VECTORS * weight.shape[2]
     k = te.reduce_axis(terms, name="k")
 

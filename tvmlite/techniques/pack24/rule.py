@@ -1,4 +1,4 @@
-"""Where weights are kept in 24 bits: large ones of dense layers of few rows."""
+"""The rule for 24-bit weights: large float32 weights of dense layers with few rows, within an error bound."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tvmlite.techniques.pack24 import operator as dense_24
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS
 
 KEPT = 0.9
-"""Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
-float32 takes is to be read."""
+"""The largest size of a 24-bit weight, with the padding of its last block, relative to float32."""
 
 
 def in_24_bits(
@@ -26,8 +25,8 @@ def in_24_bits(
     bound: float,
     decisions: Decisions | None,
 ) -> Call | None:
-    """The dense layer ``node``, ``data`` times the rows of ``weight``, with the weight in 24 bits; None where
-    ``bound`` does not allow that, it is not quicker, or it was decided to keep all of it
+    """The dense layer ``node``, ``data`` times the rows of ``weight``, with the weight in 24 bits; None if
+    ``bound`` does not allow that, it is not faster, or the decision is to keep float32
     (``relay.passes.decisions``)."""
     if bound < dense_24.STATED_ERROR or not _fits_24(weight, rows, target):
         return None
@@ -37,13 +36,13 @@ def in_24_bits(
 
 
 def _columns_24(rows: int) -> int:
-    """How many columns a block has: for one row and two, as many as two groups."""
+    """The number of columns in a block: two groups for one or two rows, else one."""
     return dense_24.GROUP * (2 if rows <= 2 else 1)
 
 
 def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
-    """Whether a float32 weight of a layer of ``rows`` rows is worth keeping in 24 bits: a small one is read
-    from a near cache, and putting a fourth of it together takes as long."""
+    """Whether a float32 weight of a layer with ``rows`` rows is worth storing in 24 bits: a small one is read
+    from a near cache, and assembling a fourth of it takes as long as reading it all."""
     if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False
     columns, block = constant.shape[0], _columns_24(rows)
@@ -55,7 +54,7 @@ def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
 
 
 def _dense_24(node: Call, data: Expr, weight: Constant, rows: int) -> Call:
-    """``data`` times the rows of ``weight``, kept in 24 bits."""
+    """``data`` times the rows of ``weight``, stored in 24 bits."""
 
     def fill(out: np.ndarray) -> None:
         with mapped.reading(weight.data) as plain:

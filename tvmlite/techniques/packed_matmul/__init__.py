@@ -1,4 +1,5 @@
-"""Matrix products over packed panels of weights."""
+"""Matrix products over packed panels: ``pack_weights`` stores constant weights in blocks of columns at
+compile time, ``matrix`` multiplies them in register tiles, ``depth`` cuts long reductions into parts."""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.packed_matmul import matrix

@@ -1,4 +1,4 @@
-"""Long reductions part by part: what a thread's tiles read of one part stays in the near caches."""
+"""Long reductions in parts: the operands that a thread's tiles read for one part stay in the near caches."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tvmlite.techniques.common.nest import in_registers, shared_loops
 from tvmlite.techniques.common.prefetch import STEPS
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
-"""How many steps of a reduction may be one part."""
+"""The numbers of reduction steps that one part may have."""
 
 LONG = 384
-"""The most steps of a part by default: with 128 storing sums and reading them takes as long as is won."""
+"""The most steps of a part by default; with 128, storing and reloading sums takes as long as is saved."""
 
 
 def depths(anchor: ComputeOp) -> list[int]:
-    """The lengths of equal parts that the reduction of ``anchor`` may be cut into; 0: it stays whole."""
+    """The lengths of equal parts that the reduction of ``anchor`` may be cut into; 0 means no parts."""
     *_, row, _, _ = anchor.axis
     steps = extent_of(anchor.reduce_axis[0])
     if steps is None or extent_of(row) is None:
@@ -27,8 +27,8 @@ def depths(anchor: ComputeOp) -> list[int]:
 
 
 def default_depth(group: Group, anchor: ComputeOp) -> int:
-    """A part's steps without a measurement. Parts pay where the shared cache is far, and the matrix of
-    scalars does not stay in the second one beside a panel of weights, and the next."""
+    """The default number of steps of a part. Parts are profitable if the shared cache is far and the matrix
+    of scalars does not fit in the second cache beside two panels of weights."""
     *_, row, _, _ = anchor.axis
     machine, moved = group.target.machine, product([extent_of(row), extent_of(anchor.reduce_axis[0])])
     if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.operand:
@@ -45,11 +45,11 @@ def in_parts(
     several: int,
     ahead: int | str,
 ) -> None:
-    """Compute ``anchor`` at the parallel loop of ``host``: its sums there are in memory, and to those of
-    one tile after the other ``depth`` steps are added, ``several`` an iteration, in registers.
+    """Compute ``anchor`` at the parallel loop of ``host``, with its sums in memory. For each part, ``depth``
+    steps are added to the sums of one tile after the other, in registers, ``several`` steps per iteration.
 
-    Weights are asked for ``ahead`` iterations before their use, those of the next part meanwhile if it is
-    "panel".
+    Weights are prefetched ``ahead`` iterations before their use; if it is "panel", the next part's are
+    prefetched while one part is used.
     """
     shared = shared_loops(host)
     part, _ = group.stage(anchor).split(anchor.reduce_axis[0], factor=depth)

@@ -1,4 +1,4 @@
-"""Matrix products over packed panels: a tile of accumulators in registers, rows times vectors of columns."""
+"""Matrix products over packed panels, by register tiles: scalars of some rows times vectors of columns."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 from tvmlite.techniques.packed_matmul.depth import default_depth, depths, in_parts
 
 FEW_ROWS = 4
-"""With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,
-or nearly, and the time is that of reading them."""
+"""With at most this many rows, packing the other matrix costs more than it saves: its elements are read about
+once, and reading them dominates."""
 
 PRODUCT = 4
-"""Units of work in a product that is added to a sum: two elements are read."""
+"""Units of work of a multiply-add, including the reads of its two elements."""
 
 MOST_AHEAD = 8
-"""The most iterations before its use that a part of a stream of weights is asked for by default."""
+"""The largest default prefetch distance in a stream of weights, in iterations."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
-    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) of ``depth``
-    elements are multiplied with ``columns``.
+    """The number of columns in a block of packed weights if ``rows`` rows (None: unknown) of ``depth``
+    elements are multiplied by ``columns`` columns.
 
-    One vector of ``target``; where there are few rows, as many as a tile of registers takes, or as leave
-    enough blocks for all threads. Then all that is read of the weights lies in one line, which a processor
-    reads quicker than eight with gaps between. Where many rows do, a panel stays in a near cache, and an
-    encoder is slower with blocks of several vectors.
+    It is one vector of ``target``; with few rows, as many as a register tile has, or fewer if there would not
+    be enough blocks for all threads. The weights of a tile are then one contiguous stream, which a processor
+    reads faster than eight streams. With many rows, a panel stays in a near cache, and an encoder is
+    slower with blocks of several vectors.
     """
     lanes = target.lanes(dtype)
     if rows is None or rows > FEW_ROWS:
@@ -65,13 +65,13 @@ def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, 
 
 @template("packed_matmul", anchors.DENSE, anchors.BATCH_MATMUL)
 def matrix_product(group: Group) -> None:
-    """Scalars of one matrix against vectors of columns of the other, which come in packed panels.
+    """Multiply scalars of one matrix by vectors of columns of the other, which is in packed panels.
 
-    Knobs: ``packed``, whether panels that have to be made are stored, or read where they stand; ``tile``
-    (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction an
-    iteration takes; ``ahead``, how many iterations before its use a stored panel's vector is asked for (0:
-    not), or "panel": the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of
-    the reduction all tiles of a thread's share take before any takes more (0: all).
+    Knobs: ``packed``, whether panels that are not constant are stored, or read from the unpacked matrix;
+    ``tile`` (blocks of columns, rows); those of ``shared_out``; ``steps``, how many reduction steps an
+    iteration takes; ``ahead``, the prefetch distance of a stored panel in iterations (0: none), or "panel":
+    the next panel is prefetched while one is used (``fetch_ahead``); ``depth``, the reduction steps of a
+    part, which all tiles of a thread's share take before the next part (0: no parts).
     """
     anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
@@ -121,7 +121,7 @@ def matrix_product(group: Group) -> None:
 
 
 def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
-    """The knob ``depth``, where threads share the work: loops that they share are what parts lie in."""
+    """The knob ``depth``; 0 without parallel loops, since parts are computed inside one."""
     if not parallel or is_paired(anchor):
         return 0
     return group.knob("depth", depths(anchor), default_depth(group, anchor))
@@ -137,7 +137,7 @@ def _in_one(
     at_once: int,
     ahead: int | str,
 ) -> None:
-    """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
+    """Compute the anchor at the loop ``place`` of ``stage``, with the whole reduction of a tile at once."""
     if _waits(group, anchor, tile, at_once):
         computed, iteration = _side_by_side(group, anchor, stage, place, at_once)
     else:
@@ -159,15 +159,15 @@ def _in_one(
 
 
 def _reads_most(anchor: ComputeOp) -> bool:
-    """Whether rows are few, so that the time is that of reading those."""
+    """Whether rows are few and the weight is stored, so that reading the weight dominates."""
     rows = extent_of(anchor.axis[-3])
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
-    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where rows are few,
-    some bytes of those are asked for ahead, unless the processor is better at it (``stream_bytes`` and
-    ``streams_alone`` of ``Machine``). ``ahead`` is None where rows are many."""
+    """The defaults of the knobs ``steps`` and ``ahead`` for tiles of ``blocks`` blocks of columns. With few
+    rows, ``Machine.stream_bytes`` of the weight are prefetched, unless the hardware does it better
+    (``streams_alone``); with many rows, ``ahead`` is None."""
     lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
@@ -179,12 +179,12 @@ def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | No
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
-    """The most steps of a default iteration, where rows are many."""
+    """The most steps of an iteration by default, with many rows."""
     return 1 if is_paired(anchor) else group.target.machine.steps_per_iteration
 
 
 def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
-    """The panels that are stored before the product."""
+    """The operations that pack panels and are not inlined."""
     packs = group.tagged("pack")
     in_rows = all(not dict(op.attrs)["transposed"] for op in packs)
     if not packs or not in_rows:
@@ -194,9 +194,9 @@ def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
 
 
 def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> RegisterTile:
-    """The knob ``tile``: blocks of columns and rows that are computed at once, by default such that there are
-    enough for ``threads``; of blocks whose weights are packed ``together``, whole packs, by default one for
-    all rows, which are few."""
+    """The knob ``tile``: the blocks of columns and the rows that are computed at once, by default with enough
+    tiles for ``threads``. If blocks of weights are packed ``together``, a tile has whole packs, by default
+    one pack for all rows, which are few."""
     dtype = anchor.output(0).dtype
     *batch, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
     together = dict(anchor.attrs).get("together", 1)
@@ -217,8 +217,8 @@ def _tiles(extent: int | None, size: int) -> int | None:
 
 
 def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
-    """Whether the sums of ``tile`` are so few that each multiply-add waits for the one before, and there are
-    registers for as many times more as an iteration takes ``steps``."""
+    """Whether ``tile`` has so few sums that each multiply-add waits for the one before, and there are enough
+    registers for ``steps`` times as many sums."""
     vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
     sums = tile.rows * tile.blocks * vectors
     fit = (sums + tile.blocks * vectors) * steps + 1 <= group.target.vector_registers
@@ -228,8 +228,8 @@ def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> b
 def _side_by_side(
     group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
 ) -> tuple[Stage, IterVar]:
-    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every n-th
-    step of the reduction. Gives their stage, and its loop over the reduction."""
+    """Compute the anchor at ``place`` of the host from ``steps`` independent partial sums, each over every
+    n-th step of the reduction. Return their stage, and its loop over the reduction."""
     _, step = group.stage(anchor).split(anchor.reduce_axis[0], factor=steps)
     partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
     stage, whole = group.stage(partial), group.stage(anchor)
@@ -251,8 +251,8 @@ def accumulate(
 ) -> IterVar:
     """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
 
-    ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, an iteration
-    of which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
+    ``dot`` computes a vector from the reduction's last axis. Return the loop over the reduction, each
+    iteration of which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
     """
     op = compute_of(stage)
     *batch, row, block, lane = op.axis

@@ -1,13 +1,13 @@
-"""Constant weights are laid out once, at compile time, as the kernels want to read them.
+"""The pass that stores constant weights of dense layers at compile time in the layout that kernels read.
 
 A dense layer's outputs become the innermost axis, in blocks of one vector, so that a kernel multiplies one
-broadcast input value with a vector of weights; of several where rows are few, so that a kernel reads
-one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
+broadcast input value by a vector of weights. With few rows, blocks have several vectors, so that a kernel
+reads one contiguous stream (``columns_at_once``). (``alter_op_layout`` is the pass for convolutions.)
 
-Where few rows are multiplied with a weight, reading it takes the time: one whose elements were rounded
-to 16 bits is stored in 16 again, even if float32 computes with it (``to_mixed_precision``). One row by 4096 x
-4096 takes half the time so; one by 768 x 768, which fits a cache, as long as in float32. One of float32 is
-kept in a shorter format where a bound on the error allows it and a technique offers one (``APPROXIMATIONS``).
+With few rows, reading the weight dominates. A weight whose elements were rounded to 16 bits is then stored in
+16 bits, even if the kernel computes in float32 (``to_mixed_precision``): one row by 4096 x 4096 takes half
+the time, one row by 768 x 768, which fits a cache, as long as in float32. A weight of float32 is stored in a
+shorter format if the error bound allows it and a technique offers one (``APPROXIMATIONS``).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ PACKED_DTYPES = ("float32", "float64")
 BYTES = ("uint8", "int8")
 
 PAIR_BLOCK = 16
-"""The sums that ``vdpbf16ps`` makes at once, of two products each."""
+"""The number of sums, of two products each, that ``vdpbf16ps`` computes at once."""
 
 
 Approximation: TypeAlias = Callable[[Call, Expr, Constant, int, Target, float, Decisions | None], Call | None]
 
 APPROXIMATIONS: dict[str, Approximation] = {}
-"""By technique: a dense layer, ``data`` times a constant weight, of so many rows, with the weight in a
-shorter format, where a bound on the error allows it and it is quicker; else None."""
+"""By technique, a function that replaces a dense layer (its call, data, constant weight and number of rows)
+by one with the weight in a shorter format, if the error bound allows it and it is faster; else None."""
 
 
 def pack_weights(
@@ -55,8 +55,8 @@ def pack_weights(
     error_bound: float = 0.0,
     decisions: Decisions | None = None,
 ) -> Callable[[Module], Module]:
-    """The pass for ``target``; ``precision`` is what weights may have been rounded to, and ``error_bound``
-    how far results of few rows may be off, relative to the largest."""
+    """The pass for ``target``. ``precision`` is the dtype that weights may have been rounded to;
+    ``error_bound`` limits the error of results of few rows, relative to the largest."""
     narrow = None if precision == "float32" or multiplies_halves(target) else precision
     bound = error_bound if precision == "float32" else 0.0
 
@@ -94,8 +94,8 @@ def _packed_dense(
     bound: float,
     decisions: Decisions | None,
 ) -> Call:
-    """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
-    its elements and rows are few; in a shorter format if ``bound`` allows one."""
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed. If rows are few, the weight has the dtype
+    ``narrow`` if that represents its elements exactly, or a shorter format if ``bound`` allows it."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
     if rows is not None:
         for approximate in APPROXIMATIONS.values():
@@ -110,7 +110,7 @@ def _packed_dense(
 
 
 def _held_by(constant: Constant, dtype: str) -> Constant:
-    """``constant`` as ``dtype`` if it then has the same elements; else as it is."""
+    """``constant`` as ``dtype`` if that represents its elements exactly; else unchanged."""
     weight = constant.data
     with np.errstate(over="ignore"):
         narrow = weight.astype(dtypes.numpy_of(dtype))
@@ -127,14 +127,14 @@ def _transposed(weight: Constant) -> Constant:
 
 
 def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
-    """Whether ``target`` multiplies two bfloat16 at once, and there are whole pairs of them."""
+    """Whether ``target`` sums two products of bfloat16 at once, and rows of ``weight`` are whole pairs."""
     if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
         return False
     return weight.size > 0 and weight.shape[1] % 2 == 0
 
 
 def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
-    """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row adjacent."""
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
     packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
@@ -142,14 +142,14 @@ def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
 
 
 def _is_integer_product(node: Call, data: Expr, weight: Constant) -> bool:
-    """Whether ``node`` sums products of bytes, the weight's int8, in int32."""
+    """Whether ``node`` sums products of bytes in int32, with a weight of int8."""
     kinds = str(weight.dtype), _type(node).dtype
     return tensor_type_of(data).dtype in BYTES and kinds == ("int8", "int32") and weight.size > 0
 
 
 def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> Call:
-    """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together
-    where ``target`` multiplies four at once, and there are as many rows as it makes sums."""
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed. Four elements of a row are adjacent if
+    ``target`` sums four products at once and ``weight`` has at least as many rows as it computes sums."""
     columns, k = weight.shape
     rows = product(map(number, _type(node).shape[:-1]))
     alike = multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype))
@@ -170,14 +170,14 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
 
 
 def _quad_block(rows: int | None, columns: int, depth: int, lanes: int, target: Target) -> int:
-    """The columns of a block of ``lanes`` sums at once: of several vectors where rows are few."""
+    """The number of columns in a block: ``lanes``, or several times as many if rows are few."""
     if rows is None or rows > FEW_ROWS:
         return lanes
     return columns_at_once(target, "int32", rows, columns, depth) // lanes * lanes
 
 
 def _filled(data: Expr, count: int, node: Call) -> Expr:
-    """``data`` with ``count`` zeros behind each row."""
+    """``data`` with ``count`` zeros after each row."""
     width = ((0, 0),) * (tensor_type_of(data).ndim - 1) + ((0, count),)
     return make("nn.pad", data, span=node.span, pad_width=width, pad_value=0.0)
 
@@ -197,10 +197,10 @@ def _type(node: Call) -> TensorType:
 def _in_blocks(
     weight: Constant, block: int, axes: tuple[int, ...], node: Call, together: int = 0
 ) -> Constant:
-    """``weight (n, k)`` as ``(ceil(n / block), block, k)``, zeros filled in, then with its ``axes`` permuted;
-    so many elements of a row ``together`` have an axis of their own, the last.
+    """``weight (n, k)`` as ``(ceil(n / block), block, k)``, padded with zeros, then with its ``axes``
+    permuted. If ``together`` is given, ``k`` is split, with groups of so many elements as the last axis.
 
-    The result is made where the library wants it: a large weight is not in memory twice.
+    The result is written directly into the library, so that a large weight is not in memory twice.
     """
     count, length = weight.shape
     inner = (block, length // together, together) if together else (block, length)

@@ -23,18 +23,18 @@ from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
 
 PARTIAL_VECTORS = 4
-"""Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
+"""Vectors of partial results of a long contiguous reduction, whose additions do not wait for each other."""
 
 INTERLEAVED = 16
-"""Partial results of a reduction for one vector of neighbouring results."""
+"""The number of partial results of a reduction for one vector of neighbouring results."""
 
 COMBINED = 4
-"""So many partial results are combined one after the other."""
+"""The number of partial results that are combined sequentially."""
 
 
 @template("reduction", anchors.REDUCTION, anchors.PLANE_REDUCTION)
 def reduce(group: Group) -> None:
-    """The last reduction is computed within the loops of its tail; others stand on their own."""
+    """Compute the last reduction in the loops of its epilogue, and others in separate loops."""
     anchors = [
         stage.op
         for stage in group.schedule.stages
@@ -63,7 +63,7 @@ def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
 
 
 def reads_along_reduction(op: ComputeOp) -> bool:
-    """Whether the innermost reduce axis walks the last dimension of what is read, and no data axis does."""
+    """Whether the innermost reduce axis is along the last dimension of a read, but not the last data axis."""
     innermost = op.reduce_axis[-1].var
     reads = [node for node in nodes_of(op) if isinstance(node, TensorRead) and node.indices]
     along = [read for read in reads if read.indices[-1] is innermost]
@@ -72,7 +72,7 @@ def reads_along_reduction(op: ComputeOp) -> bool:
 
 
 def several_results(group: Group, op: ComputeOp, formula: ComputeOp, threads: int) -> None:
-    """A reduction of tuples: rows in vectors of partial results, or neighbouring results in a vector."""
+    """Schedule a reduction of tuples: rows in vectors of partial results, or vectors of neighbours."""
     stage, lanes = group.stage(op), lanes_of(formula, group.target)
     axes, partials, vector = list(op.axis), [], None
     if reads_along_reduction(formula):
@@ -91,12 +91,12 @@ def several_results(group: Group, op: ComputeOp, formula: ComputeOp, threads: in
 
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, threads: int) -> None:
-    """Each result from a row of its own, read in vectors."""
+    """Schedule results that each reduce a contiguous row, which is read in vectors."""
     place_rows(group, op, host, reduce_row(group, op, formula, partial_vectors(group, formula)), threads)
 
 
 def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Tensor], threads: int) -> None:
-    """Compute ``op``, and the partial results it is combined of, in one loop over all results of ``host``."""
+    """Compute ``op``, and the partial results that it combines, in one loop over all results of ``host``."""
     axes, stage = group.axes(host), group.stage(host)
     if not axes:
         return
@@ -109,7 +109,7 @@ def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Ten
 
 
 def partial_vectors(group: Group, formula: ComputeOp) -> int:
-    """The knob ``partials``: how many vectors of partial results rows of a group are reduced in."""
+    """The knob ``partials``: the number of vectors of partial results of a row."""
     lanes = lanes_of(formula, group.target)
     extent = _contiguous_row(formula)[1]
     fitting = [n for n in (1, 2, 8) if extent is not None and extent >= 4 * n * lanes]
@@ -119,10 +119,11 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
 def reduce_row(
     group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
 ) -> list[Tensor]:
-    """Reduce along contiguous rows in ``vectors`` of partial results, combined ``combined`` by ``combined``.
+    """Reduce along contiguous rows in ``vectors`` of partial results, ``combined`` of which combine at a
+    time.
 
-    Gives the partial results, to be computed where the reduction is; none where rows are too short for it.
-    The stage's data axes are not to be split or fused before.
+    Return the partial results, to be computed where the reduction is; none if rows are too short.
+    The stage's data axes must not have been split or fused.
     """
     stage = group.stage(op)
     lanes = lanes_of(formula, group.target)
@@ -138,8 +139,8 @@ def reduce_row(
 
 
 def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tuple[Tensor, list[IterVar]]:
-    """The partial results of ``op`` that ``lane`` runs over (of several, the first), and their loops inside
-    the reduction: over partial results, and the last ``inside`` data axes."""
+    """Make partial results of ``op`` over ``lane``. Return them (of a tuple, the first) and their loops
+    inside the reduction: over the partial results, and the last ``inside`` data axes."""
     made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis) - inside)
     partial = made[0] if isinstance(made, list) else made
     part, axes = group.stage(partial), group.axes(partial)
@@ -149,7 +150,7 @@ def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tup
 
 
 def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
-    """Combine ``width`` partial results, ``at_once`` to one, and so on: one by one they would wait."""
+    """Combine ``width`` partial results as a tree, ``at_once`` to one: a chain of them would wait."""
     found: list[Tensor] = []
     while width > at_once:
         width = max(at_once, width // at_once)
@@ -164,7 +165,7 @@ def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Ten
 
 
 def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
-    """The last reduce axes that can be one loop, and the extent of that."""
+    """The last reduce axes that can be fused into one loop, and the extent of that."""
     axes = list(formula.reduce_axis)
     first = len(axes) - 1
     while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
@@ -173,7 +174,7 @@ def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
 
 
 def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, threads: int) -> None:
-    """Neighbouring results are computed side by side, as the lanes of a vector."""
+    """Schedule neighbouring results as the lanes of vectors."""
     if not op.axis:
         return
     result = op.output(0)
@@ -199,9 +200,9 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, threads: int
 
 
 def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
-    """Several partial results where neighbouring results are but one vector: additions that need not wait for
-    each other, and sums of fewer terms, which round less; the results of four of them each, lest their own
-    sum be long. Nothing where there are vectors enough."""
+    """Make several partial results if neighbouring results are only one vector: their additions do not wait
+    for each other, and sums of fewer terms have smaller rounding errors. They are combined four at a time, to
+    keep these sums short, too. Nothing is done if there is more than one vector."""
     width, stage = extent_of(op.axis[-1]), group.stage(op)
     if width is None or width > lanes or lanes < 2:
         return []
@@ -221,7 +222,7 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
 
 
 def reduce_columns(stage: Stage, host: Stage, place: IterVar, lanes: int | None = None) -> None:
-    """Reduce neighbouring results at ``place`` of ``host``: one vector, or several of ``lanes``."""
+    """Reduce neighbouring results at ``place`` of ``host``: one vector, or several of ``lanes`` lanes."""
     op = compute_of(stage)
     stage.compute_at(host, place)
     *kept, last = op.axis

@@ -1,4 +1,4 @@
-"""Softmax and normalisations, row by row."""
+"""Softmax and normalizations, row by row."""
 
 from tvmlite.techniques.rows import rows
 

@@ -1,4 +1,4 @@
-"""Softmax and normalisations: rows in parallel; every pass over a row runs in vectors, from the cache."""
+"""Softmax and normalizations: rows in parallel; every pass over a row is vectorized and reads from cache."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from tvmlite.techniques.elementwise.injective import finish, several_at_once, ve
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_columns, reduce_row
 
 PASSES = ("row_reduce", "row_scalar", "row_powers")
-"""Tags of the stages that go over a row before it is written."""
+"""Tags of the stages that read a row before it is written: the passes."""
 
 PASS_COST = 6
-"""Units of work an element takes, over all passes."""
+"""Units of work per element, over all passes."""
 
 
 @template("rows", anchors.SOFTMAX, anchors.NORMALIZATION)
 def rows(group: Group) -> None:
-    """The passes over a row stand one after the other where the row is written.
+    """Compute the passes over a row one after the other in the loop that writes the row.
 
-    Knobs: ``several``, how many vectors are written at a time; ``partials``, how many a row is reduced in.
+    Knobs: ``several``, the number of vectors written per iteration; ``partials``, the number of vectors of
+    partial results.
     """
     output = group.tagged("row_output")[-1]
     ungroup = group.tagged("row_ungroup")
@@ -56,7 +57,7 @@ def _contiguous(
     passes: Sequence[ComputeOp],
     threads: int,
 ) -> None:
-    """Rows along the last axis: vectors along the row."""
+    """Schedule rows along the last axis: vectors along the row."""
     formula = group.formula(stage.op)
     stage.reorder(*kept, *row)
     place = stage.fuse(*kept) if kept else None
@@ -77,7 +78,7 @@ def _contiguous(
 
 
 def _vectorize_row(group: Group, stage: Stage, row: list[IterVar], formula: ComputeOp) -> None:
-    """The row's last axes that walk together as one loop, in vectors."""
+    """Fuse the row's last axes that are contiguous, and vectorize them."""
     extents = [extent_of(row[-1])]
     last = row.pop()
     inner = last
@@ -97,7 +98,7 @@ def _side_by_side(
     passes: Sequence[ComputeOp],
     threads: int,
 ) -> None:
-    """Rows across the last axis: neighbouring rows are the lanes of vectors."""
+    """Schedule rows across the last axis: neighbouring rows are the lanes of vectors."""
     lanes = lanes_of(group.formula(stage.op), group.target)
     place = rows_together(stage, kept, row, lanes)
     share(stage, place, threads, "a vector of rows")
@@ -111,7 +112,7 @@ def _side_by_side(
 
 
 def rows_together(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
-    """Neighbouring rows as the lanes of vectors; gives the loop over groups of them."""
+    """Make neighbouring rows the lanes of vectors; return the loop over groups of rows."""
     width = extent_of(kept[-1])
     if width is None or width > lanes:
         tiles, vector = stage.split(kept[-1], factor=lanes)

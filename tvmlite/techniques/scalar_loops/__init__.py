@@ -1,4 +1,5 @@
-"""Machines without vectors: short loops, one sum at a time, and integer products for bytes."""
+"""Kernels for targets without vectors: short loops, one sum at a time, integer products for bytes, and passes
+that save memory between kernels."""
 
 from tvmlite.relay.passes.fusion.reuse_operands import IN_PLACE_RULES
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register

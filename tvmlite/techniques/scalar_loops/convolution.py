@@ -1,4 +1,4 @@
-"""Convolutions on machines without vectors: what a pixel needs is gathered once for all its channels."""
+"""Convolutions on targets without vectors: the window of a pixel is copied once for all output channels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tvmlite.techniques.elementwise.injective import finish
 from tvmlite.techniques.scalar_loops.reduction import sum_in_register
 
 _PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
-"""Tags of convolutions whose channels lie plane by plane."""
+"""Tags of channels-first convolutions."""
 
 
 @template("scalar_loops", anchors.CONVOLUTION)
 def convolution(group: Group) -> bool:
-    """Pixel by pixel: the window is copied, padding included, and multiplied by the weights of each channel,
-    which lie in the same order. Depthwise, each plane is padded and its window slides.
+    """Copy the window of each pixel, with padding, and multiply it by the weights of each channel, which have
+    the same order. A depthwise convolution pads each plane and slides its window over it.
 
-    The window is small enough for any memory, where a padded image is not, and the innermost loop has neither
-    guards nor gaps. False, with nothing arranged, for targets with vectors and for other layouts.
+    The window fits in any memory, unlike a padded image, and the innermost loop is contiguous and without
+    guards. False, with nothing scheduled, for targets with vectors and for other layouts.
     """
     found = group.tagged(*_PLAIN)
     if not group.target.scalar or len(found) != 1:
@@ -48,7 +48,7 @@ def convolution(group: Group) -> bool:
 
 
 def _multiplier(anchor: ComputeOp, weight: Tensor) -> int | None:
-    """How many results a plane of a depthwise convolution has."""
+    """The number of output channels per group of a depthwise convolution; None if not known."""
     channels, groups = number(weight.shape[0]), dict(anchor.attrs)["groups"]
     return None if channels is None else channels // groups
 
@@ -56,7 +56,8 @@ def _multiplier(anchor: ComputeOp, weight: Tensor) -> int | None:
 def _channels_innermost(
     group: Group, anchor: ComputeOp, host: Tensor, axes: list[IterVar]
 ) -> tuple[list[IterVar], IterVar]:
-    """The loops of ``host`` with output channels of one group innermost, and the loop outside of those."""
+    """Reorder the loops of ``host`` so that the output channels of a group are innermost; return the loops,
+    and the one just outside the channels."""
     stage, groups = group.stage(host), dict(anchor.attrs)["groups"]
     batch, channel, *pixels = axes
     outer = [batch]

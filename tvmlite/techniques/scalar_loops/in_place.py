@@ -1,4 +1,4 @@
-"""Convolutions whose result may lie where their data did: they copy what they need of it first."""
+"""Convolutions that may write their result in place of their data, because they copy their operands first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
 
 
 def convolves_in_place(group: Function, position: int, target: Target) -> bool:
-    """Whether parameter ``position`` of ``group`` is the data of its convolution, and of each pixel, or each
-    plane if it is depthwise, all is copied before a result is stored there (``convolution``)."""
+    """Whether ``group`` may write its result to parameter ``position``: the data of its convolution, of which
+    the schedule copies each pixel (or plane if depthwise) before it stores results there
+    (``convolution``)."""
     call = anchor_call(group)
     param = group.params[position]
     rank = CONVOLUTIONS.get(str(call.op))
@@ -42,13 +43,13 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
 
 
 def _padding(call: Call, rank: int) -> tuple[int, ...]:
-    """How many places are added before and behind."""
+    """The padding before and after each spatial axis."""
     begins, ends = windows.padding_of(call, rank)
     return (*begins, *ends)
 
 
 def _is_element_wise_behind(group: Function, call: Call, result: TensorType) -> bool:
-    """Whether all that reads the convolution ``call`` is element-wise, in the shape of ``result``."""
+    """Whether all operators after the convolution ``call`` are element-wise, with the shape of ``result``."""
     depends: set[Expr] = {call}
     for node in postorder(group.body):
         if not isinstance(node, Expr) or depends.isdisjoint(node.children()):

@@ -1,7 +1,8 @@
-"""What would fill memory between kernels is computed by the kernels that read it, where memory is small.
+"""Passes that move the last operators of groups into the groups that read them, for targets with little
+memory.
 
-A convolution copies the window that it multiplies, so it can pad on the way; and what reads a plane once can
-dequantize it, of a quarter of the bytes.
+A convolution copies the window that it multiplies, so it can pad at the same time; a group that reads each
+element once can dequantize it, so that only a quarter of the bytes is stored.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 from tvmlite.te.templates import anchors
 
 CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
-"""The convolutions of so many spatial axes, channels first."""
+"""The channels-first convolutions, with the number of their spatial axes."""
 
 Reads = Callable[[Call, Function, Var], bool]
-"""Whether a group, by one of its parameters, can compute the last operator of what it is given."""
+"""Whether a group can compute the given operator, which is the last of another group, on its parameter."""
 
 
 @graph_pass
 def pad_in_readers(body: Expr) -> Expr:
-    """Groups (``fuse``) that end in ``nn.pad`` leave it to the convolutions that read them::
+    """Move an ``nn.pad`` at the end of a group (``fuse``) into the convolutions that read the group::
 
     p = fn(x) { pad(x) }(x)                 -->    fn(x, w) { conv2d(pad(x), w) }(x, w)
     fn(p, w) { conv2d(p, w) }(p, w)
@@ -39,26 +40,26 @@ def pad_in_readers(body: Expr) -> Expr:
 
 @graph_pass
 def dequantize_in_readers(body: Expr) -> Expr:
-    """Groups that end in ``qnn.dequantize`` give codes, where readers take each element once or compute with
-    elements: as ``dequantize_late``, for reductions too."""
+    """Move a ``qnn.dequantize`` at the end of a group into its readers, if these read each element once or
+    are element-wise; like ``dequantize_late``, but also for reductions."""
     return _moved(body, _dequantization, _reads_elements)
 
 
 def _padding(last: Call) -> bool:
-    """Whether ``last`` pads with one number."""
+    """Whether ``last`` pads with a constant."""
     return (
         last.op == "nn.pad" and last["pad_mode"] == "constant" and isinstance(last["pad_value"], (int, float))
     )
 
 
 def _dequantization(last: Call) -> bool:
-    """Whether ``last`` dequantizes codes by constants."""
+    """Whether ``last`` dequantizes with constant scale and zero point."""
     return last.op == "qnn.dequantize" and all(isinstance(arg, Constant) for arg in last.args[1:])
 
 
 def _convolves(last: Call, group: Function, param: Var) -> bool:
-    """Whether ``param`` is the data of the convolution in ``group``, and nothing else, and is padded along
-    spatial axes. It adds no padding of its own, which would be zeros."""
+    """Whether ``param`` is only used as the data of the convolution in ``group``, and ``last`` pads its
+    spatial axes only. The convolution may have no padding of its own, which would be zeros."""
     call = anchor_call(group)
     rank = CONVOLUTIONS.get(str(call.op))
     users = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
@@ -70,7 +71,7 @@ def _convolves(last: Call, group: Function, param: Var) -> bool:
 
 
 def _reads_elements(last: Call, group: Function, param: Var) -> bool:
-    """Whether all in ``group`` that reads ``param`` is element-wise, injective, or a reduction."""
+    """Whether all readers of ``param`` in ``group`` are element-wise, injective, reductions or poolings."""
     users = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
     kinds = [(fuse_class(node), _is_pooling(node)) for node in users]
     return group.body is not param and all(
@@ -79,13 +80,13 @@ def _reads_elements(last: Call, group: Function, param: Var) -> bool:
 
 
 def _is_pooling(node: Expr) -> bool:
-    """Whether ``node`` reduces windows or planes, whose elements are read once for each."""
+    """Whether ``node`` reduces windows or planes, whose elements are read once per window."""
     kinds = (anchors.POOL, anchors.PLANE_REDUCTION)
     return isinstance(node, Call) and isinstance(node.op, str) and operators.get(node.op).schedule in kinds
 
 
 def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
-    """``body`` with the last operators of groups that ``suits`` accepts in the groups that read them."""
+    """``body`` with the last operators of groups that ``suits`` accepts moved to their readers."""
     moving: dict[Expr, Call] = {}
     for node, readers in readers_of(body).items():
         last = node.op.body if isinstance(node, Call) and isinstance(node.op, Function) else None
@@ -115,7 +116,7 @@ def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
 
 
 def _with_first(group: Function, own: Mapping[Var, Call]) -> Function:
-    """``group`` that computes the operators ``own`` of what is given for parameters."""
+    """``group`` with the operators ``own`` applied to its parameters first."""
     params, computed = {param: param for param in group.params}, {}
     for param, last in own.items():
         params[param] = dataclasses.replace(param, type=type_of(last.args[0]))
@@ -124,7 +125,7 @@ def _with_first(group: Function, own: Mapping[Var, Call]) -> Function:
 
 
 def _without_last(made: Call, group: Function) -> Expr:
-    """The call ``made`` of ``group`` without its last operator; what it is given if that was all."""
+    """The call ``made`` of ``group`` without its last operator; its argument if that was the only one."""
     assert isinstance(group.body, Call)
     inner = group.body.args[0]
     if isinstance(inner, Var):

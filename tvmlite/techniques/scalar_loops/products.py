@@ -1,4 +1,4 @@
-"""Products of bytes on machines without vectors."""
+"""Products of bytes on targets without vectors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tvmlite.techniques.common.quads import Quads
 
 
 def multiplies_bytes(target: Target) -> Quads | None:
-    """Sums of integers where there are no vectors, one at a time and with data as most models have them: such
-    a product costs a processor no more than one of floats, and mostly less. None for other targets."""
+    """Integer products of int8, the usual dtype, one at a time, for targets without vectors: there, an
+    integer product costs at most as much as one of floats, and mostly less. None for other targets."""
     return Quads("multiply", "", 1, "int8", _plain_loops) if target.scalar else None
 
 

@@ -1,4 +1,4 @@
-"""Matrix products and poolings on machines without vectors: one result after the other."""
+"""Matrix products and poolings on targets without vectors: one result after the other."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tvmlite.techniques.elementwise.injective import finish
 
 @template("scalar_loops", anchors.DENSE, anchors.BATCH_MATMUL, anchors.POOL)
 def one_by_one(group: Group) -> bool:
-    """Each result is summed up in a register where its element-wise tail stores it.
+    """Sum each result in a register, in the loop in which the epilogue stores it.
 
-    False, with nothing arranged, for targets with vectors and for groups of several reductions.
+    False, with nothing scheduled, for targets with vectors and for groups with several reductions.
     """
     sums = [op for op in _computes(group) if op.reduce_axis]
     if not group.target.scalar or len(sums) != 1 or len(sums[0].body) != 1:
@@ -32,8 +32,8 @@ def one_by_one(group: Group) -> bool:
 def sum_in_register(
     group: Group, result: Tensor, host: Tensor, axes: list[IterVar], one_loop: bool = False
 ) -> None:
-    """Compute ``result`` element by element within the innermost of ``axes``, the loops of ``host``; with
-    ``one_loop``, its terms in one loop and not in one for each axis that they have."""
+    """Compute ``result`` element by element in the innermost of ``axes``, the loops of ``host``; with
+    ``one_loop``, the loops of the reduction are fused into one."""
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(sums)
     if axes:

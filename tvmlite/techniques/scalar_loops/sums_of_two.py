@@ -1,4 +1,4 @@
-"""Which of two kernels adds up their results: the one whose own need not be stored in floats."""
+"""The pass that decides which of two kernels adds their results, so that no floats need to be stored."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 
 @graph_pass
 def add_where_wider(body: Expr) -> Expr:
-    """A group that quantizes its product on the way to a sum with another group's result gives the codes, and
-    the other one makes the sum, so that no floats are stored::
+    """If a group quantizes its product before it adds another group's result, let it return the codes, and
+    let the other group compute the sum, so that no floats are stored::
 
         b = fn(y, v) { conv2d(y, v) }(y, v)                  a = fn(x, w) { q(conv2d(x, w)) }(x, w)
         fn(x, w, b) { dq(q(conv2d(x, w))) + b }(x, w, b) --> fn(y, v, a) { dq(a) + conv2d(y, v) }(y, v, a)
 
-    The other group has one reader, and ends in floats; both have a product of their own.
+    The other group must have one reader and return floats; each of the two must have one product.
     """
     readers = readers_of(body)
     found: dict[Expr, tuple[int, Call]] = {}
@@ -41,7 +41,8 @@ def add_where_wider(body: Expr) -> Expr:
 
 
 def _exchange(node: object, readers: dict[Expr, list[Expr | None]]) -> tuple[int, Call] | None:
-    """The argument of ``node`` whose group can make the sum, and the codes in the group of ``node``."""
+    """The position of the argument of ``node`` whose group can compute the sum, and the codes in the group of
+    ``node``; None if there is none."""
     if not (isinstance(node, Call) and isinstance(node.op, Function) and _products(node.op) == 1):
         return None
     for position, (param, arg) in enumerate(zip(node.op.params, node.args, strict=True)):
@@ -66,7 +67,7 @@ def _is_float(value: Expr) -> bool:
 
 
 def _ends_by_element(group: Function) -> bool:
-    """Whether all behind the product of ``group`` is element-wise, in the shape of the result."""
+    """Whether all operators after the product of ``group`` are element-wise, with the shape of the result."""
     calls = [node for node in postorder(group.body) if isinstance(node, Call)]
     first = next(k for k, call in enumerate(calls) if is_anchor(call))
     return all(_by_element(call, group.body) for call in calls[first + 1 :])
@@ -82,8 +83,8 @@ def _is_constant(value: Expr) -> bool:
 
 
 def _codes_before(group: Function, param: Var) -> Call | None:
-    """What ``group`` quantizes of its product before ``param`` is read: the rest, element-wise in one shape,
-    reads nothing else that is computed."""
+    """The quantized product of ``group`` before ``param`` is read, if the rest is element-wise with one shape
+    and reads no other computed value; else None."""
     depends: set[object] = {param}
     for node in postorder(group.body):
         if not depends.isdisjoint(node.children()):
@@ -107,12 +108,13 @@ def _has_product(value: Expr) -> bool:
 
 
 def _depends(node: Call, arg: Expr, position: int) -> bool:
-    """Whether what ``node`` is given besides ``arg`` needs ``arg``."""
+    """Whether another argument of ``node`` depends on ``arg``."""
     return any(arg in postorder(other) for k, other in enumerate(node.args) if k != position)
 
 
 def _exchanged(made: Call, position: int, codes: Call) -> Call:
-    """The sum in the group of the argument at ``position``, of the ``codes`` of the group of ``made``."""
+    """The call of the group of the argument at ``position`` that computes the sum, from the ``codes`` of the
+    group of ``made``."""
     group, other = made.op, made.args[position]
     assert isinstance(group, Function)
     assert isinstance(other, Call)
@@ -135,7 +137,7 @@ def _exchanged(made: Call, position: int, codes: Call) -> Call:
 
 
 def _group(codes: Call, group: Function, given: dict[Var, Expr]) -> Call:
-    """The call of a group that ends in ``codes``."""
+    """The call of the part of ``group`` that computes ``codes``."""
     used = set(postorder(codes))
     params = tuple(param for param in group.params if param in used)
     op = Function(params, codes, group.attrs, codes.span)

@@ -1,9 +1,9 @@
-"""Schedules generated from the computes alone: no tags, no operators' names.
+"""Schedules generated from the computes alone, without tags or operator names.
 
-What is cheap is inlined. A reduction whose results share values is computed in tiles of registers, with what
-is fused behind it; one along contiguous rows in vectors of partial results; several over the same rows one
-after the other, row by row. Every decision is a knob, its first setting what is predicted best. The loops
-follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tensor Programs", OSDI 2020).
+Cheap stages are inlined. A reduction whose results share operands is computed in register tiles, with its
+epilogue; one along contiguous rows in vectors of partial results; several reductions over the same rows one
+after the other, row by row. Every decision is a knob, whose first setting is predicted to be the best. The
+loops follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tensor Programs", OSDI 2020).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tvmlite.techniques.sketch.tiled import tiled
 
 @generator("sketch")
 def sketch(group: Group) -> None:
-    """Arrange every stage that nobody has arranged yet; the others are left as they are."""
+    """Schedule every stage that has no schedule yet; the others are unchanged."""
     plan = Plan.of(group)
     done: set[ComputeOp] = set()
     for op in reversed([one for one in plan.free if isinstance(one, ComputeOp)]):
@@ -49,7 +49,7 @@ def sketch(group: Group) -> None:
 
 
 def _nest(plan: Plan, alone: Alone) -> None:
-    """One reduction: in tiles if there are vectors of neighbouring results, else row by row."""
+    """Schedule one reduction: in tiles if there are vectors of neighbouring results, else row by row."""
     if any(extent_of(axis) == 0 for axis in (*alone.op.axis, *alone.op.reduce_axis)):
         return
     if len(alone.op.body) == 1 and alone.op.axis:

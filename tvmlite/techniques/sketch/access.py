@@ -1,4 +1,4 @@
-"""How a formula walks what it reads: what one step along an axis does to the address of a read."""
+"""Access patterns of formulas: the strides of their reads along each axis."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from tvmlite.te.templates.group import Group, extent_of, nodes_of, number, produ
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ABSENT, UNIT, NEAR, STRIDED = "absent", "unit", "near", "strided"
-"""A read does not depend on the axis; its neighbours along it are neighbours in memory; a few elements apart;
-or neither."""
+"""A read does not depend on an axis; has stride 1 along it; a stride of a few elements; or another stride."""
 
 WALKS = 1024
-"""So many answers of ``walk`` are kept, for the next schedules of the same computation."""
+"""The number of cached results of ``walk``, for later schedules of the same computation."""
 
 FEW_APART = 4
-"""Elements from one to the next, at most, that are near."""
+"""The largest stride that counts as ``NEAR``."""
 
 
 def reads_of(op: ComputeOp) -> list[TensorRead]:
-    """What the formula of ``op`` reads, each place once."""
+    """The distinct reads in the formula of ``op``."""
     return [node for node in nodes_of(op) if isinstance(node, TensorRead)]
 
 
 def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
-    """What ``op`` reads once inlined stages are gone, as reads of the schedule's present tensors."""
+    """The reads of ``op`` after inlining, as reads of the schedule's current tensors."""
     return group.once((reads_by_formula, op), lambda: _reads_by_formula(group, op))
 
 
@@ -47,10 +46,10 @@ def _reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
 
 @lru_cache(maxsize=WALKS)
 def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
-    """``ABSENT``, ``UNIT``, ``NEAR`` or ``STRIDED``: how ``read`` goes along ``axis``.
+    """The access pattern of ``read`` along ``axis``: ``ABSENT``, ``UNIT``, ``NEAR`` or ``STRIDED``.
 
-    Where quotients and remainders make that uneven it is looked at within one vector of ``lanes`` that begins
-    at a multiple of them.
+    If quotients or remainders make the stride vary, it is the one within a vector of ``lanes`` that begins at
+    a multiple of ``lanes``.
     """
     if not any(mentions(index, axis.var) for index in read.indices):
         return ABSENT
@@ -69,8 +68,8 @@ def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
 
 
 def _address(read: TensorRead) -> tuple[e.Expr, bool]:
-    """The number of the element that is read in its tensor's memory, and whether all of that is known: where
-    an extent is not, the dimensions up to it are left out."""
+    """The offset of the element that is read, in elements, and whether it is complete: dimensions outside one
+    of unknown extent are left out."""
     place: e.Expr = e.const(0, "int64")
     step = 1
     for index, extent in zip(reversed(read.indices), reversed(read.tensor.shape), strict=True):
@@ -88,8 +87,8 @@ def mentions(index: e.Expr, var: e.Var) -> bool:
 
 
 def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
-    """Whether the two axes can be one: each read of ``op`` walks both evenly, or neither, and they say
-    nothing but where to read."""
+    """Whether the two axes can be fused: each read of ``op`` has one stride over both, and they occur only in
+    indices of reads."""
     extent = extent_of(inner)
     if extent is None or extent_of(outer) is None or _mentioned(op, {outer.var, inner.var}):
         return False
@@ -101,7 +100,7 @@ def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
 
 
 def _stride(read: TensorRead, axis: IterVar) -> int | None:
-    """The elements from one value of ``axis`` to the next in the memory of what is read, if that is known."""
+    """The stride of ``read`` along ``axis``, in elements; None if not known."""
     stride, rest = 0, 1
     for index, extent in zip(reversed(read.indices), reversed(read.tensor.shape), strict=True):
         factor, known = coefficient(index, axis.var), number(extent)
@@ -112,7 +111,7 @@ def _stride(read: TensorRead, axis: IterVar) -> int | None:
 
 
 def _mentioned(op: ComputeOp, variables: set[e.Expr]) -> bool:
-    """Whether the formula has one of ``variables`` outside the indices of its reads."""
+    """Whether the formula of ``op`` uses one of ``variables`` outside the indices of its reads."""
     todo: list[Any] = list(op.body)
     while todo:
         node = todo.pop()
@@ -124,7 +123,7 @@ def _mentioned(op: ComputeOp, variables: set[e.Expr]) -> bool:
 
 
 def coefficient(index: e.Expr, var: e.Var) -> int | None:
-    """By how much ``index`` grows when ``var`` grows by one; None if that is no constant."""
+    """The coefficient of ``var`` in ``index``; None if ``index`` is not affine in it."""
     match index:
         case e.Var():
             return int(index is var)
@@ -143,7 +142,7 @@ def coefficient(index: e.Expr, var: e.Var) -> int | None:
 
 
 def _within_a_vector(index: e.Expr, axis: IterVar, lanes: int) -> int | None:
-    """``coefficient`` where the axis is ``vector * lanes + lane`` and only the lane moves."""
+    """The coefficient of ``lane`` in ``index`` with the axis as ``vector * lanes + lane``."""
     analyzer = Analyzer()
     vector, lane = e.Var("vector", axis.var.dtype), e.Var("lane", axis.var.dtype)
     analyzer.bind(lane, 0, lanes)
@@ -153,12 +152,12 @@ def _within_a_vector(index: e.Expr, axis: IterVar, lanes: int) -> int | None:
     return coefficient(analyzer.simplify(substitute(index, {axis.var: vector * lanes + lane})), lane)
 
 
-# --- whose loops make which axis ----------------------------------------------------------------
+# --- correspondence of the axes of an anchor and its host ---------------------------------------
 
 
 @dataclass(frozen=True)
 class Digit:
-    """``axis // step % base``; ``base`` is None for all that is left."""
+    """``axis // step % base``; without the remainder if ``base`` is None."""
 
     axis: IterVar
     step: int
@@ -167,14 +166,14 @@ class Digit:
 
 @dataclass(frozen=True)
 class Fused:
-    """Neighbouring axes as one."""
+    """Neighbouring axes, fused."""
 
     axes: tuple[IterVar, ...]
 
 
 def correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:
-    """For each data axis of ``anchor`` what it is of the axes of ``host``, which reads one element of it for
-    one of its own; None if it does not."""
+    """For each data axis of ``anchor``, the part of the axes of ``host`` that it corresponds to, if ``host``
+    reads each element once for one element of its own; else None."""
     return group.once((correspondence, anchor, host), lambda: _correspondence(group, anchor, host))
 
 
@@ -191,7 +190,7 @@ def _correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit
     analyzer = Analyzer()
     for axis in reader.axis:
         extent = extent_of(axis)
-        if extent is not None and extent > 1:  # what is 0 alone stays the axis that it is
+        if extent is not None and extent > 1:  # else the axis would be simplified to 0
             analyzer.bind(axis.var, 0, extent)
     found: list[Digit | Fused] = []
     for index, axis in zip(reads[0].indices, anchor.axis, strict=True):
@@ -203,7 +202,7 @@ def _correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit
 
 
 def _part(index: e.Expr, axes: Sequence[IterVar], extent: int | None) -> Digit | Fused | None:
-    """What ``index`` is of ``axes``: one, a digit of one, or several fused."""
+    """``index`` as one of ``axes``, a digit of one, or several of them fused; None if it is neither."""
     by_var = {axis.var: axis for axis in axes}
     match index:
         case e.Const(0) if extent == 1:
@@ -220,7 +219,7 @@ def _part(index: e.Expr, axes: Sequence[IterVar], extent: int | None) -> Digit |
 
 
 def _fused(index: e.Expr, axes: Sequence[IterVar]) -> Fused | None:
-    """``index`` as the number of an element in a row-major array over some of ``axes``."""
+    """The neighbouring ``axes`` over which ``index`` is a row-major element number; None for others."""
     inside = [axis for axis in axes if mentions(index, axis.var)]
     step = 1
     for axis in reversed(inside):
@@ -234,7 +233,7 @@ def _fused(index: e.Expr, axes: Sequence[IterVar]) -> Fused | None:
 
 
 def _cover(parts: Sequence[Digit | Fused], axes: Sequence[IterVar]) -> bool:
-    """Whether ``parts`` make up all of ``axes``, each once."""
+    """Whether ``parts`` cover each of ``axes`` exactly once."""
     digits: dict[IterVar, list[Digit]] = {axis: [] for axis in axes}
     for part in parts:
         if isinstance(part, Digit):
@@ -254,7 +253,7 @@ def _cover(parts: Sequence[Digit | Fused], axes: Sequence[IterVar]) -> bool:
 
 
 def loops_of(stage: Stage, parts: Sequence[Digit | Fused]) -> list[IterVar | None]:
-    """The loops of ``stage`` for ``parts``, by splits and fusions; None for a part of no axis."""
+    """The loops of ``stage`` for ``parts``, made by splits and fuses; None for a part without axes."""
     loops: dict[int, IterVar | None] = {}
     digits = sorted(
         ((n, p) for n, p in enumerate(parts) if isinstance(p, Digit)), key=lambda pair: pair[1].step
@@ -273,5 +272,5 @@ def loops_of(stage: Stage, parts: Sequence[Digit | Fused]) -> list[IterVar | Non
 
 
 def elements(tensor: Tensor) -> int | None:
-    """How many elements ``tensor`` has; None if that is not a number."""
+    """The number of elements of ``tensor``; None if not known."""
     return product(number(extent) for extent in tensor.shape)

@@ -1,4 +1,4 @@
-"""Copies of a reduction's operands in which every tile is one piece of memory."""
+"""Copies of a reduction's operands in which every tile is contiguous."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.techniques.sketch.tiles import Tile
 
 
 def is_packable(read: TensorRead, axis: IterVar) -> bool:
-    """Whether one dimension of what is read is indexed by ``axis`` alone, and no other mentions it."""
+    """Whether exactly one dimension of the tensor depends on ``axis``, and its index is ``axis`` alone."""
     return _dimension(read, axis) is not None
 
 
@@ -27,8 +27,8 @@ def _dimension(read: TensorRead, axis: IterVar) -> int | None:
 
 
 def lies_along(read: TensorRead, axes: Sequence[IterVar | None], lanes: int) -> int | None:
-    """The dimension along which neighbours of what is read lie, if the reduction alone walks it and it is
-    vectors long: a copy may load along it."""
+    """The contiguous dimension of the tensor that is read, if only the reduction runs along it and it is at
+    least a vector long, so that a copy may load along it; else None."""
     extents = [number(extent) for extent in read.tensor.shape]
     last = next((d for d in reversed(range(len(extents))) if extents[d] != 1), None)
     if last is None or any(axis is not None and _dimension(read, axis) == last for axis in axes):
@@ -45,12 +45,12 @@ def copy_operand(
     axes: Sequence[IterVar | None],
     turned: bool,
 ) -> None:
-    """What ``read`` reads in the order of ``reader``: the tiles of data axes outermost, then what the
-    reduction walks, then the elements of one tile, those of a vector last. ``axes`` are what the tile's sizes
-    go along, None for several that are one.
+    """Store the tensor of ``read`` in the order in which ``reader`` reads it: tiles of data axes outermost,
+    then the dimensions of the reduction, then the elements of a tile, those of a vector last. ``axes`` are
+    the axes of the tile's sizes, None for several fused ones.
 
-    A stage of the sketch's own that nobody else reads is laid out so itself. Else there is a copy: it loads
-    vectors along the dimension that ``lies_along`` if ``turned``, and else stores vectors.
+    An unscheduled stage without other readers gets this layout itself. Else there is a copy, which loads
+    vectors along the dimension ``lies_along`` if ``turned``, and else stores vectors.
     """
     group, tensor = plan.group, read.tensor
     split: dict[int, int] = {}
@@ -88,7 +88,7 @@ def copy_operand(
 
 
 def _in_vectors(stage: Stage, loop: IterVar, size: int, lanes: int) -> None:
-    """The elements of a tile along its last axis."""
+    """Vectorize the loop over the elements of a tile along its last axis."""
     if size <= lanes:
         stage.vectorize(loop)
     elif size % lanes == 0:

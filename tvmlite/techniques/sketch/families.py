@@ -1,4 +1,4 @@
-"""Which stages make a nest together: a reduction and what is fused behind it, or passes over one row."""
+"""Which stages share a loop nest: a reduction with its epilogue, or passes over the same rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.techniques.sketch.plan import Plan
 
 @dataclass(frozen=True)
 class Alone:
-    """``op`` is computed in the loops of ``host``, whose axes are its own by ``parts``."""
+    """The reduction ``op``, computed in the loops of ``host``; ``parts`` relate its axes to the host's."""
 
     op: ComputeOp
     host: Tensor
@@ -22,7 +22,7 @@ class Alone:
 
 @dataclass(frozen=True)
 class Row:
-    """The reductions ``ops``, consumers first, over the rows of ``host`` that ``kept`` number."""
+    """The reductions ``ops``, consumers first, over the rows of ``host``, which its axes ``kept`` number."""
 
     ops: tuple[ComputeOp, ...]
     host: Tensor
@@ -30,7 +30,7 @@ class Row:
 
 
 def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
-    """What is computed in the loops of ``host``, a stage without a reduction; None for nothing."""
+    """The reductions computed in the loops of ``host``, a stage without a reduction; None if none are."""
     near = _reached(plan, host)
     if len(near) == 1 and plan.serves(near[0], {host}):
         parts = correspondence(plan.group, near[0], host.output(0))
@@ -41,7 +41,7 @@ def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
 
 
 def _row(plan: Plan, host: ComputeOp) -> Row | None:
-    """The light reductions behind ``host`` whose results belong to whole rows of it."""
+    """The reductions that ``host`` reads, with results per row of it and operands that are not shared."""
     images: dict[Operation, dict[IterVar, IterVar]] = {host: {axis: axis for axis in host.axis}}
     members: list[ComputeOp] = []
     todo = [host]
@@ -68,7 +68,7 @@ def _row(plan: Plan, host: ComputeOp) -> Row | None:
 def _image(
     plan: Plan, op: ComputeOp, readers: Sequence[ComputeOp], images: dict[Operation, dict[IterVar, IterVar]]
 ) -> dict[IterVar, IterVar] | None:
-    """The axis of the host that each data axis of ``op`` is, where ``readers`` read it."""
+    """The axis of the host for each data axis of ``op``, by the indices with which ``readers`` read it."""
     found: dict[IterVar, IterVar] | None = None
     for reader in readers:
         by_var = {axis.var: image for axis, image in images[reader].items()}
@@ -83,7 +83,7 @@ def _image(
 
 
 def _reads_through(plan: Plan, reader: ComputeOp, op: ComputeOp) -> list[TensorRead]:
-    """Where ``reader`` reads ``op``, itself or through operands that it reads element by element."""
+    """The reads of ``op`` by ``reader``, direct or through operands that ``reader`` reads element-wise."""
     found = []
     for read in reads_by_formula(plan.group, reader):
         if read.tensor.op is op:
@@ -97,7 +97,7 @@ def _reads_through(plan: Plan, reader: ComputeOp, op: ComputeOp) -> list[TensorR
 
 
 def _reached(plan: Plan, op: ComputeOp) -> list[ComputeOp]:
-    """The free reductions that ``op`` reads, itself or through stages without one."""
+    """The unscheduled reductions that ``op`` reads, directly or through stages without a reduction."""
     found: dict[ComputeOp, None] = {}
     todo = [tensor.op for tensor in op.inputs]
     while todo:
@@ -112,7 +112,7 @@ def _reached(plan: Plan, op: ComputeOp) -> list[ComputeOp]:
 
 
 def _shares(plan: Plan, op: ComputeOp) -> bool:
-    """Whether results of ``op`` use the same values, so that tiles of them are quicker than each alone."""
+    """Whether results of ``op`` share operands, so that tiles of them are faster than single ones."""
     for read in reads_by_formula(plan.group, op):
         if any(walk(read, axis, 1) == ABSENT and extent_of(axis) != 1 for axis in op.axis):
             return True

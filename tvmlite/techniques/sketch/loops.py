@@ -1,4 +1,4 @@
-"""Stages without a reduction: the contiguous axes as one loop in vectors, several of them an iteration."""
+"""Stages without a reduction: the contiguous axes fused and vectorized, several vectors per iteration."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.techniques.sketch.plan import Plan
 
 
 def elementwise(plan: Plan, tensor: Tensor) -> None:
-    """Loops for ``tensor``, with knobs: how many vectors an iteration takes, how much a thread takes at a
-    time, and how large the blocks of a transposition are."""
+    """Schedule ``tensor``. Knobs: ``vectors`` per iteration, the ``chunk`` that a thread takes at a time, and
+    the size of the ``block`` of a transposition."""
     group, name = plan.group, plan.name(tensor.op)
     several = group.knob(f"{name}.vectors", [1, 2, 4, 8])
     chunk = group.knob(f"{name}.chunk", [CHUNK_VECTORS, 16, 256])
@@ -38,7 +38,7 @@ def elementwise(plan: Plan, tensor: Tensor) -> None:
 
 
 def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, several: int) -> list[IterVar]:
-    """Blocks of a transposition: each cache line that is read is used up before it is gone."""
+    """Schedule a transposition in blocks, so that each cache line is used up before it is evicted."""
     blocks, line = stage.split(axes[across], factor=lanes * several)
     vectors, vector = stage.split(axes[-1], factor=lanes)
     outer = [*axes[:across], *axes[across + 1 : -1], blocks]
@@ -56,7 +56,7 @@ def _in_vectors(
     chunk: int,
     threads: int,
 ) -> list[IterVar]:
-    """The contiguous axes as one loop over vectors; gives the loops that threads may share."""
+    """Fuse the contiguous axes into one loop over vectors; return the loops to divide among threads."""
     cut = contiguous_from(formula)
     extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
     whole = stage.fuse(*axes[cut:])

@@ -1,4 +1,4 @@
-"""A reduction with its host, as the sketch sees it, and the knobs of their tiles."""
+"""The loop nest of a reduction with its host, and the knobs of its tiles."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from tvmlite.techniques.sketch.plan import Plan, reuse
 from tvmlite.techniques.sketch.tiles import Operand, Reduction, Tile
 
 MOST_ORDERED = 4
-"""So many loops are put in any order; those before them stay outermost."""
+"""The number of inner loops whose order is a knob; loops before them stay outermost."""
 
 MOST_BLOCK = 16
-"""Tiles of a block along one axis."""
+"""The most tiles of a block along one axis."""
 
 SELDOM = 16
-"""An operand of which each element is used no more often than this is best computed where it is read."""
+"""An operand whose elements are each used at most this often is inlined by default."""
 
 
 @dataclass(frozen=True)
 class Nest:
-    """The reduction ``op``, the tensor in whose loops it is computed, and how their axes go together.
+    """The reduction ``op``, the tensor ``host`` in whose loops it is computed, and how their axes correspond
+    (``parts``).
 
-    ``axes`` are its data axes, neighbours that every read walks as one together.
+    ``axes`` are the data axes of ``op``, in tuples of neighbours that can be fused for every read.
     """
 
     plan: Plan
@@ -41,7 +42,7 @@ class Nest:
 
     @staticmethod
     def of(plan: Plan, op: ComputeOp, host: Tensor, parts: tuple[Digit | Fused, ...]) -> Nest:
-        """The nest with what can be one axis as one."""
+        """The nest, with axes that can be fused in one tuple."""
         axes = plan.group.once((Nest, op, host, parts), lambda: Nest._axes(plan, op, host, parts))
         return Nest(plan, op, host, parts, axes)
 
@@ -68,11 +69,11 @@ class Nest:
         return f"{self.plan.name(self.op)}.{what}"
 
     def single_axes(self) -> list[IterVar | None]:
-        """Each of ``axes`` that is one axis of the operation, else None."""
+        """For each of ``axes``, the axis if it is a single one, else None."""
         return [axes[0] if len(axes) == 1 else None for axes in self.axes]
 
     def parts_of_axes(self) -> list[Digit | Fused]:
-        """What each of ``axes`` is of the axes of the host."""
+        """The part of the host's axes that each of ``axes`` corresponds to."""
         own = dict(zip(self.op.axis, self.parts, strict=True))
         several = [[part.axis for axis in axes if isinstance(part := own[axis], Digit)] for axes in self.axes]
         return [
@@ -81,13 +82,13 @@ class Nest:
         ]
 
     def label(self, place: int) -> str:
-        """A word for the axis at ``place``."""
+        """A name for the axis at ``place``, for knobs."""
         words = ["_".join(axis.var.name for axis in axes) for axes in self.axes]
         return words[place] if words.count(words[place]) == 1 else f"{words[place]}{place}"
 
 
 def _next_to(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool:
-    """Whether two parts are two whole neighbouring axes of the host, both longer than 1."""
+    """Whether two parts are whole neighbouring axes of the host, both longer than 1."""
     match parts:
         case [Digit(outer, 1, None), Digit(inner, 1, None)]:
             axes = group.axes(host)
@@ -98,7 +99,7 @@ def _next_to(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool
 
 
 def reduction_of(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
-    """What the tiles of the reduction depend on; ``reads`` are those of its formula."""
+    """The properties of the reduction that its tiles depend on; ``reads`` are those of its formula."""
     group = nest.group
     return group.once(
         (reduction_of, nest.op, nest.host, nest.parts, group.target), lambda: _reduction(nest, reads)
@@ -134,7 +135,7 @@ def _reduction(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
 
 
 def _stored_along(nest: Nest) -> int | None:
-    """The axis along whose results the host stores side by side."""
+    """The index of the axis along which the host stores contiguously; None if there is none."""
     last = nest.group.axes(nest.host)[-1]
     for place, axes in enumerate(nest.axes):
         match nest.parts[nest.op.axis.index(axes[-1])]:
@@ -146,7 +147,7 @@ def _stored_along(nest: Nest) -> int | None:
 
 
 def chosen_tile(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> Tile:
-    """Define the knob ``tile`` over ``tiles``; the tile it is set to, an error without whole vectors."""
+    """Define the knob ``tile`` over ``tiles`` and return its setting; an error if it has no whole vectors."""
     config, name = nest.group.config, nest.knob("tile")
     points = math.prod(extent or 1 for extent in reduction.extents)
     config.define_split(
@@ -168,8 +169,8 @@ def chosen_tile(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> Tile
 
 
 def chosen_order(nest: Nest, reduction: Reduction, default: Tile) -> list[int]:
-    """The axes that have loops, outermost first. By default the tiles that use the same vectors follow each
-    other."""
+    """The knob ``order``: the axes that have loops, outermost first. By default, tiles that read the same
+    vectors are computed one after the other."""
     vectors = [o for o in reduction.operands if o.walks[default.vector] != ABSENT]
     moving = [n for n, extent in enumerate(reduction.extents) if extent != 1]
     shared = [n for n in moving if n != default.vector and all(o.walks[n] == ABSENT for o in vectors)]
@@ -189,7 +190,7 @@ def chosen_order(nest: Nest, reduction: Reduction, default: Tile) -> list[int]:
 
 
 def chosen_blocks(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> dict[int, int]:
-    """How many tiles along each axis make a block."""
+    """The knobs ``block_AXIS``: the number of tiles in a block along each axis."""
     config = nest.group.config
     found = {}
     for axis, extent in enumerate(reduction.extents):
@@ -208,8 +209,8 @@ def chosen_blocks(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> di
 def chosen_copies(
     nest: Nest, reduction: Reduction, reads: Sequence[TensorRead], tile: Tile
 ) -> dict[Tensor, bool]:
-    """The operands that are copied tile by tile, those whose vectors lie apart and others if so chosen; and
-    whether each is copied by loads of vectors."""
+    """The operands that are copied tile by tile, and whether the copy loads vectors. Operands whose vectors
+    are not contiguous are copied, others if a knob says so."""
     found: dict[Tensor, bool] = {}
     for read, operand in zip(reads, reduction.operands, strict=True):
         every, turned = range(len(reduction.extents)), False
@@ -232,7 +233,8 @@ def _is_worth_a_copy(reduction: Reduction, operand: Operand, axis: int) -> bool:
 
 
 def chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, bool]) -> str:
-    """Whether an operand that is computed stands on its own, in the outermost loop, or where it is read."""
+    """The knob ``place`` of a computed operand: stored before the nest ("root"), per iteration of the
+    outermost loop ("at"), or inlined."""
     choices = ["root"]
     if nest.group.readers(operand.output(0)) == [nest.op]:
         uses = reuse(nest.op, operand.output(0))

@@ -1,4 +1,4 @@
-"""What the sketch is about to do: which stages are its to arrange, and what each of its nests makes."""
+"""The plan of the sketch: which stages it schedules, and which are stored for their readers."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tvmlite.te.tensor.tensor import ComputeOp, Operation, Tensor
 from tvmlite.techniques.sketch.access import elements
 
 COSTLY = 8
-"""A formula of so much work is not done twice without need."""
+"""A formula of at least this much work is not recomputed for several readers."""
 
 REUSED = 2
-"""A reduction that reads each element of an operand so many times is better off with it in an array."""
+"""An operand of which a reduction reads each element at least this many times may be stored as an array."""
 
 
 @dataclass
 class Plan:
-    """The stages of ``group`` that nobody has arranged yet, and the words that name their knobs."""
+    """The stages of ``group`` without a schedule (``free``), with the prefixes of their knobs."""
 
     group: Group
     free: dict[Operation, str] = field(default_factory=dict)
     operands: dict[Operation, str] = field(default_factory=dict)
-    """Free stages without a reduction that stay arrays for their readers, or may; what is done with each:
-    "" as long as that is open, then "inline", "root" or "at"."""
+    """Free stages without a reduction that are, or may be, stored for their readers, with the decision:
+    "" while it is open, then "inline", "root" or "at"."""
 
     @staticmethod
     def of(group: Group) -> Plan:
-        """Plain stages that are cheap or read once are inlined; those that reductions read again and again
-        are operands, to be placed by the nest that reads them."""
+        """Inline stages without a reduction that are cheap or read once; those that reductions read
+        repeatedly are operands, which the nest that reads them places."""
         plan = Plan(group)
         bound = set(_bound(group))
         names: dict[str, int] = {}
@@ -54,7 +54,7 @@ class Plan:
         if not all(isinstance(reader, ComputeOp) for reader in readers):
             return True
         if any(reader not in self.free for reader in readers):
-            return True  # what was arranged by hand reads arrays, as it stands
+            return True  # a reader that is scheduled by hand reads it as an array
         points = product(extent_of(axis) for axis in op.axis)
         for reader in readers:
             assert isinstance(reader, ComputeOp)
@@ -64,11 +64,11 @@ class Plan:
         return len(readers) > 1 and cost_of(op) >= COSTLY
 
     def name(self, op: Operation) -> str:
-        """The word that the knobs of ``op`` begin with."""
+        """The prefix of the knobs of ``op``."""
         return self.free[op]
 
     def serves(self, op: ComputeOp, readers: Collection[Operation]) -> bool:
-        """Whether ``op`` is needed for ``readers`` only, directly or through stages without a reduction."""
+        """Whether only ``readers`` use ``op``, directly or through stages without a reduction."""
         todo = [reader for tensor in op.outputs for reader in self.group.readers(tensor)]
         while todo:
             one = todo.pop()
@@ -81,7 +81,7 @@ class Plan:
         return True
 
     def open_operands(self, op: ComputeOp) -> list[ComputeOp]:
-        """The operands that ``op`` reads and that are still to be placed."""
+        """The operands of ``op`` whose placement is still open."""
         return [
             tensor.op
             for tensor in op.inputs
@@ -90,7 +90,7 @@ class Plan:
 
 
 def _bound(group: Group) -> Iterator[Operation]:
-    """The stages that stand in the loops of a scan."""
+    """The operations in the loops of scans."""
     for stage in group.schedule.stages:
         if isinstance(stage.op, ScanOp):
             yield from stage.op.body()
@@ -98,14 +98,14 @@ def _bound(group: Group) -> Iterator[Operation]:
 
 
 def is_untouched(group: Group, stage: Stage) -> bool:
-    """Whether nobody has arranged the loops of ``stage`` or placed anything in them."""
+    """Whether ``stage`` has its initial loops, and no other stage is attached to it."""
     fresh = replace(StageState.of(stage.op, stage.is_output), origin_op=stage.origin_op)
     attached = any(one.attach_stage is stage for one in group.schedule.stages)
     return stage.state == fresh and not attached
 
 
 def reuse(op: ComputeOp, tensor: Tensor) -> int | None:
-    """How many times the reduction ``op`` uses an element of ``tensor`` on average."""
+    """How many times the reduction ``op`` reads an element of ``tensor`` on average; None if not known."""
     points = product(extent_of(a) for a in (*op.axis, *op.reduce_axis))
     count = elements(tensor)
     return None if points is None or count is None else points // max(1, count)

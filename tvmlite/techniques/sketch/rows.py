@@ -1,4 +1,4 @@
-"""Reductions without neighbouring results: vectors of partial results; several passes over one row."""
+"""Reductions in vectors of partial results, and several passes over the same rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.techniques.sketch.plan import Plan
 
 
 def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
-    """Each result from a row of its own, in vectors of partial results."""
+    """Schedule results that each reduce a row, in vectors of partial results."""
     group = plan.group
     _settle(plan, op)
     formula = group.formula(op)
@@ -29,8 +29,7 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
 
 
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
-    """Reduce ``op`` in vectors of partial results, as many as one knob says, which are combined by as many at
-    a time as another does; gives them."""
+    """Reduce ``op`` in vectors of partial results (``partial_knobs``), and return these."""
     several, at_once = partial_knobs(plan, op)
     if len(op.body) > 1 or not reads_along_reduction(formula):
         return []
@@ -38,16 +37,15 @@ def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tenso
 
 
 def partial_knobs(plan: Plan, op: ComputeOp) -> tuple[int, int]:
-    """The knobs ``vectors`` and ``combine`` of ``op``: into how many vectors it is reduced, and how many of
-    them are combined at a time."""
+    """The knobs ``vectors`` and ``combine`` of ``op``: the number of vectors of partial results, and how many
+    partial results are combined at a time."""
     group, name = plan.group, plan.name(op)
     return group.knob(f"{name}.vectors", [4, 1, 2, 8]), group.knob(f"{name}.combine", [4, 2, 8, 16])
 
 
 def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
-    """The reductions ``ops``, one after the other, where the row of ``host`` is written that reads them.
-
-    ``kept`` are the axes of the host that number its rows.
+    """Compute the reductions ``ops`` one after the other, in the loop that writes the row of ``host`` that
+    reads them. ``kept`` are the axes of the host that number its rows.
     """
     group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]
@@ -74,7 +72,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     share(stage, place, threads_for(group.target, None if work is None else PASS_COST * work), "a row")
     for op in ops:
         if side_by_side and op.axis and len(op.body) == 1:
-            partial_knobs(plan, op)  # they are of the space: other knobs decide what lanes are
+            partial_knobs(plan, op)  # define them, so that the space does not depend on other knobs
             reduce_columns(group.stage(op), stage, place)
             continue
         group.stage(op).compute_at(stage, place)
@@ -88,7 +86,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
 
 
 def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
-    """``axis`` in vectors, ``several`` an iteration where there are so many."""
+    """Vectorize ``axis``, with ``several`` vectors per iteration if it is long enough."""
     extent = extent_of(axis)
     if several > 1 and lanes > 1 and (extent is None or extent >= several * lanes):
         _, block = stage.split(axis, factor=several * lanes)
@@ -100,7 +98,7 @@ def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
 
 
 def _settle(plan: Plan, op: ComputeOp) -> None:
-    """Operands of a single pass are computed as they are read."""
+    """Inline the operands that only ``op`` reads."""
     for operand in plan.open_operands(op):
         if plan.group.readers(operand.output(0)) == [op]:
             plan.operands[operand] = "inline"
@@ -108,7 +106,7 @@ def _settle(plan: Plan, op: ComputeOp) -> None:
 
 
 def _chosen(plan: Plan, operand: ComputeOp) -> str:
-    """Whether what a row needs several times is kept or computed again."""
+    """The knob ``place``: whether an operand that a row reads several times is stored or recomputed."""
     where = plan.group.knob(f"{plan.name(operand)}.place", ["at", "inline"])
     plan.operands[operand] = where
     if where == "inline":

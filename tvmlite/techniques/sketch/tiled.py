@@ -1,8 +1,8 @@
-"""A reduction with vectors of neighbouring results: levels of tiles around accumulators in registers.
+"""Multi-level tiling of a reduction with vectors of neighbouring results, with accumulators in registers.
 
 The levels are Ansor's for a CPU (Zheng et al., OSDI 2020): loops over blocks, over the tiles of a block, the
-reduction, a few of its steps unrolled, and the tile itself. The tile's accumulators never leave the registers
-before they are done; what is fused behind is computed as they are stored.
+reduction, a few of its steps unrolled, and the tile itself. The tile's accumulators stay in registers until
+they are complete; the epilogue is computed as they are stored.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tvmlite.techniques.sketch.nest import (
 from tvmlite.techniques.sketch.tiles import Reduction, Tile
 
 LONGEST_TURN = 256
-"""Multiply-adds of vectors in one iteration of the reduction's loop, steps unrolled: longer bodies are no
-quicker and take the compiler long."""
+"""The most vector multiply-adds in one iteration of the reduction's loop, with steps unrolled: longer bodies
+are no faster and take long to compile."""
 
 UNROLLED_STORES = 160
-"""Tiles of more stores are stored in loops."""
+"""The most stores of a tile that are unrolled."""
 
 
 def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: Sequence[Tile]) -> None:
-    """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
+    """Schedule the reduction, whose formula has ``reads``, and its host; ``tiles`` are the candidates."""
     group, op = nest.group, nest.op
     threads = threads_for(group.target, work_of(group.formula(op)))
     tiles = sorted(tiles, key=lambda tile: not is_even(_iterations(reduction, tile), threads))
@@ -82,22 +82,22 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
 
 
 def _iterations(reduction: Reduction, tile: Tile) -> int | None:
-    """How many tiles there are."""
+    """The number of tiles; None if not known."""
     extents = zip(reduction.extents, tile.sizes, strict=True)
     return product(None if extent is None else -(-extent // size) for extent, size in extents)
 
 
 def _inside(reduction: Reduction, tile: Tile) -> list[int]:
-    """The other axes in the order in which a step goes along them: those that vectors depend on innermost, so
-    that a scalar, once loaded, is multiplied with them all and is needed no more."""
+    """The axes other than the vector's, in loop order within a step: those that vectors depend on innermost,
+    so that a loaded scalar is multiplied by all vectors at once and then no longer needed."""
     vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
     others = [n for n in range(len(reduction.extents)) if n != tile.vector]
     return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
 
 
 def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
-    """The stage that sums up, with one axis for each of the nest's, its vector last; and the loops of the
-    host for them, in the nest's order."""
+    """The stage of the sums, with one axis for each of the nest's, the vector's last; and the loops of the
+    host for these axes, in the nest's order."""
     group, stage = nest.group, nest.group.stage(nest.op)
     loops = [stage.fuse(*axes) for axes in nest.axes]
     places = [*_inside(reduction, tile), tile.vector]
@@ -117,8 +117,8 @@ def _outer_loops(
     order: Sequence[int],
     blocks: dict[int, int],
 ) -> list[tuple[IterVar, int | None]]:
-    """The loops over blocks and over the tiles of a block, with their iterations; in ``loops`` those of the
-    tile remain."""
+    """Make the loops over blocks and over the tiles of a block; return them with their iterations. The loops
+    inside a tile remain in ``loops``."""
     over_blocks: list[tuple[IterVar, int | None]] = []
     over_tiles: list[tuple[IterVar, int | None]] = []
     for axis in order:
@@ -146,8 +146,8 @@ def _outer_loops(
 def _in_parallel(
     host: Stage, outer: list[tuple[IterVar, int | None]], chunks: int, threads: int
 ) -> list[tuple[IterVar, int | None]]:
-    """The outermost loops as one parallel loop of at least ``chunks`` iterations, if there are so many, and
-    enough for ``threads``."""
+    """Fuse outermost loops into one parallel loop with at least ``chunks`` iterations, if there are that
+    many, and enough for ``threads``; return the new outer loops."""
     if chunks <= 1 or not outer:
         return outer
     total, taken = 1, 0
@@ -165,7 +165,7 @@ def _in_parallel(
 
 
 def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile: Tile) -> None:
-    """The results of a tile: in vectors where they lie side by side."""
+    """Schedule the stores of a tile's results, in vectors if they are contiguous."""
     along = reduction.stored if reduction.stored is not None and loops[reduction.stored] else None
     vector, rest = None, [n for n, loop in enumerate(loops) if loop is not None and n != along]
     inside = [loops[n] for n in rest]
@@ -193,7 +193,7 @@ def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile:
 
 
 def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
-    """A tile: some steps of the reduction at a time, all sums of each side by side."""
+    """Schedule the sums of a tile: some steps of the reduction per iteration, each for all sums."""
     op = compute_of(stage)
     steps, several = _steps(nest, stage, op, tile)
     stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
@@ -203,7 +203,7 @@ def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
 
 
 def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
-    """The elements of a tile: vectors along the last axis, all written out."""
+    """Unroll the elements of a tile, with vectors along the last axis."""
     *rest, lane = axes
     if tile.sizes[tile.vector] > tile.lanes:
         vectors, lane = several_vectors(stage, lane, tile.lanes)
@@ -212,7 +212,7 @@ def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
 
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
-    """The loops of the reduction, and the one over steps that are unrolled, if there are several."""
+    """The loops of the reduction, and the loop over the unrolled steps of an iteration, if there is one."""
     config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
     still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]

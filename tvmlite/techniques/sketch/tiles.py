@@ -1,4 +1,4 @@
-"""Register tiles of any reduction: which fit the registers, and which are likely quick."""
+"""Register tiles of any reduction: which fit in the registers, and which are predicted to be fast."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from tvmlite.te.templates.tile import MANY
 from tvmlite.techniques.sketch.access import ABSENT, NEAR, STRIDED, UNIT
 
 MOST_TILES = 160
-"""A space offers so many tiles, those of least predicted time."""
+"""The most tiles in a config space, those with the least predicted time."""
 
 SLOWEST = 2.5
-"""A tile predicted to take so many times as long as the best is not offered."""
+"""Tiles predicted to take more than this many times as long as the best are left out."""
 
 MOST_ALONG = 32
-"""The most steps along one axis, vectors or scalars, in a tile."""
+"""The largest size of a tile along one axis, in vectors or scalars."""
 
 WASTE = 1.15
-"""Tiles that do not divide an axis may cover so many times as much as there is."""
+"""How much larger than the axis the area covered by tiles that do not divide it may be."""
 
 PICKED = 4.0
-"""How many loads a vector of elements that are a few apart takes."""
+"""The number of loads for a vector of elements with a small stride (``NEAR``)."""
 
 IN_FLIGHT = 4
-"""Vectors that are loaded before their use where each serves but one sum: with 16 registers depthwise
-convolutions by 14 sums take up to 1.5 times as long as by 8, for LLVM spills some."""
+"""Vectors that are loaded before their use if each is used for one sum only: with 16 registers, depthwise
+convolutions with 14 sums take up to 1.5 times as long as with 8, because LLVM spills some."""
 
 WORTH_A_COPY = 6
-"""An operand is copied where each of its elements is used so many times."""
+"""The number of uses per element from which on an operand is worth copying."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One read of a reduction: how it walks along each data axis, how large the tensor is."""
+    """One read of a reduction: its access pattern along each data axis, the size of the tensor, and along
+    which axes it can be packed."""
 
     walks: tuple[str, ...]
     size: int | None
@@ -48,8 +49,8 @@ class Operand:
 
 @dataclass(frozen=True)
 class Tile:
-    """``sizes`` along each data axis, in elements; ``vector`` is the axis that is cut into vectors of
-    ``lanes``."""
+    """A tile: its ``sizes`` along each data axis, in elements, and the axis ``vector``, which is split into
+    vectors of ``lanes``."""
 
     sizes: tuple[int, ...]
     vector: int
@@ -57,15 +58,15 @@ class Tile:
 
     @property
     def sums(self) -> int:
-        """How many vectors of accumulators it has."""
+        """The number of vectors of accumulators."""
         return max(1, math.prod(self.sizes) // self.lanes)
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What the choice of a tile depends on: data extents (None: unknown), steps of the reduction, reads.
+    """The inputs of the choice of a tile: data extents (None: unknown), steps of the reduction, reads.
 
-    ``stored`` is the axis along which results lie side by side, if there is one.
+    ``stored`` is the axis along which results are contiguous, if there is one.
     """
 
     extents: tuple[int | None, ...]
@@ -77,8 +78,8 @@ class Reduction:
 
     @cached_property
     def vector_axes(self) -> list[int]:
-        """The axes that can be cut into vectors: those that need no copies, alone if one is whole vectors;
-        else also those along which reads stand in the way that can be copied."""
+        """The axes that can be split into vectors: those that need no copies, if one of them consists of
+        whole vectors; else also those along which strided operands can be copied."""
         able = [axis for axis, extent in enumerate(self.extents) if extent != 1 and self._vectors(axis)]
         plain = [n for n in able if all(one.walks[n] in (ABSENT, UNIT) for one in self.operands)]
         whole = any((extent := self.extents[n]) is None or extent % self.lanes == 0 for n in plain)
@@ -91,8 +92,8 @@ class Reduction:
         return all(one.walks[axis] != STRIDED or self.copied(one, axis) for one in self.operands)
 
     def copied(self, operand: Operand, axis: int) -> bool:
-        """Whether a copy of ``operand`` in vectors along ``axis`` is worth its time: each element is used for
-        many results."""
+        """Whether ``operand`` is strided along ``axis`` and a copy with vectors along it is worth its time,
+        since each element is used often."""
         if operand.walks[axis] != STRIDED or not operand.packable[axis] or operand.size is None:
             return False
         points = math.prod(extent or MANY for extent in self.extents) * self.steps
@@ -104,11 +105,11 @@ class Reduction:
         return self.lanes if extent is None else min(self.lanes, extent)
 
     def tiles(self) -> tuple[Tile, ...]:
-        """The tiles on offer, the best by prediction first; none if no axis can be cut into vectors."""
+        """The candidate tiles, the fastest by prediction first; none if no axis can be split into vectors."""
         return _tiles_of(self)
 
     def ranked(self) -> tuple[Tile, ...]:
-        """``tiles``, worked out."""
+        """Compute ``tiles``, which caches the result."""
         timed: dict[tuple[int, ...], tuple[float, Tile]] = {}
         for vector in self.vector_axes:
             for tile in self._tiles_along(vector):
@@ -118,7 +119,7 @@ class Reduction:
         return tuple(tile for time, tile in ordered if time <= SLOWEST * ordered[0][0])[:MOST_TILES]
 
     def vector_of(self, sizes: Sequence[int]) -> int:
-        """The vector axis of a tile: the first of those there are that it cuts into whole vectors."""
+        """The vector axis of a tile of ``sizes``: the first one that it splits into whole vectors."""
         return next(axis for axis in self.vector_axes if sizes[axis] % self.lanes_along(axis) == 0)
 
     def _tiles_along(self, vector: int) -> Iterator[Tile]:
@@ -135,7 +136,7 @@ class Reduction:
                     yield tile
 
     def _loads(self, tile: Tile) -> list[tuple[int, bool]]:
-        """For each read how many values a step loads, and whether those are vectors."""
+        """For each read, the number of values that a step loads, and whether they are vectors."""
         found = []
         for operand in self.operands:
             count = 1
@@ -146,8 +147,8 @@ class Reduction:
         return found
 
     def _registers(self, tile: Tile) -> int:
-        """Accumulators, the vectors that are kept for a step (of such as serve one sum each, those on their
-        way), and one more."""
+        """The registers for accumulators, for the vectors kept during a step (of those used for one sum each,
+        only the ones in flight), and one more."""
         sums = tile.sums
         vectors = [count if count < sums else min(sums, IN_FLIGHT) for count, are in self._loads(tile) if are]
         return sums + max(vectors, default=1) + 1
@@ -178,7 +179,7 @@ def _tiles_of(reduction: Reduction) -> tuple[Tile, ...]:
 
 
 def _lengths(extent: int | None, unit: int) -> list[int]:
-    """How many times ``unit`` a tile may be along an axis: divisors first of all, and what wastes little."""
+    """The sizes of a tile along an axis, in multiples of ``unit``, that waste little; else the divisors."""
     if extent is None:
         return [1, 2, 3, 4, 6, 8, 12, 14]
     whole = -(-extent // unit)
@@ -193,7 +194,7 @@ def _lengths(extent: int | None, unit: int) -> list[int]:
 def _some_of(
     axes: Sequence[int], extents: Sequence[int | None], most: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Lengths above 1 along at most two of ``axes``, with no more than ``most`` in all."""
+    """Sizes above 1 along at most two of ``axes``, whose product is at most ``most``."""
     yield ()
     for place, first in enumerate(axes):
         for size in _lengths(extents[first], 1):

@@ -1,4 +1,7 @@
-"""Convolutions by Winograd's minimal filtering."""
+"""Convolutions of 3x3 windows by Winograd's minimal filtering: fewer multiplications, on transformed tiles.
+
+The pass ``apply_winograd`` uses it if an error bound is given and the estimated time is less.
+"""
 
 from tvmlite.relay.passes.target_passes import Options, Pass, Stage, TargetPass, register
 from tvmlite.techniques.winograd import operator, schedule
@@ -10,7 +13,7 @@ __all__ = ["operator", "schedule"]
 def _within(options: Options) -> Pass | None:
     if not options.error_bound:
         return None
-    # Pairs of bfloat16: not beside AMX's tiles, which are quicker than any filtering.
+    # Not for pairs of bfloat16 if there are AMX's tiles, which are faster than any filtering.
     pairs = not options.target.has("amx-bf16")
     return apply_winograd(options.error_bound, pairs, options.decisions)
 

@@ -1,9 +1,10 @@
-"""Convolutions of 3 x 3 by Winograd's minimal filtering, where that is quicker and its error is allowed.
+"""The pass that uses Winograd's minimal filtering for 3 x 3 convolutions if it is faster and its error
+allowed.
 
-The error is a convolution's largest, relative to its largest result: ``winograd_matrices.stated_error``. Of
-the filterings within the bound, and the direct convolution, the quickest by estimate is taken (products of
-blocks of tiles, the transformed weight brought from memory, and the transforms), unless another was decided
-for (``relay.passes.decisions``).
+The error is the largest of a convolution, relative to its largest result: ``matrices.stated_error``. Of
+the filterings within the bound and the direct convolution, the one with the least estimated time is used
+(products of transformed tiles, reading the transformed weight from memory, and the transforms), unless a
+decision says otherwise (``relay.passes.decisions``).
 """
 
 from __future__ import annotations
@@ -34,34 +35,34 @@ from tvmlite.techniques.winograd import operator as winograd
 from tvmlite.techniques.winograd.matrices import FILTERINGS, WINDOW, Filtering, stated_error
 
 FILTERED = ("float32", "float64")
-"""The dtypes that there are kernels for."""
+"""The dtypes with kernels."""
 
 FLOPS_PER_BYTE = 8
-"""Floating-point operations of a core in the time that a byte of a weight takes from memory.
+"""Floating-point operations of a core in the time that it takes to read a byte of a weight from memory.
 
-That is not asked of ``te.cost``: with the measured bandwidth of a processor where it is 3.3, F(4, 3) would
-be as quick as F(2, 3) on 7x7 pixels of 512 channels, and took 1.71 ms there, F(2, 3) 1.24: transformed
-weights come slower than a plain stream."""
+``te.cost`` is not used for this: with a processor's measured bandwidth the value would be 3.3, and F(4, 3)
+as fast as F(2, 3) on 7x7 pixels of 512 channels, but it took 1.71 ms there, F(2, 3) 1.24: transformed
+weights are read more slowly than a plain stream."""
 
 TRANSFORM_FLOPS = 20
-"""Floating-point operations in the time that the transforms take for an element of a tile, there or back."""
+"""Floating-point operations in the time of the transform of one element of a tile, forward or back."""
 
 PAIR = 2
-"""How many times as quick products of pairs of bfloat16 are, and reading them."""
+"""The speed of products of pairs of bfloat16, and of reading them, relative to float32."""
 
 PAIRED = "2i"
-"""How the layout of a weight of pairs ends."""
+"""The end of the layout of a weight in pairs."""
 
 COPY_FLOPS = 60
-"""Floating-point operations in the time that an element takes from one layout to the other."""
+"""Floating-point operations in the time of the layout transform of one element."""
 
 
 def apply_winograd(
     error_bound: float = 1e-4, pairs: bool = False, decisions: Decisions | None = None
 ) -> Callable[[Module], Module]:
     """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
-    (``alter_op_layout``). With ``pairs``, convolutions of bfloat16 by pairs may be filterings of float32, of
-    what was rounded. A bound that is negative or no finite number is a ConfigError."""
+    (``alter_op_layout``). With ``pairs``, convolutions of pairs of bfloat16 may become filterings in float32
+    of the rounded operands. A bound that is negative or not a finite number is a ConfigError."""
     checked_bound(error_bound)
 
     def apply_winograd(module: Module) -> Module:
@@ -73,13 +74,13 @@ def apply_winograd(
 
 
 def checked_bound(error_bound: float) -> None:
-    """A ConfigError if ``error_bound`` is none."""
+    """Raise a ConfigError unless ``error_bound`` is a finite number of at least 0."""
     if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
         raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
 
 
 def _rule(node: Expr, bound: float, pairs: bool, decisions: Decisions | None) -> Expr:
-    """``node`` in the way that was decided for, by default the quickest by estimate."""
+    """``node`` computed as decided, by default in the way with the least estimated time."""
     ways = {way.name: way for way in alternatives(node, bound, pairs)}
     if len(ways) < 2:
         return node
@@ -90,8 +91,8 @@ def _rule(node: Expr, bound: float, pairs: bool, decisions: Decisions | None) ->
 
 @dataclass(frozen=True)
 class Way:
-    """A way to compute a convolution: what it is called, ``direct`` or as the filtering, an expression, and
-    its estimated time in floating-point operations."""
+    """A way to compute a convolution: its name (``direct`` or the filtering's), the expression, and the
+    estimated time in floating-point operations."""
 
     name: str
     made: Expr
@@ -100,7 +101,7 @@ class Way:
 
 def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
     """The ways to compute the convolution ``node`` with errors up to ``bound``, the direct one first; none if
-    it is no convolution on blocks that there are filterings for."""
+    ``node`` is not a convolution in blocks for which there are filterings."""
     wide = _widened(node) if pairs else None
     match wide or node:
         case (
@@ -126,7 +127,7 @@ def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
 
 
 def _widened(node: Expr) -> Call | None:
-    """A convolution of bfloat16 by pairs as one of float32; None if ``node`` is none."""
+    """A convolution of pairs of bfloat16 as one of float32; None if ``node`` is not such a convolution."""
     match node:
         case Call(
             op="nn.contrib_conv2d_NCHWc",
@@ -143,7 +144,7 @@ def _widened(node: Expr) -> Call | None:
 
 
 def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
-    """Whether ``node`` has dense windows of 3 x 3 side by side, in one group, and blocks of one size."""
+    """Whether ``node`` has 3 x 3 windows, strides and dilation 1, one group, and blocks of one size."""
     dense = (
         windows.spatial(node, "strides", 2) == windows.spatial(node, "dilation", 2) == (1, 1)
         and weight.shape[2:] == (WINDOW, WINDOW)
@@ -179,7 +180,7 @@ def _pixels(plain: TensorType) -> float:
 
 
 def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block: int) -> Expr:
-    """``node`` by ``filtering``; what is not in blocks is brought there and back."""
+    """``node`` computed by ``filtering``, with layout transforms for operands and results not in blocks."""
     layout, size = blocked_layout(2, block), filtering.outputs
     transformed = make(winograd.WEIGHT_TRANSFORM, weight, tile_size=size, span=node.span)
     packed = relayout(transformed, "HWOI", f"OHWI{block}o", node.span)

@@ -1,6 +1,6 @@
-"""The matrices of Winograd's minimal filtering for windows of three, and how far float32 is off with them.
+"""The matrices of Winograd's minimal filtering for windows of three, and the rounding errors.
 
-F(m, 3) makes ``m`` neighbouring sums of three products with ``m + 2`` multiplications:
+F(m, 3) computes ``m`` neighbouring sums of three products with ``m + 2`` multiplications:
 ``y = A^T [(G g) * (B^T d)]``. Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks
 (CVPR 2016), equations 8 and 9, and section 4.3.
 """
@@ -20,7 +20,7 @@ from tvmlite.te import expr as e
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
 WINDOW = 3
-"""The only extent of windows that there are matrices for."""
+"""The only extent of windows with matrices."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Filtering:
 
     @property
     def extent(self) -> int:
-        """How many inputs a tile has along each axis, and how many products."""
+        """The number of inputs, and of products, of a tile along each axis."""
         return self.outputs + WINDOW - 1
 
 
@@ -70,12 +70,12 @@ FILTERINGS = {
         result=_matrix("1 1 1 1 1 0", "0 1 -1 2 -2 0", "0 1 1 4 4 0", "0 1 -1 8 -8 1"),
     ),
 }
-"""By the number of outputs along an axis."""
+"""The filterings by the number of outputs along an axis."""
 
 ERRORS = {2: 3.0, 4: 32.0}
-"""The largest error of F(m, 3), relative to the largest result, in roundings of one channel: it grows as the
-square root of the number of channels. Half as much again as the largest measured (1.4 and 20; 16 to 1024
-channels; data normal, cut off at zero, positive, or of channels whose scales differ by magnitudes)."""
+"""The largest error of F(m, 3) for one channel, relative to the largest result, in half epsilons; it grows
+with the square root of the number of channels. At least 1.5 times the largest measured (1.4 and 20; 16 to
+1024 channels; data normal, clipped at zero, positive, or of channels whose scales differ by magnitudes)."""
 
 
 def stated_error(filtering: Filtering, channels: int, dtype: str) -> float:
@@ -89,9 +89,9 @@ def array(matrix: Matrix) -> np.ndarray:
 
 
 def product(matrix: Matrix, row: e.Expr, read: Callable[[int], e.Expr]) -> e.Expr:
-    """Element ``row`` of ``matrix`` times the vector that ``read`` gives, as a formula for each row.
+    """Element ``row`` of the product of ``matrix`` and the vector of ``read(i)``, with one formula per row.
 
-    Rows that differ in signs only share the sums of their even and of their odd places.
+    Rows that differ only in signs share the sums of their even and of their odd terms.
     """
     values = [_row(entries, read) for entries in matrix]
     result = values[-1]
@@ -101,7 +101,7 @@ def product(matrix: Matrix, row: e.Expr, read: Callable[[int], e.Expr]) -> e.Exp
 
 
 def _row(entries: tuple[Fraction, ...], read: Callable[[int], e.Expr]) -> e.Expr:
-    """The sum of one row: even places plus, or minus, odd ones."""
+    """The sum of one row: the even terms plus or minus the odd ones."""
     halves = [
         (sign, total) for start in (0, 1) if (half := _half(entries, read, start)) for sign, total in [half]
     ]

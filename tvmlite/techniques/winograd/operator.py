@@ -1,9 +1,9 @@
 """Convolutions with windows of 3 x 3 by Winograd's minimal filtering: fewer multiplications, a larger error.
 
-Relay's pair of operators: ``nn.contrib_conv2d_winograd_weight_transform`` makes of a weight what
-``nn.contrib_conv2d_winograd_without_weight_transform`` multiplies with. The latter reads and writes channels
-in blocks (``NCHW16c``) and takes the transformed weight as ``OHWI16o``: for each place of a tile and each
-input channel a vector of output channels. ``winograd_matrices`` has the matrices and the errors.
+Relay's pair of operators: ``nn.contrib_conv2d_winograd_weight_transform`` transforms a weight, and
+``nn.contrib_conv2d_winograd_without_weight_transform`` convolves with it. The latter reads and writes
+channels in blocks (``NCHW16c``) and takes the transformed weight as ``OHWI16o``: for each position in a tile
+and each input channel, a vector of output channels. ``matrices`` has the matrices and the errors.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"
 WINOGRAD = Anchor("conv2d_winograd")
 """Convolutions by minimal filtering."""
 OUTPUTS_AT_ONCE = 32
-"""The output channels whose weights are in memory in float64, too, while they are transformed."""
+"""The number of output channels whose weights are transformed, and held in float64, at a time."""
 
 
 def filtering(call: Call) -> Filtering:
-    """The matrices for the ``tile_size`` of ``call``, the outputs of a tile along each axis."""
+    """The matrices for the ``tile_size`` of ``call``, the number of outputs of a tile along each axis."""
     size = call["tile_size"]
     if not isinstance(size, int) or size not in FILTERINGS:
         raise fault(call, f"tile_size is {size}, expected one of {', '.join(map(str, FILTERINGS))}")
@@ -49,7 +49,7 @@ def filtering(call: Call) -> Filtering:
 
 
 def weight_type(call: Call, weight: TensorType) -> TensorType:
-    """``OIHW`` with windows of 3 x 3 gives ``HWOI``, the first two axes those of a tile."""
+    """The type relation: ``OIHW`` with windows of 3 x 3 gives ``HWOI``, whose first two axes are a tile's."""
     windows.check_rank(call, "weight", weight, 4)
     if not dtypes.is_float(weight.dtype):
         raise fault(call, f"weight is of {weight.dtype}, expected floats")
@@ -91,7 +91,7 @@ def weight_transform(call: Call, weight: te.Tensor) -> te.Tensor:
 
 
 def convolution_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """The type relation: data and result in the same blocks of channels, and of one floating-point dtype."""
+    """The type relation: data and result have the same blocks of channels and floating-point dtype."""
     block = _block(call, data, weight)
     extent = filtering(call).extent
     if not all(same_dim(given, extent) for given in weight.shape[1:3]):
@@ -120,7 +120,7 @@ def convolution_type(call: Call, data: TensorType, weight: TensorType) -> Tensor
 
 
 def _block(call: Call, data: TensorType, weight: TensorType) -> int:
-    """The one block of channels in all layouts."""
+    """The block of channels, which must be the same in all layouts."""
     block = windows.check_data(call, data, "data_layout", 2)
     written = written_block(call, 2)
     found = re.fullmatch(r"OHWI([1-9]\d*)o", call["kernel_layout"])
@@ -137,7 +137,7 @@ def _block(call: Call, data: TensorType, weight: TensorType) -> int:
 
 
 def _check_window(call: Call) -> None:
-    """Refuse all but dense windows of 3 x 3, one next to the other."""
+    """Raise an error unless windows are 3 x 3 with strides and dilation 1, in one group."""
     expected = {"kernel_size": WINDOW, "strides": 1, "dilation": 1}
     for name, value in expected.items():
         if call[name] is not None and windows.spatial(call, name, 2) != (value, value):
@@ -176,7 +176,7 @@ def convolution_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nd
 
 
 def _tiles(data: te.Tensor, shape: Shape, call: Call) -> te.Tensor:
-    """``tiles[n, c, p, i, j, lane]``: the inputs of tile ``p``, zero where they lie outside of ``data``."""
+    """``tiles[n, c, p, i, j, lane]``: the inputs of tile ``p``, zero outside ``data``."""
     step, extent = call["tile_size"], filtering(call).extent
     (top, left), _ = windows.padding_of(call, 2)
     rows, columns = ((size + (step - 1)) // step for size in shape)
@@ -196,7 +196,7 @@ def _tiles(data: te.Tensor, shape: Shape, call: Call) -> te.Tensor:
 
 
 def _there(tiles: te.Tensor, matrices: Filtering) -> te.Tensor:
-    """``there[n, a, b, p, c, lane]``: tiles transformed, along the height first."""
+    """``there[n, a, b, p, c, lane]``: the transformed tiles, transformed along the height first."""
     batch, blocks, count, extent, _, lanes = tiles.shape
     high = te.compute(
         tiles.shape,
@@ -213,7 +213,7 @@ def _there(tiles: te.Tensor, matrices: Filtering) -> te.Tensor:
 
 
 def _back(products: te.Tensor, matrices: Filtering) -> te.Tensor:
-    """``back[n, o, p, i, j, lane]``: sums of products transformed, along the height first."""
+    """``back[n, o, p, i, j, lane]``: the products transformed back, along the height first."""
     batch, blocks, count, _, extent, lanes = products.shape
     step = matrices.outputs
     high = te.compute(

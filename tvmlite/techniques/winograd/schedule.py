@@ -1,4 +1,4 @@
-"""Winograd convolutions: some tiles at a time are transformed, multiplied and transformed back, in cache."""
+"""Schedule of Winograd convolutions: transform, multiply and transform back chunks of tiles, in cache."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from tvmlite.techniques.elementwise.injective import finish
 from tvmlite.techniques.winograd.operator import WINOGRAD
 
 ENOUGH_TILE_CHUNKS = 4
-"""Chunks of tiles that are enough for threads to share; with fewer, they share the channels of a chunk. All
-tiles then go there first, and have left the near caches when they are multiplied: so no more are asked for
-than one for each of four threads."""
+"""The least number of chunks of tiles to divide among threads; with fewer, the channels of a chunk are
+divided as well. All tiles are then transformed first and have left the near caches when they are multiplied,
+so the number is only one for each of four threads."""
 
 SHARED_COST = 0.3
-"""What a byte from the last cache costs, by one from memory."""
+"""The cost of reading a byte from the last cache, relative to memory."""
 
 SPACED = 256
-"""Tiles with a multiple of so many elements at a place are laid a vector further apart: rows that are a power
-of two apart share few places of the nearest cache."""
+"""Rows whose length is a multiple of this many elements are padded by one vector: rows with a power-of-two
+stride map to few sets of the nearest cache."""
 
 SEVERAL = (1, 2, 3, 4, 6, 8)
-"""How many register tiles a chunk may have; fewer where that makes chunks of one size."""
+"""The numbers of register tiles in a chunk; fewer are used if that makes chunks of equal size."""
 
 AHEAD = (256, 0, 32, 64, 128, 512)
-"""How many vectors ahead weights may be prefetched. They come from memory, in one long row for each block of
-channels; by default as the processor has it best (``Machine.prefetch_far``)."""
+"""The prefetch distances of weights, in vectors. Weights are read from memory, as one long row for each block
+of channels; the default is the processor's best distance (``Machine.prefetch_far``)."""
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The stages of a convolution: tiles half-way there, there, their products, half-way back, pixels."""
+    """The stages: tiles transformed along one axis and both, products, half transformed back, pixels."""
 
     halfway: ComputeOp
     there: ComputeOp
@@ -61,11 +61,12 @@ class _Parts:
 
 @template("winograd", WINOGRAD)
 def winograd(group: Group) -> None:
-    """A chunk of tiles is transformed; then, some blocks of output channels at a time, one matrix product
-    for each place of a tile, and each tile's products transformed back and stored with what is fused behind.
+    """Transform a chunk of tiles; then, for some blocks of output channels at a time, compute one matrix
+    product for each position in a tile, transform each tile's products back and store them with the epilogue.
 
     Knobs: ``tile`` (blocks of channels, tiles), the accumulators in registers; ``several``, how many of those
-    a chunk is; ``first``, whether all tiles go there before threads share out the rest; ``ahead``.
+    make a chunk; ``first``, whether all tiles are transformed before the rest is divided among threads;
+    ``ahead``, the prefetch distance.
     """
     parts = _Parts.of(group)
     host = group.host(parts.result.output(0))
@@ -88,9 +89,9 @@ def winograd(group: Group) -> None:
 
 
 def _tile(group: Group, products: ComputeOp) -> RegisterTile:
-    """The knob ``tile``; by default what takes the least time.
+    """The knob ``tile``; by default the size with the least estimated time.
 
-    Tiles past the last are computed too, nobody reads them; blocks of channels past the last are not there.
+    Tiles past the last are computed, though not read; blocks of channels past the last do not exist.
     """
     dtype, lanes = products.output(0).dtype, extent_of(products.axis[-1])
     threads, images = threads_for(group.target, work_of(products)), extent_of(products.axis[0])
@@ -120,8 +121,8 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
 
 
 def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
-    """The knob ``several``; by default what brings the least to the second cache: a weight is read once a
-    chunk, a chunk's tiles once for every few blocks of output channels."""
+    """The knob ``several``; by default the value with the least traffic to the second cache: the weight is
+    read once per chunk, a chunk's tiles once per ``tile.blocks`` blocks of output channels."""
     tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
     row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
@@ -151,8 +152,8 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
 def _spread(
     group: Group, stage: Stage, products: ComputeOp, outer: list[IterVar], size: int
 ) -> tuple[IterVar | None, IterVar]:
-    """Share out the work among threads; gives the loops where chunks of ``size`` tiles go there (None: before
-    all) and where they are multiplied."""
+    """Divide the work among threads; return the loops in which chunks of ``size`` tiles are transformed
+    (None: all tiles before the loops) and multiplied."""
     batch, chunk, channels = outer
     threads = threads_for(group.target, work_of(products))
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
@@ -168,7 +169,7 @@ def _spread(
 
 
 def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
-    """The first half of a transform of one tile, a vector of channels at a time."""
+    """Compute the transform of one tile along one axis, a vector of channels at a time."""
     stage.compute_at(host, place)
     *_, a, b, lane = stage.leaf_iter_vars
     stage.reorder(b, a)
@@ -178,7 +179,7 @@ def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
 def _multiply(
     group: Group, products: ComputeOp, sums: Stage, host: Stage, place: IterVar, size: RegisterTile
 ) -> None:
-    """One matrix product for each place of a tile: accumulators in registers, input channels outside."""
+    """Compute a matrix product per position in a tile: accumulators in registers, input channels outside."""
     stage = group.stage(products)
     stage.compute_at(host, place)
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
@@ -197,7 +198,7 @@ def _multiply(
 
 
 def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
-    """Tile by tile, a vector of channels at a time: at ``place``, or before all."""
+    """Transform tiles one by one, a vector of channels at a time: at ``place``, or all of them first."""
     stage = group.stage(parts.there)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
     in_registers(stage, [a, b], lane, [batch, tile, block])
