@@ -218,9 +218,10 @@ for _rank in (1, 2, 3):
         schedule=anchors.CONVOLUTION,
         doc=f"""The convolution of ``data`` with ``weight`` along {_rank} axes.
 
-        Layouts are {windows.LAYOUTS[_rank]} and O, I / ``groups`` and the kernel only. ``padding`` is one
-        number, one an axis, or those before and then those behind; ``strides`` and ``dilation`` one number or
-        one an axis. ``channels`` and ``kernel_size`` are what the weight has, and may be left out.
-        ``out_dtype`` is the data's unless given.
+        Data are {windows.LAYOUTS[_rank]} and the weight is {WEIGHT_LAYOUTS[_rank]}, with I / ``groups`` input
+        channels, unless ``data_layout`` and ``kernel_layout`` order the axes differently. ``padding`` is one
+        number, one per axis, or those before and then those after; ``strides`` and ``dilation`` are one
+        number or one per axis. ``channels`` and ``kernel_size`` are those of the weight, and optional.
+        ``out_dtype`` defaults to the data's dtype.
         """,
     )(conv_compute(_rank))

@@ -232,10 +232,11 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=_attrs(_rank),
         schedule=anchors.CONVOLUTION,
-        doc=f"""The convolution that is transposed: what gives ``data`` its gradient, along {_rank} axes.
+        doc=f"""The transposed convolution of ``data`` with ``weight`` along {_rank} axes.
 
-        The weight is laid out input channels first, then output channels / ``groups``: this is called
-        {WEIGHT_LAYOUTS[_rank]} here; TVM 0.11 lays it out so, too, but for one and three axes calls it O, I.
-        ``output_padding`` more elements stand at the end of each axis.
+        It is the gradient of a convolution. The weight has the input channels first, then the output
+        channels / ``groups``. This layout is called {WEIGHT_LAYOUTS[_rank]} here; TVM 0.11 has the same one,
+        but calls it O, I for one and three axes.
+        ``output_padding`` elements are added at the end of each axis.
         """,
     )(transposed_compute(_rank))

@@ -207,8 +207,8 @@ def _mean_numpy(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 _POOLING = """The {} of each window along {} axes, channels first.
 
-``strides``, ``dilation`` and ``padding`` are as a convolution's. In ``ceil_mode`` the last window may hang
-over the end. With ``starts_inside`` none begins in the padding there, which is PyTorch's rule, and ONNX's.
+``strides``, ``dilation`` and ``padding`` are as in a convolution. In ``ceil_mode`` the last window may exceed
+the end. With ``starts_inside`` no window begins in the padding at the end, as in PyTorch and ONNX.
 """
 
 for _rank in (1, 2, 3):
@@ -230,7 +230,7 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=pool_attrs(_rank, mean=True),
         schedule=anchors.POOL,
-        doc=_POOLING.format("mean", _rank) + "With ``count_include_pad`` padding counts as elements of 0.\n",
+        doc=_POOLING.format("mean", _rank) + "``count_include_pad`` counts padding as elements of value 0.\n",
         open_attrs=("pool_size",),
         homogeneous=True,
     )(avg_pool_compute(_rank))

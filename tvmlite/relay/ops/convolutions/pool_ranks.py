@@ -75,10 +75,7 @@ def _register(kind: str, rank: int) -> None:
     what = "The mean" if kind == "avg" else "The greatest element"
     layout = {"layout": windows.LAYOUTS[rank], "out_layout": ""}
     reference = _numpy(kind, rank)
-    rule.__doc__ = (
-        f"{what} of each of ``output_size`` regions that the data is cut into along {rank} axes;\n"
-        "neighbours may overlap."
-    )
+    rule.__doc__ = f"{what} of each of ``output_size`` regions along {rank} axes;\nneighbours may overlap."
     written_out(
         f"nn.adaptive_{kind}_pool{rank}d",
         reference=reference,
@@ -89,7 +86,7 @@ def _register(kind: str, rank: int) -> None:
     def whole(call: Call, data: Expr) -> Expr:
         return _pooled(call, data, kind, rank)
 
-    whole.__doc__ = f"{what} of all that lies along {rank} axes."
+    whole.__doc__ = f"{what} over all elements along {rank} axes."
     written_out(f"nn.global_{kind}_pool{rank}d", reference=reference, attrs=layout)(whole)
 
 

@@ -122,46 +122,46 @@ def _integer_power_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 for _name, _row in {
     "add": ("``lhs + rhs``.", lambda a, b: a + b, np.add, Rounding.ONCE),
     "subtract": ("``lhs - rhs``.", lambda a, b: a - b, np.subtract, Rounding.ONCE),
-    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, Rounding.ONCE, ANY),
-    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, Rounding.ONCE, ANY),
+    "maximum": ("The greater of both; NaN if either is NaN.", e.Max, np.maximum, Rounding.ONCE, ANY),
+    "minimum": ("The lesser of both; NaN if either is NaN.", e.Min, np.minimum, Rounding.ONCE, ANY),
 }.items():
     _register(_name, *_row, homogeneous=True)
 
 for _name, _row in {
     "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply, Rounding.ONCE),
     "divide": (
-        "``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
+        "``lhs / rhs``; for integers rounded towards 0, and 0 for division by 0.",
         _by_kind(e.TruncDiv, e.Div),
         _by_kind(common.truncating_divide, np.divide),
         Rounding.ONCE,
     ),
     "floor_divide": (
-        "``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
+        "``lhs / rhs`` rounded downwards; 0 for integer division by 0.",
         _by_kind(e.FloorDiv, _float_floor_divide),
         _by_kind(common.floor_divide, _float_floor_divide_numpy),
     ),
     "mod": (
-        "The remainder of ``divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
+        "The remainder of ``divide``, with the sign of ``lhs``; 0 for integer division by 0.",
         e.TruncMod,
         _by_kind(common.truncating_mod, np.fmod),
     ),
     "trunc_divide": (
-        "``lhs / rhs`` rounded towards 0; of integers by 0 it is 0.",
+        "``lhs / rhs`` rounded towards 0; 0 for integer division by 0.",
         _by_kind(e.TruncDiv, lambda a, b: intrinsic("trunc", e.Div(a, b))),
         _by_kind(common.truncating_divide, lambda a, b: np.trunc(np.divide(a, b))),
     ),
     "trunc_mod": (
-        "The remainder of ``trunc_divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
+        "The remainder of ``trunc_divide``, with the sign of ``lhs``; 0 for integer division by 0.",
         e.TruncMod,
         _by_kind(common.truncating_mod, np.fmod),
     ),
     "floor_mod": (
-        "The remainder of ``floor_divide``, with the sign of ``rhs``; of integers by 0 it is 0.",
+        "The remainder of ``floor_divide``, with the sign of ``rhs``; 0 for integer division by 0.",
         _by_kind(e.FloorMod, _float_floor_mod),
         _by_kind(common.floor_mod, np.mod),
     ),
     "power": (
-        "``lhs`` to the power of ``rhs``; of integers exact below 2**53, and at most the greatest there is.",
+        "``lhs`` to the power of ``rhs``; for integers exact below 2**53, and saturated to the dtype.",
         _by_kind(_integer_power, lambda a, b: intrinsic("pow", a, b)),
         _by_kind(_integer_power_numpy, np.power),
     ),
@@ -193,13 +193,13 @@ def _right_shift_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 for _name, _doc, _truths, _function in (
-    ("bitwise_and", "The bits that both have.", e.And, np.bitwise_and),
-    ("bitwise_or", "The bits that either has.", e.Or, np.bitwise_or),
-    ("bitwise_xor", "The bits that one has and the other has not.", e.NotEqual, np.bitwise_xor),
+    ("bitwise_and", "The bitwise AND; the logical one for bools.", e.And, np.bitwise_and),
+    ("bitwise_or", "The bitwise OR; the logical one for bools.", e.Or, np.bitwise_or),
+    ("bitwise_xor", "The bitwise XOR; the logical one for bools.", e.NotEqual, np.bitwise_xor),
 ):
     _register(_name, _doc, _called(_name, _truths), _function, wanted=NO_FLOATS)
 
-_left, _right = "``lhs * 2**rhs``: bits beyond the width are lost.", "``lhs / 2**rhs`` rounded downwards."
+_left, _right = "``lhs * 2**rhs``; bits beyond the width are dropped.", "``lhs / 2**rhs`` rounded downwards."
 _register("left_shift", _left, _called("shift_left"), _left_shift_numpy, wanted=INTEGERS)
 _register("right_shift", _right, _called("shift_right"), _right_shift_numpy, wanted=INTEGERS)
 
@@ -221,20 +221,20 @@ def _of_bools(make: Formula) -> Formula:
 
 
 for _name, _doc, _formula, _function in (
-    ("equal", "Whether both are equal (NaN never is).", _compared(e.Equal), np.equal),
-    ("not_equal", "Whether both differ.", _compared(e.NotEqual), np.not_equal),
-    ("less", "Whether ``lhs`` is below ``rhs``.", _compared(e.Less), np.less),
-    ("less_equal", "Whether ``lhs`` is not above ``rhs``.", _compared(e.LessEqual), np.less_equal),
-    ("greater", "Whether ``lhs`` is above ``rhs``.", _compared(e.Less, True), np.greater),
+    ("equal", "Whether ``lhs`` equals ``rhs``; false for NaN.", _compared(e.Equal), np.equal),
+    ("not_equal", "Whether ``lhs`` differs from ``rhs``; true for NaN.", _compared(e.NotEqual), np.not_equal),
+    ("less", "Whether ``lhs < rhs``.", _compared(e.Less), np.less),
+    ("less_equal", "Whether ``lhs <= rhs``.", _compared(e.LessEqual), np.less_equal),
+    ("greater", "Whether ``lhs > rhs``.", _compared(e.Less, True), np.greater),
     (
         "greater_equal",
-        "Whether ``lhs`` is not below ``rhs``.",
+        "Whether ``lhs >= rhs``.",
         _compared(e.LessEqual, True),
         np.greater_equal,
     ),
     ("logical_and", "Whether both are not 0.", _of_bools(e.And), np.logical_and),
-    ("logical_or", "Whether one is not 0.", _of_bools(e.Or), np.logical_or),
-    ("logical_xor", "Whether just one is not 0.", _of_bools(e.NotEqual), np.logical_xor),
+    ("logical_or", "Whether at least one is not 0.", _of_bools(e.Or), np.logical_or),
+    ("logical_xor", "Whether exactly one is not 0.", _of_bools(e.NotEqual), np.logical_xor),
 ):
     _register(_name, _doc, _formula, _function, wanted=ANY, is_bool=True)
 

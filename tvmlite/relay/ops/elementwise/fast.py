@@ -83,7 +83,7 @@ def quick_erf(x: e.Expr) -> e.Expr:
 
 
 def _register(name: str, formula: Callable[[e.Expr], e.Expr], reference: Callable[..., np.ndarray]) -> None:
-    doc = f"``{name.removeprefix('fast_')}``, quicker and less exact, of float32 only."
+    doc = f"``{name.removeprefix('fast_')}``, faster and less accurate, for float32 only."
 
     @elemwise(name, infer=data_type(FLOAT32), reference=quietly(reference), doc=doc)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:

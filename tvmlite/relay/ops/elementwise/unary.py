@@ -65,24 +65,24 @@ for _name, _row in {
     "sin": (np.sin, "The sine of each element, in radians."),
     "cos": (np.cos, "The cosine of each element, in radians."),
     "tan": (np.tan, "The tangent of each element, in radians."),
-    "asin": (np.arcsin, "The angle in radians whose sine each element is."),
-    "acos": (np.arccos, "The angle in radians whose cosine each element is."),
-    "atan": (np.arctan, "The angle in radians whose tangent each element is."),
+    "asin": (np.arcsin, "The arcsine of each element, in radians."),
+    "acos": (np.arccos, "The arccosine of each element, in radians."),
+    "atan": (np.arctan, "The arctangent of each element, in radians."),
     "sinh": (np.sinh, "The hyperbolic sine of each element."),
     "cosh": (np.cosh, "The hyperbolic cosine of each element."),
-    "asinh": (np.arcsinh, "What each element is the hyperbolic sine of."),
-    "acosh": (np.arccosh, "What each element is the hyperbolic cosine of."),
-    "atanh": (np.arctanh, "What each element is the hyperbolic tangent of."),
+    "asinh": (np.arcsinh, "The inverse hyperbolic sine of each element."),
+    "acosh": (np.arccosh, "The inverse hyperbolic cosine of each element."),
+    "atanh": (np.arctanh, "The inverse hyperbolic tangent of each element."),
 }.items():
     _register_function(
         _name, *_row, wanted=FLOAT, rounding=Rounding.ONCE if _name == "sqrt" else Rounding.MANY
     )
 
 for _name, _row in {
-    "floor": (np.floor, "The greatest whole number that is not above each element."),
-    "ceil": (np.ceil, "The least whole number that is not below each element."),
-    "round": (np.rint, "The nearest whole number; of two the even one (in TVM 0.11 that further from 0)."),
-    "trunc": (np.trunc, "Each element without its fraction."),
+    "floor": (np.floor, "Each element rounded down to a whole number."),
+    "ceil": (np.ceil, "Each element rounded up to a whole number."),
+    "round": (np.rint, "Each element rounded to nearest, ties to even (in TVM 0.11 away from 0)."),
+    "trunc": (np.trunc, "Each element rounded towards 0 to a whole number."),
 }.items():
     _register_function(_name, *_row, wanted=NUMBERS, rounding=Rounding.STEPS)
 

@@ -186,8 +186,8 @@ for _rank in (1, 2, 3):
         },
         doc=f"""``data`` resized to ``size`` along its last {_rank} axes, channels first.
 
-        As in TVM, except for ``scales``, the factors of the extents, where coordinates are to be computed
-        with them and not with the quotients of the extents.
+        As in TVM, except for ``scales``: factors of the extents, which coordinates are computed from instead
+        of the quotients of the extents.
         """,
         open_attrs=("size",),
     )(resize_compute(_rank))

@@ -88,7 +88,7 @@ _register(
         "method": choice("nearest_neighbor", "bilinear", "bicubic"),
         "align_corners": False,
     },
-    "``data`` with its height and width scaled, the new extents rounded, halves to even.",
+    "``data`` with its height and width scaled; new extents are rounded, ties to even.",
 )
 _register(
     "nn.upsampling3d",
@@ -98,5 +98,5 @@ _register(
         "method": choice("nearest_neighbor", "trilinear"),
         "coordinate_transformation_mode": choice("half_pixel", "align_corners", "asymmetric"),
     },
-    "``data`` with its depth, height and width scaled, the new extents rounded, halves to even.",
+    "``data`` with its depth, height and width scaled; new extents are rounded, ties to even.",
 )

@@ -37,8 +37,10 @@ def _register_scatter(name: str, reduction: str, doc: str) -> None:
     written_out(name, reference=reference, attrs={"axis": 0})(rule)
 
 
-_register_scatter("scatter", "update", "``scatter_elements`` that replaces; of repeated indices the last.")
-_register_scatter("scatter_add", "add", "``scatter_elements`` that adds.")
+_register_scatter(
+    "scatter", "update", "``scatter_elements`` that replaces; the last of repeated indices wins."
+)
+_register_scatter("scatter_add", "add", "``scatter_elements`` that adds to elements.")
 
 
 # --- sparse to dense --------------------------------------------------------------------------------

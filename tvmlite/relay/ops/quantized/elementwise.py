@@ -216,7 +216,7 @@ def _register_function(name: str) -> None:
             span=call.span,
         )
 
-    rule.__doc__ = f"``{name}`` of what ``x`` stands for; of constant scales and zero points by a table."
+    rule.__doc__ = f"``{name}`` of real values; a lookup table if scales and zero points are constant."
     quantized(f"qnn.{name}", infer=_unary_type, reference=reference)(rule)
 
 

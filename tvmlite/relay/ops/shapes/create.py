@@ -64,7 +64,7 @@ def _register_filled(name: str, value: int) -> None:
     def reference(call: Call) -> np.ndarray:
         return np.full(call["shape"], value, dtypes.numpy_of(call["dtype"]))
 
-    doc = f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}."
+    doc = f"A tensor of ``shape``, integers and dimensions, filled with {value}."
     attrs = {"shape": at_least(0), "dtype": "float32"}
 
     @elemwise(name, infer=infer, reference=reference, attrs=attrs, doc=doc, open_attrs=("shape",))

@@ -17,7 +17,7 @@ from tvmlite.relay.ops.written_out import cast, reshaped, written_out
 
 
 def _register_filled(name: str, value: int) -> None:
-    doc = f"A tensor of the shape and dtype of ``data`` all of whose elements are {value}."
+    doc = f"A tensor with the shape and dtype of ``data``, filled with {value}."
 
     def rule(call: Call, data: Expr) -> Expr:
         type_ = tensor_type_of(data)
@@ -260,10 +260,10 @@ def _register_mark(name: str, doc: str, attrs: dict[str, Any]) -> None:
     written_out(name, reference=_same_numpy, attrs=attrs, any_types=True)(rule)
 
 
-_register_mark("annotation.stop_fusion", "``data``; fusion is chosen by what pays, and goes on here.", {})
-_register_mark("annotation.checkpoint", "``data``; only training recomputes what follows.", {})
-_register_mark("annotation.compiler_begin", "``data``; there is one compiler, ours.", {"compiler": ""})
-_register_mark("annotation.compiler_end", "``data``; there is one compiler, ours.", {"compiler": ""})
+_register_mark("annotation.stop_fusion", "``data`` unchanged; fusion is not stopped here.", {})
+_register_mark("annotation.checkpoint", "``data`` unchanged; only training would recompute what follows.", {})
+_register_mark("annotation.compiler_begin", "``data`` unchanged; there is one compiler.", {"compiler": ""})
+_register_mark("annotation.compiler_end", "``data`` unchanged; there is one compiler.", {"compiler": ""})
 _register_mark("device_copy", "``data``: there is one device.", {})
 _register_mark(
     "on_device",
