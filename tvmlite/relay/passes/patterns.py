@@ -105,8 +105,7 @@ class Number(Pattern):
     tolerance: float = 0.0
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """At most one way: ``expr`` is a constant with one distinct value, close to ``value`` if that is
-        given."""
+        """At most one way: ``expr`` is a constant with one distinct value, close to ``value`` if given."""
         number = scalar_of(expr)
         if number is None:
             return
@@ -139,8 +138,7 @@ class Reduction(Pattern):
     data: Pattern
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """The ways in which the operand of the reduction matches ``data``, if the axis agrees with
-        ``known``."""
+        """The ways in which the operand matches ``data``, if the axis agrees with ``known``."""
         found = mean_of(expr, self.kind)
         if found is not None and known.get("axis", found[1]) == found[1]:
             yield from self.data.matches(found[0], {**known, "axis": found[1]})
