@@ -94,8 +94,7 @@ def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: A
     """A variable of a type, or of a ``shape`` and ``dtype``: ``relay.var("x", shape=(1, 3, "h", "w"))``.
 
     ``type_annotation`` is a type, a dtype's name (for a scalar) or, unlike in TVM, a shape. Without it and
-    ``shape`` the variable is a scalar (TVM infers its type). A string in a shape is the dimension with that
-    name.
+    ``shape`` the variable is a scalar (TVM infers its type). A string in a shape names a dimension.
     """
     span = Span.of_caller()
     if type_annotation is not None and shape is not None:

@@ -36,8 +36,7 @@ def _checked(one: Pass) -> Pass:
 
 
 def _constructor(name: str, one: Pass) -> Callable[[], Pass]:
-    """A function that returns the pass ``one``, under TVM's ``name`` and with the documentation of
-    ``one``."""
+    """A function that returns the pass ``one``, with TVM's ``name`` and the documentation of ``one``."""
 
     def construct() -> Pass:
         return _checked(one)

@@ -147,8 +147,7 @@ class BufferPlacement:
         return outputs
 
     def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
-        """Let ``slot``, a result of ``block``, be computed in ``home``, or copied there at the block's
-        end."""
+        """Let ``block`` compute its result ``slot`` in ``home``, or copy it there at the block's end."""
         if producers.get(slot[0]) is block and slot not in self._homes:
             self._homes[slot] = home
         else:
@@ -226,8 +225,7 @@ def slot_type(slot: Slot) -> TensorType:
 def buffer_of(
     name: str, type_: Type, scope: str, alignment: int = symbols.WORKSPACE_ALIGNMENT
 ) -> loop.Buffer:
-    """A buffer for a value of ``type_``, aligned to ``alignment``, or to its elements if it is a
-    parameter."""
+    """A buffer for a value of ``type_``; ``alignment`` is for all but parameters, aligned to elements."""
     assert isinstance(type_, TensorType)
     alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else alignment
     shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)

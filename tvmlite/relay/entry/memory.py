@@ -68,7 +68,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
+    """Byte offsets, aligned by the policy, of a function's intermediate values in a workspace of ``size``.
 
     Values with overlapping lifetimes do not overlap in memory, except for results of groups that are stored
     over an argument (``in_place``). Parameters, constants and views have no offset, nor have the function's
@@ -207,8 +207,7 @@ class _Lives:
     def fill_in_place(self, homes: Container[Slot]) -> None:
         """Fill ``in_place`` from the groups' marks; a VerifyError if an argument's memory cannot be reused.
 
-        A result in ``homes``, which is stored elsewhere, may be in the memory of an input: the entry checks
-        that.
+        A result in ``homes``, stored elsewhere, may be in the memory of an input: the entry checks that.
         """
         for call, _ in list(self._first):
             position = in_place(call) if isinstance(call, Call) else None

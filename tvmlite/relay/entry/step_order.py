@@ -14,8 +14,7 @@ from tvmlite.relay.ir.blocks import Block, Run
 from tvmlite.relay.ir.nodes import Call
 
 MOST_STATES = 400_000
-"""The total number of sets of steps that are examined; in a graph of n steps, at most 1/n of them at each
-step."""
+"""The total number of sets of steps that are examined: for n steps, at most 1/n of them at each step."""
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,7 @@ def _rules(_text: str) -> tuple[str, ...]:
 
 
 def _weights(text: str) -> tuple[int, ...]:
-    """The indices of the parameters that are weights of operators: a model has more weights than fit in
-    caches."""
+    """The indices of the parameters that are weights: a model has more of them than caches hold."""
     group = group_of(text)
     found: dict[Var, None] = {}
     for call in operator_calls(group):

@@ -2,8 +2,7 @@
 
 Attributes with the same name mean the same in all operators, so most kinds are in one table by name. The kind
 of an attribute that is not in the table follows from its default: a bool, a number, a text, a tuple of
-integers. The default itself is always valid. An attribute that has no default and is not in the table is not
-checked.
+integers. The default itself is always valid. Other attributes without a default are not checked.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ def choice(*values: str) -> Attribute:
 
 
 def at_least(least: int, default: Any = REQUIRED) -> Attribute:
-    """An attribute whose integers, alone or in a tuple, must be at least ``least``; dimensions may be
-    less."""
+    """An attribute whose integers, alone or in a tuple, are at least ``least``; dimensions may be lower."""
 
     def narrowed(kind: Kind) -> Kind:
         def holds(value: Any) -> bool:
@@ -275,7 +273,6 @@ _BY_NAME: Mapping[str, Kind] = {
 }
 
 _WITHOUT_DEFAULT: Mapping[str, Kind] = {"strides": EXTENTS}
-"""``strides`` without a default are those of slices, which may be dimensions; those of windows are
-numbers."""
+"""``strides`` without a default are those of slices, which may be dimensions, unlike those of windows."""
 
 _BY_DEFAULT: Mapping[type, Kind] = {int: DIMENSION, float: QUANTITY, str: TEXT, tuple: INTEGERS}

@@ -72,8 +72,7 @@ def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span:
 
 
 def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, Any]:
-    """``given`` with attributes in the form that calls store; users may write constants, arrays, numpy
-    dtypes."""
+    """``given`` with attributes in the form of calls; converts constants, arrays, numpy dtypes."""
     found = {}
     for name, default, kind in row.kinds:
         if name not in given:

@@ -356,7 +356,7 @@ class Module(Shown):
         return Module(dict(self.functions), self.output_names, self.attrs, dict(self.values))
 
     def astext(self, show_meta_data: bool = True) -> str:
-        """This module as text. With ``show_meta_data``, ``relay.parse`` can read it without other data."""
+        """This module as text. With ``show_meta_data``, large constants are included (``relay.parse``)."""
         return Module.as_text(self, show_meta_data)
 
     def _repr_html_(self) -> str:

@@ -2,9 +2,8 @@
 
 They build the same calls as ``relay.add`` and the other functions. A number becomes a constant of the other
 operand's dtype, which must be able to hold it (TVM requires ``relay.const``). Nodes are equal only to
-themselves: ``x == y`` is not a call, and an expression is always true. The calls carry the line of Python as
-their span; converters of the importer call ``node.add`` and similar instead, whose calls carry the ONNX
-node's name.
+themselves: ``x == y`` is not a call, and an expression is always true. The span of the calls is the line of
+Python. Converters of the importer call ``node.add`` and similar instead, for spans with the ONNX node's name.
 """
 
 from __future__ import annotations

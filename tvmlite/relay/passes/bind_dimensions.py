@@ -65,8 +65,7 @@ class _Binder:
         self.functions: dict[Function, Function] = {}
 
     def function(self, function: Function) -> Function:
-        """``function`` and the functions it calls, innermost first: the recursion is no deeper than groups
-        nest."""
+        """``function`` and the functions it calls, innermost first; they nest no deeper than groups do."""
         if function not in self.functions:
             params = tuple(self.variable(p) for p in function.params)
             made = dataclasses.replace(function, params=params, body=self.expression(function.body))

@@ -66,8 +66,7 @@ class Decisions:
         proposed: str | None = None,
         kind: str = "",
     ) -> str:
-        """The alternative to take for the decision ``name``: the chosen one, else ``proposed``, else the
-        default."""
+        """The alternative to take for the decision ``name``: the chosen one, ``proposed``, or the default."""
         known = self.asked.get(name)
         if known is not None:
             self.asked[name] = replace(known, places=known.places + 1, spans=known.spans | spans)

@@ -37,9 +37,8 @@ def with_options(one: Callable[..., Module], *options: Any) -> Callable[[Module]
 
 
 def rebuild(body: Expr, rule: Callable[[Expr, Expr], Expr]) -> Expr:
-    """Replace each node of ``body``, bottom-up, like ``core.node.rewrite``, for rules that look up nodes of
-    ``body``: ``rule`` takes the original node and a copy with replaced children, and returns the
-    replacement."""
+    """Replace each node of ``body``, bottom-up, like ``core.node.rewrite``, for rules that know nodes of
+    ``body``: ``rule`` maps a node and its copy with replaced children to the replacement."""
     done: dict[Expr, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)

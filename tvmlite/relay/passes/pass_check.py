@@ -23,8 +23,7 @@ from tvmlite.te.expr.minifloat import CODES
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 TOLERANCES |= {name: 2.0**-form.fraction for name, form in CODES.items()}  # one step
 TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
-"""The largest allowed error of a value relative to the largest in its tensor. Integers and bools must be
-equal."""
+"""The largest error relative to a tensor's largest value. Integers and bools must be equal."""
 
 
 class ReferenceRun:
@@ -72,8 +71,7 @@ class ReferenceRun:
 
 
 def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") -> str:
-    """A description of how ``got`` differs, beyond rounding to its dtype or to ``precision``; empty if
-    not."""
+    """How ``got`` differs, beyond rounding to its dtype or to ``precision``; empty if it does not."""
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     dtype = dtypes.check(want.dtype)

@@ -8,8 +8,7 @@ A pattern is a formula with placeholders, written with Python's operators::
     found = first(silu, node)      # {"x": data} if node is that formula, else None
 
 Sums, products, minima and maxima match with their arguments in either order; a name that occurs twice stands
-for the same node. Where Python's ``match`` suffices, as for a single operator with attributes, passes use
-that.
+for the same node. Where Python's ``match`` suffices, as for a single operator, passes use that.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ COMMUTATIVE = frozenset(("add", "multiply", "minimum", "maximum"))
 
 
 class Pattern:
-    """A set of expressions. ``matches`` yields each way in which ``expr`` is in it, given the names that are
-    ``known``."""
+    """A set of expressions. ``matches`` yields each way in which ``expr`` is in it, given ``known`` names."""
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
         """Each way in which ``expr`` matches: ``known``, extended by the values of the pattern's names."""
@@ -97,7 +95,7 @@ class Wildcard(Pattern):
 
 @dataclass(frozen=True)
 class Number(Pattern):
-    """A constant whose elements all equal ``value``, within a relative ``tolerance``; or any number, called
+    """A constant whose elements are all ``value``, within a relative ``tolerance``, or any number
     ``name``."""
 
     value: float | None = None

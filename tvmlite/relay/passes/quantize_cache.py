@@ -1,5 +1,4 @@
-"""Store the cache of keys and values in 8 bits: int8 codes in the memory of an input, with a scale per
-row."""
+"""Store the cache of keys and values as int8 codes in the memory of an input, with a scale for each row."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.update_in_place import update_in_place
 
 LARGEST = 127
-"""The code of a row's largest element. -127 is a code as well."""
+"""The code of a row's largest magnitude: codes are -127 to 127."""
 
 FLOATS = ("float32", "float16", "bfloat16")
 """The dtypes that a cache may have before."""
@@ -67,8 +66,7 @@ def quantize_cache(module: Module, outputs: Mapping[str, str]) -> Module:
 
 
 def _quantized(node: Expr, caches: Mapping[Var, _Cache]) -> Expr:
-    """The value of the quantized cache after ``node`` has written it, if ``node`` writes a cache; else
-    ``node``."""
+    """The value of the quantized cache if ``node`` writes a cache; otherwise ``node``."""
     match node:
         case Call("tensor_scatter" | "cache_update", (Var() as past, rows, start)) if past in caches:
             return caches[past].updated(node, rows, start)

@@ -1,5 +1,4 @@
-"""Find arithmetic whose last bits must be kept: where it is rounded to steps, one bit may change a whole
-step."""
+"""Find arithmetic whose last bits matter: where its result is rounded to steps, a bit may change a step."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from tvmlite.relay.passes.patterns import is_float
 
 
 def quantized_chains(body: Expr) -> frozenset[Expr]:
-    """The nodes from which a chain of element-wise operators, views, minima and maxima leads to a step.
+    """The nodes from which a chain of element-wise and injective operators and reductions leads to a step.
 
     A chain begins at the last sum of products, which is included. Before it, rounding depends on the order of
     summation, in which no two compilers agree, except for integers, where it does not matter.

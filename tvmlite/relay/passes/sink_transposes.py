@@ -24,9 +24,8 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 CHANNELS = 1
-"""The channel axis of a convolution's result. A mean along it that keeps the axis is the start of a
-normalization, which reads its elements contiguously along the last axis, so the transpose is not moved past
-it."""
+"""The channel axis of a convolution's result. A reduction over it that keeps the axis begins a normalization,
+which reads elements contiguously along the last axis: transposes are not moved past it."""
 
 Axes = tuple[int, ...]
 
@@ -39,8 +38,7 @@ def sink_transposes(body: Expr) -> Expr:
 
 
 class _Pass:
-    """One run; ``sunk`` are the transposes that were moved, which may move on like those of convolutions and
-    poolings."""
+    """One run; ``sunk`` are moved transposes, which may move on, like those of convolutions and poolings."""
 
     def __init__(self) -> None:
         self.sunk: set[Expr] = set()

@@ -1,5 +1,4 @@
-"""Compile additional graphs for chosen sizes: a dimension is fixed to a number, or has a graph for each of
-several."""
+"""Compile graphs for chosen sizes: a dimension is fixed, or has a graph for each of several sizes."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
     marks: dict[tuple[Expr, str, str], Expr] = {}
 
     def mark(value: Expr, made: Expr, layer: Call, position: int) -> Expr:
-        """``made``, the new form of the argument ``value``, with a mark before its views are applied."""
+        """``made``, the new form of the argument ``value``, with a mark below its views."""
         if isinstance(value, Constant):
             axis = (
                 (LANES_AXIS if is_recurrent(layer) else PRODUCTS[str(layer.op)].channels(layer))

@@ -56,8 +56,7 @@ def observe(
     compile: Compile = interpreted,
     progress: Progress = silent,
 ) -> dict[str, Histogram]:
-    """The histogram of each marked tensor that is not constant, by name; only its bounds if not
-    ``counted``."""
+    """The histogram of each marked tensor that is not constant, by name; only bounds unless ``counted``."""
     marks = marks_of(module)
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, [mark.args[0] for mark in marks]))

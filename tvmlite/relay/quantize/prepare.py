@@ -58,8 +58,7 @@ def prepare(module: Module, attention: bool = False) -> Module:
 
 
 def check_finite(name: str, call: Call, args: Iterable[Expr]) -> None:
-    """Raise an InputError if a constant among ``args`` of the layer ``name`` is not finite, as no scale can
-    represent it."""
+    """Raise an InputError if a constant in ``args`` of the layer ``name`` is not finite: no scale fits."""
     for one in args:
         if not isinstance(one, Constant):
             continue

@@ -38,8 +38,7 @@ def _size(call: Call) -> Any:
 
 
 def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> Call:
-    """``call``, a recurrent layer, with the ``recurrence`` as int8, and a scale for each column or a single
-    one."""
+    """``call``, a recurrent layer, with ``recurrence`` as int8, and a scale for each column or just one."""
     with mapped.reading(recurrence.data) as values:
         axes = (1,) if by_column else None
         largest = np.max(np.abs(values), axis=axes, keepdims=True, initial=0.0)

@@ -1,8 +1,7 @@
 """The interface for measuring which layers are faster in few bits, and its result.
 
 Kernels are timed where modules are compiled, in a room that may import this one. There, the spans of
-operators say what a kernel computes; so each layer, and each rounding of a layer's operand, gets a distinct
-span.
+operators say what a kernel computes; so each layer, and each rounding of an operand, gets a distinct span.
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ class Lexer:
         return self.take()
 
     def until(self, end: str, read: Callable[[], Item]) -> list[Item]:
-        """The results of ``read``, called for items separated by commas, up to the sign ``end``, which is not
-        taken."""
+        """The results of ``read`` for items separated by commas, up to the sign ``end``, which is left."""
         found: list[Item] = []
         while not self.at(end):
             found.append(read())

@@ -118,8 +118,7 @@ def _hash(data: np.ndarray) -> str:
 
 
 def metadata_section(constants: Mapping[str, Constant]) -> str:
-    """The section of a text with its large constants by hash, without which other processes cannot read
-    it."""
+    """The section of a text that holds its large constants by hash, so that any process can read it."""
     table = {
         key: {
             "dtype": dtypes.check(constant.data.dtype),

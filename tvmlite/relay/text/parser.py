@@ -216,8 +216,7 @@ class Parser(ValueReader):
         block.finish(value)
 
     def _right_side(self, finish: Callable[[Expr], None]) -> None:
-        """Read a value and pass it to ``finish``; for a value that opens a block, when the block is
-        closed."""
+        """Read a value and pass it to ``finish``: at once, or, if it opens a block, when that is closed."""
         token = self.lexer.token
         if self.lexer.accept("fn"):
             self._function(token, finish)

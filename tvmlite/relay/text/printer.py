@@ -47,8 +47,7 @@ def show(node: Node) -> str:
 
 
 def astext(node: Node, show_meta_data: bool = False) -> str:
-    """``node`` as text; with ``show_meta_data``, large constants are appended, so that no other data is
-    needed to read it."""
+    """``node`` as text; with ``show_meta_data`` large constants follow, so that any process can read it."""
     if not isinstance(show_meta_data, (bool, int)):
         raise InputError(f"astext: show_meta_data is {describe(show_meta_data)}, expected True or False")
     constants: dict[str, Constant] = {}
@@ -135,8 +134,7 @@ class Layout:
         return self._scopes[node]
 
     def is_written_in(self, node: Expr, index: int) -> bool:
-        """Whether dependency number ``index`` of ``node`` has no line of its own if only ``node`` reads
-        it."""
+        """Whether dependency number ``index`` of ``node`` has no line of its own if nothing else reads it."""
         return False
 
     def is_inline(self, node: Expr) -> bool:

@@ -120,8 +120,7 @@ class ValueReader:
 
     @nesting
     def dimension(self, least: int = 1) -> Dim:
-        """Read an expression over named dimensions whose operators have a precedence of at least
-        ``least``."""
+        """Read an expression over named dimensions, of operators with a precedence of at least ``least``."""
         left = self._operand()
         while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= least:
             operator = self.lexer.take()

@@ -108,7 +108,7 @@ def _kind(call: Call) -> Fuse:
 
 
 def _reading(reader: _Node, arg: Expr) -> Fuse:
-    """The class of a read: that of ``reader``, or whether ``arg`` is read element-wise or broadcast."""
+    """The class of a read: that of ``reader``, or, if that is at most BROADCAST, by the shape of ``arg``."""
     if reader.kind > Fuse.BROADCAST:
         return reader.kind
     given, result = type_of(arg), type_of(reader.call)

@@ -40,8 +40,7 @@ def _hoist(node: Expr) -> Expr:
 
 
 def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
-    """``body`` with views of parameters replaced by new parameters, whose values are added to
-    ``arguments``."""
+    """``body`` with new parameters in place of views of parameters, and their values in ``arguments``."""
 
     def outside(node: Expr) -> Expr:
         if not (is_view(node) and isinstance(node, Call) and node.args[0] in arguments):
@@ -55,8 +54,7 @@ def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
 
 
 def _call(node: Call, body: Expr, arguments: dict[Expr, Expr]) -> Call:
-    """A call of a group with ``body`` on those of ``arguments`` that it reads, with parameters named in
-    order."""
+    """A call of a group with ``body``, whose parameters, named in order, are the ``arguments`` it reads."""
     read: dict[Expr, Var] = {}
 
     def named(inner: Expr) -> Expr:

@@ -32,8 +32,8 @@ def reuse_operands(module: Module, target: Target | None = None) -> Module:
     technique's kernel for ``target`` allows one array for both (``IN_PLACE_RULES``). ``lower_group`` and
     ``memory.plan`` carry the mark out. Existing marks are removed. If the result is an output that is
     declared to be in the memory of an input (``update_in_place``), ``k`` is the position of that input. For
-    standalone targets, where memory is small, the steps are first reordered to need the least memory given
-    this reuse (``step_order``).
+    standalone targets, where memory is small, last reads are those in the order of steps that needs the least
+    memory with this reuse (``step_order``).
     """
     main = module.main
     updated = _updated_inputs(module)
@@ -110,8 +110,7 @@ def _in_shape(node: Expr, result: TensorType) -> bool:
 
 
 def _marked(group: Function, position: int | None) -> Function:
-    """``group`` with the mark for ``position``, or without a mark if it is None; the same object if
-    unchanged."""
+    """``group`` with the mark for ``position``, or with none if it is None; the same object if unchanged."""
     attrs = {name: value for name, value in group.attrs if name != memory.IN_PLACE}
     if position is not None:
         attrs[memory.IN_PLACE] = position

@@ -51,7 +51,7 @@ def share_kernels(body: Expr) -> Expr:
 
 
 def _numbers(group: Function) -> Iterator[Constant]:
-    """The scalar constants in ``group`` that only such operators read, in order of first use, once each."""
+    """The distinct scalar constants in ``group`` that only these operators read, in order of first use."""
     found: dict[Constant, None] = {}
     others: set[Expr] = set()
     for node in postorder(group.body):

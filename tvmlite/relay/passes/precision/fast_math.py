@@ -1,5 +1,4 @@
-"""Compute ``exp``, ``tanh`` and ``erf`` by faster, less exact formulas: at level 4, or with 16-bit
-precision."""
+"""Compute ``exp``, ``tanh`` and ``erf`` by faster, less exact formulas: at level 4, or in 16-bit models."""
 
 from __future__ import annotations
 

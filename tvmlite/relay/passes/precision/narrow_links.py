@@ -18,8 +18,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 
 @graph_pass
 def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
-    """Store the results of groups (``fuse``) that compute products of ``dtype`` in ``dtype`` for element-wise
-    readers."""
+    """Store results of groups (``fuse``) with products of ``dtype`` in ``dtype`` for element-wise readers."""
     links = {
         node
         for node, readers in readers_of(body).items()
@@ -39,8 +38,7 @@ def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
 
 
 def _has_narrow_product(node: Expr, dtype: str) -> bool:
-    """Whether ``node`` calls a group with a float32 result that computes float32 sums of products in
-    ``dtype``."""
+    """Whether ``node`` calls a group with a float32 result and a float32 sum of products in ``dtype``."""
     if not (isinstance(node, Call) and isinstance(node.op, Function)) or _dtype(node) != "float32":
         return False
     return any(

@@ -42,8 +42,7 @@ ALWAYS = frozenset(
 )
 
 WIDE_OPERANDS = ("mask",)
-"""Operands of ``ALWAYS`` operators that stay float32: masks are added to sums, and may be as large as any
-float."""
+"""Operands of ``ALWAYS`` operators that stay float32: masks, which are added to sums and may be any float."""
 
 ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 """Instruction sets that multiply 16-bit floats."""
@@ -52,8 +51,7 @@ ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 def multiplies_halves(target: Target) -> bool:
     """Whether products on ``target`` take 16-bit floats without widening them first.
 
-    This includes C source, which is for any machine, also for small ones, on which 32-bit weights may not
-    fit.
+    This includes C source, which also runs on small machines, on which 32-bit weights may not fit.
     """
     return target.kind == "c" or any(map(target.has, ARITHMETIC))
 
@@ -106,8 +104,7 @@ class _Mixed:
         return self._as_wide(self.root)
 
     def _mark(self, node: Expr) -> None:
-        """Add the operands of ``node`` that must be rounded to ``rounded``; all readers of ``node`` have been
-        visited."""
+        """Add the operands of ``node`` that must be rounded to ``rounded``; its readers have been visited."""
         if node in self.products:
             self.rounded.update(self._operands(node))
         elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_moved(node)):

@@ -101,8 +101,7 @@ def _is_plain(norm: Expr, gamma: float) -> bool:
 
 
 def _vector(norm: Expr, given: Expr, result: Call) -> Expr | None:
-    """``given`` as a vector along the axis of ``norm``; None if it is not one, or changes the result's
-    type."""
+    """``given`` as a vector along the axis of ``norm``; None if it is not one, or changes the type."""
     if not isinstance(norm, Call) or not same_type(type_of(norm), type_of(result)):
         return None
     type_, own = tensor_type_of(norm), tensor_type_of(given)

@@ -11,8 +11,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.simplify.parallel_branches import combine_parallel
 
 LEAST = 2
-"""The least number of layers for which merging is faster: the data is read once, and threads get more
-work."""
+"""The least number of layers to merge: the data is read once, and there is more work to divide."""
 
 
 @graph_pass

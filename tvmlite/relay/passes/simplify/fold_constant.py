@@ -26,11 +26,9 @@ WEIGHT_BYTES = 1 << 30
 
 @graph_pass
 def fold_constant(body: Expr) -> Expr:
-    """Replace calls of operators on constants by their results, and branches on a constant by the branch
-    taken.
+    """Replace calls of operators on constants by their results, and branches on constants by those taken.
 
-    A large constant that is a rearrangement or an element-wise function of another is computed at each
-    access.
+    A large constant that rearranges another, or is computed from it element-wise, is computed at each access.
     """
     return rewrite(body, _Folding().fold)
 

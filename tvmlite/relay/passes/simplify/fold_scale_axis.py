@@ -126,8 +126,7 @@ def _channel_axes(call: Call) -> tuple[int, int] | None:
 
 
 def _along(factor: np.ndarray, rank: int, axis: int) -> np.ndarray | None:
-    """``factor`` as a vector along ``axis`` of a value of rank ``rank``; None if it varies along other
-    axes."""
+    """``factor`` as a vector along ``axis`` of a value of rank ``rank``; None if it varies along others."""
     shape = (1,) * (rank - factor.ndim) + factor.shape
     if any(extent != 1 for position, extent in enumerate(shape) if position != axis):
         return None

@@ -17,8 +17,7 @@ from tvmlite.relay.passes.graph_pass import readers_of
 
 @dataclass(eq=False)
 class Branch:
-    """``anchor``, a call with constant weights, and ``end``, the addition of its constant bias, if it has
-    one."""
+    """``anchor``, a call with constant weights, and ``end``, the addition of its constant bias, if any."""
 
     anchor: Call
     end: Call
@@ -33,8 +32,7 @@ Combine = Callable[[Expr, Sequence[Call]], Expr]
 
 
 def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: int) -> Expr:
-    """Merge ``least`` or more anchors of ``body`` with the same ``key``; ``axis`` is that of their
-    channels."""
+    """Merge ``least`` or more anchors of ``body`` with equal keys; ``axis`` is the axis of channels."""
     groups = _groups(body, key, axis, least)
     group_of: dict[Expr, list[Branch]] = {branch.end: group for group in groups for branch in group}
     if not groups:

@@ -1,9 +1,8 @@
 """Remove states from loops that do not change or are not needed.
 
 TensorFlow's ``while`` carries weights and bounds as states that each iteration passes on unchanged. Once
-replaced by their initial values, weights are constants, which are packed and folded as usual. A loop whose
-iterations are counted before its rows are computed (``relay.onnx.control``) needs only what its condition
-needs.
+replaced by their initial values, weights are constants, which are packed and folded as usual. A loop that
+only counts iterations for another (``relay.onnx.control``) needs only the states that its condition needs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Move the insertion and removal of axes of extent 1 from before the epilogue of a convolution to after
-it."""
+"""Move the removal and insertion of axes of extent 1 behind the epilogue of a convolution."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ def sink_reshapes(body: Expr) -> Expr:
 
     Exporters write a convolution along one axis as one along two: they insert an axis before it and remove it
     afterwards. Between a convolution and its epilogue, the removal prevents fusion; between two convolutions,
-    it prevents a common layout. After the epilogue, it cancels with the insertion of the axis for the next
-    convolution.
+    it prevents a common layout. After the epilogue, it cancels with the next convolution's insertion.
     """
     tails: set[Expr] = set()  # anchors and their element-wise epilogues
 
@@ -95,8 +93,7 @@ def _positions(source: Shape, shape: Shape) -> list[int | None] | None:
 
 
 def _reshaped(arg: Expr, shape: Shape, source: Shape, places: Sequence[int | None]) -> Expr | None:
-    """``arg`` of a call with result ``shape``, reshaped for the same call with result ``source``; None if
-    unknown."""
+    """``arg`` of a call with result ``shape``, for that call with result ``source``; None if unknown."""
     type_ = tensor_type_of(arg)
     if isinstance(arg, Call) and is_view(arg) and same_shape(type_.shape, shape):
         return arg.args[0] if same_shape(tensor_type_of(arg.args[0]).shape, source) else None

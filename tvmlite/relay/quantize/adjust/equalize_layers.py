@@ -1,5 +1,4 @@
-"""Cross-layer equalization: scale the channels between two layers to equal ranges of weights, without
-data."""
+"""Cross-layer equalization: scale the channels between two layers to weights of equal range, without data."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ MOST = 1e4
 
 @dataclass(frozen=True)
 class _Pair:
-    """A layer ``first`` and its only reader ``second``, with the constant ``bias`` added between them, if
+    """A layer ``first``, its only reader ``second``, and the addition ``bias`` of a constant between, if
     any."""
 
     first: Call

@@ -63,8 +63,7 @@ class Halves:
         return {name: node for node, name in names.items() if name in wanted and isinstance(node, Call)}
 
     def run(self, given: Module) -> QuantizedModule:
-        """The module, the options to compile it with, and the report; ``given`` is the module before its
-        preparation."""
+        """The module, its compile options, and the report; ``given`` is the module before preparation."""
         options = self.options
         if not self.layers:
             raise InputError(

@@ -47,7 +47,7 @@ class Integers:
     progress: Progress
 
     def run(self, given: Module) -> QuantizedModule:
-        """The quantized module and its report; ``given`` is the module before its preparation."""
+        """The quantized module and its report; ``given`` is the module before preparation."""
         options, base = self.options, self.exact
         base = equalize_layers(base) if options.equalize else base
         if options.smooth is not None:

@@ -17,8 +17,7 @@ class QuantizedModule:
     """``module``, quantized, which is compiled like any other, and the ``report`` of what was done.
 
     ``records`` hold the decisions made by measurement; passing them again gives the same module.
-    ``compile_options`` must be passed to ``tvmlite.compile`` with the module; they are empty except in 16-bit
-    modes.
+    ``compile_options`` must be passed to ``tvmlite.compile`` with the module; only 16-bit modes have any.
     """
 
     module: Module
