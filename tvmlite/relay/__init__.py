@@ -112,8 +112,7 @@ def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: A
 
 
 def const(value: Any, dtype: Any = None) -> Constant:
-    """A constant from a number, a list or an array; Python's floats become float32, its ints int32, as in
-    TVM.
+    """A constant from a number, a list or an array; Python's floats become float32, ints int32, as in TVM.
 
     Without a ``dtype``, an array keeps its own.
     """

@@ -225,7 +225,7 @@ def slot_type(slot: Slot) -> TensorType:
 def buffer_of(
     name: str, type_: Type, scope: str, alignment: int = symbols.WORKSPACE_ALIGNMENT
 ) -> loop.Buffer:
-    """A buffer for a value of ``type_``; ``alignment`` is for all but parameters, aligned to elements."""
+    """A buffer for a value of ``type_``, aligned to ``alignment`` or, for a parameter, to its elements."""
     assert isinstance(type_, TensorType)
     alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else alignment
     shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)

@@ -393,7 +393,7 @@ def _clock() -> e.Expr:
 
 
 def _place(group: Function) -> str:
-    """The prefix of a kernel's messages: nodes, known to the caller only, because kernels are shared."""
+    """The prefix of a kernel's messages, the model's nodes: kernels are shared, so only callers know them."""
     calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
     promising = [n for n in calls if promises(n)]
     notes = dict.fromkeys(n.span.note for n in promising or calls[-1:] if n.span and n.span.note)

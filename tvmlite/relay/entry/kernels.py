@@ -23,10 +23,10 @@ from tvmlite.te.space import ConfigEntity
 class KernelTask:
     """One distinct kernel of a model.
 
-    ``symbol`` is its name in the library, ``key`` that of a cached copy. ``operators`` are the names of the
-    group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: the key covers
-    everything the kernel depends on, which it does not if an operator's compute or a schedule template is
-    defined outside of the package. ``config`` sets the knobs of its schedule; None leaves them to the
+    ``symbol`` is its name in the library, ``key`` the key under which it is cached. ``operators`` are the
+    names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: the key
+    covers everything the kernel depends on, which it does not if an operator's compute or a schedule template
+    is defined outside of the package. ``config`` sets the knobs of its schedule; None leaves them to the
     template. The kernel is lowered from ``plain``; ``extents`` are the values that the group's caller passes
     for its dimensions (``canonical_dims``).
     """

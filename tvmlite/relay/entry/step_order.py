@@ -136,7 +136,7 @@ class _Graph:
         return _State(after, max(state.peak, during + step.scratch), (*state.order, k))
 
     def is_possible(self, order: Sequence[int]) -> bool:
-        """Whether each step in ``order`` comes after those that it depends on."""
+        """Whether each step in ``order`` comes after the steps that must come before it."""
         done = 0
         for k in order:
             if self.steps[k].after & ~done:

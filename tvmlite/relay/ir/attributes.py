@@ -60,7 +60,7 @@ def choice(*values: str) -> Attribute:
 
 
 def at_least(least: int, default: Any = REQUIRED) -> Attribute:
-    """An attribute whose integers, alone or in a tuple, are at least ``least``; dimensions may be lower."""
+    """An attribute of integers, one or a tuple, that are at least ``least``; dimensions are not tested."""
 
     def narrowed(kind: Kind) -> Kind:
         def holds(value: Any) -> bool:

@@ -1,8 +1,8 @@
 """The order of execution of a fused graph: its kernel calls in order, in blocks for branches and loops.
 
 A value is evaluated in the innermost block around all its uses: in a branch if only that branch needs it,
-before the If if both branches do. Loop invariants are computed before the loop, unless they may stop a run
-and the loop may make no iteration.
+before the branches if both do. Loop invariants are computed before the loop, unless they may stop a run and
+the loop may make no iteration.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Functions that build calls of the operators in the table: ``relay.add(a, b)``,
-``relay.nn.conv2d(x, w, strides=(2, 2))``."""
+"""Functions that build calls of operators: ``relay.add(a, b)``, ``relay.nn.conv2d(x, w, strides=(2, 2))``."""
 
 from __future__ import annotations
 

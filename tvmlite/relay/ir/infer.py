@@ -308,8 +308,7 @@ def _substituted(type_: Type, bound: dict[te.Expr, te.Expr]) -> Type:
 
 
 def normal_type(type_: Type, what: str, node: Expr) -> Type:
-    """``type_`` with canonical extents; an error that names ``what`` if one is negative or impossibly
-    large."""
+    """``type_`` with canonical extents; an error that names ``what`` if one is negative or far too large."""
     if isinstance(type_, TupleType):
         return TupleType(tuple(normal_type(field, what, node) for field in type_.fields))
     if not isinstance(type_, TensorType):

@@ -386,7 +386,7 @@ _FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
 
 
 def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
-    """Convert the field ``name`` to a tuple, in ``node`` too: users may pass lists."""
+    """Return the field ``name`` as a tuple, and store it in ``node``: users may pass lists."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise _shape_mismatch(node, name, value, (tuple,))
     object.__setattr__(node, name, tuple(value))

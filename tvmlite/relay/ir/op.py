@@ -43,7 +43,7 @@ class Fuse(enum.IntEnum):
     COMM_REDUCE = 3
     """A reduction over axes of its input."""
     OUT_ELEMWISE_FUSABLE = 4
-    """An anchor such as conv or dense: element-wise operators can be fused to its output."""
+    """An anchor such as conv or dense: element-wise operators after it can be fused with it."""
     TUPLE = 7
     """An operator with several results."""
     OPAQUE = 8
@@ -89,7 +89,7 @@ class Operator:
     - ``homogeneous``: if all float arguments are multiplied by the same positive number, the result is
       multiplied by it, apart from rounding.
     - ``may_stop``: it may stop a run, if an assumption that it makes does not hold.
-    - ``mark``: it computes nothing, and is a mark at its position that passes leave for each other.
+    - ``mark``: it computes nothing: it is a mark at its position that passes leave for each other.
     - ``quantized``: it stands for an operator on integers, into which ``canonicalize_qnn`` expands it.
     - ``any_attrs``: calls may have any attributes, as those of custom operators do.
     - ``evaluated(call, attrs, shape)`` returns the attributes that the reference gets, for operators that

@@ -102,9 +102,8 @@ def decide(
     """The one of ``alternatives`` to take; ``proposed`` is the one with the lowest cost, if the pass knows
     it.
 
-    ``place`` returns the calls that the decision is about, in parts. It is only called if there are
-    ``decisions``; otherwise the result is ``default``. Points with equal operators, attributes and types are
-    one decision.
+    ``place`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
+    without, the result is ``default``. Points with equal operators, attributes and types are one decision.
     """
     if decisions is None:
         return default

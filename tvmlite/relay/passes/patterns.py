@@ -95,8 +95,8 @@ class Wildcard(Pattern):
 
 @dataclass(frozen=True)
 class Number(Pattern):
-    """A constant whose elements are all ``value``, within a relative ``tolerance``, or any number
-    ``name``."""
+    """A constant whose elements all equal ``value``, within a relative ``tolerance``; without a ``value``, a
+    constant with one distinct value, called ``name``."""
 
     value: float | None = None
     name: str = ""

@@ -174,8 +174,8 @@ class _Layers:
     def _stored(self, node: Call) -> tuple[int, ...]:
         """The arguments that the kernel of ``node`` reads from memory and that have the shape of its result.
 
-        None if a constant with several elements, such as scales of channels, is among the arguments: rounding
-        before it would be in other steps than rounding the result.
+        There are none if an argument is a constant with several elements, such as scales of channels:
+        rounding before it would be in other steps than rounding the result.
         """
         given = map(through_views, node.args)
         if any(isinstance(one, Constant) and one.size > 1 for one in given):

@@ -49,7 +49,7 @@ MOVING = AVERAGES | {
     for name, row in TABLE.items()
     if row.fuse > Fuse.BROADCAST and ((is_selection(name) and not row.view) or name == "concatenate")
 }
-"""Operators that mostly move data (a quarter as much in bytes); they read bytes if their results become
+"""Operators that mostly move data (a quarter as much in bytes); they read bytes if their results are read as
 bytes."""
 
 OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))

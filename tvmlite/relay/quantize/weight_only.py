@@ -1,5 +1,4 @@
-"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; data is left as floats or rounded as
-well.
+"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; optionally, their data is rounded.
 
 If few rows are multiplied with large weights, as a language model does for each token, the time is dominated
 by reading the weights. No calibration data is needed.

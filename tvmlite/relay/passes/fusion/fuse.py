@@ -67,7 +67,8 @@ def separate(body: Expr) -> Expr:
 @dataclass(eq=False)
 class _Node:
     """An operator call, its consumers ``readers``, each with the fusion class of its read, and its immediate
-    post-dominator ``meeting``. ``escapes``: not only operator calls use its result."""
+    post-dominator ``meeting``, if any; ``depth`` is that in the tree of post-dominators. If ``escapes``,
+    something other than operator calls uses the result."""
 
     call: Call
     kind: Fuse

@@ -17,7 +17,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")
 """Operators with the same formula for a float that is known at compile time and for one that is not."""
 
 QUANTIZATION = ("qnn.quantize", "qnn.dequantize")
-"""Operators for which this also holds for integers: their zero points."""
+"""Operators for which this holds for floats (scales) and integers (zero points)."""
 
 
 @graph_pass
@@ -51,7 +51,8 @@ def share_kernels(body: Expr) -> Expr:
 
 
 def _numbers(group: Function) -> Iterator[Constant]:
-    """The distinct scalar constants in ``group`` that only these operators read, in order of first use."""
+    """The distinct scalar constants in ``group`` that nothing but these operators reads, in order of first
+    use."""
     found: dict[Constant, None] = {}
     others: set[Expr] = set()
     for node in postorder(group.body):

@@ -49,9 +49,9 @@ ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 
 
 def multiplies_halves(target: Target) -> bool:
-    """Whether products on ``target`` take 16-bit floats without widening them first.
+    """Whether products on ``target`` read operands that are stored as 16-bit floats.
 
-    This includes C source, which also runs on small machines, on which 32-bit weights may not fit.
+    In C source they do: it is for any machine, including small ones, on which 32-bit weights may not fit.
     """
     return target.kind == "c" or any(map(target.has, ARITHMETIC))
 

@@ -41,9 +41,9 @@ CENTRED = DATA - Reduction("mean", DATA)
 def recognize_norms(body: Expr) -> Expr:
     """Rewrite ``d / sqrt(mean(d * d) + epsilon)`` with ``d = x - mean(x)`` to ``nn.layer_norm(x)``.
 
-    With ``d = x`` it is ``nn.rms_norm(x)``. The formula may divide by the root or multiply by its inverse;
-    squares may be powers, and means sums divided by the count. A factor and a summand along the same axis
-    become gamma and beta.
+    With ``d = x`` it is ``nn.rms_norm(x)``. The axis must have a constant extent. The formula may divide by
+    the root or multiply by its inverse; squares may be powers, and means sums divided by the count. A factor
+    and a summand along the same axis become gamma and beta.
     """
     return rewrite_with_readers(body, _recognize)
 

@@ -61,8 +61,7 @@ def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
 
 
 def _slice(value: Expr) -> tuple[Call, int, int] | None:
-    """``value``, the axis it is a slice along, and its extent there; None if it is no slice, or of the last
-    axis."""
+    """The slice ``value``, its axis and its extent there; None if it is no slice, or one of the last axis."""
     match value:
         case Call(op="take", args=(data, Constant(index))) if index.ndim == 0 and value["axis"] is not None:
             axis, count = value["axis"] % tensor_type_of(data).ndim, 1

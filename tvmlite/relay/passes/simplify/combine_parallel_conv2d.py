@@ -18,8 +18,8 @@ LEAST = 2
 def combine_parallel_conv2d(body: Expr) -> Expr:
     """Rewrite ``conv2d(x, u) + a``, ``conv2d(x, v) + b`` to slices of ``conv2d(x, [u; v]) + [a; b]``.
 
-    The weights must be constants of one kernel size, without groups, and every reader must be able to fuse
-    its slice into its own kernel.
+    The weights must be constants of one kernel size, without groups, in the default layouts, and every reader
+    must be able to fuse its slice into its own kernel.
     """
     return combine_parallel(body, _key, _combined, 1, LEAST)
 

@@ -18,7 +18,7 @@ def simplify_inference(body: Expr) -> Expr:
     ``(x, 1)``.
 
     The scale is ``gamma / sqrt(variance + epsilon)``, the shift ``beta - mean * scale``: both are constant if
-    their operands are.
+    their operands are. Batch norms in 16-bit floats are kept.
     """
     return rewrite(body, _simplify)
 

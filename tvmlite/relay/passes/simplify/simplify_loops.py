@@ -27,8 +27,9 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def simplify_loops(body: Expr) -> Expr:
-    """Replace states that never change by their initial values; remove states and rows that neither a result
-    nor the condition needs; in a loop without a condition, replace the bool that says whether to continue."""
+    """Of loops that are read field by field, replace states that never change by their initial values; remove
+    states and rows that neither a result nor the condition needs; without a condition, replace the bool that
+    says whether to continue."""
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
     used = _fields_used(nodes, body)
     done: dict[Expr, Expr] = {}

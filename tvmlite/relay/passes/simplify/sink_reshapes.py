@@ -1,4 +1,4 @@
-"""Move the removal and insertion of axes of extent 1 behind the epilogue of a convolution."""
+"""Move the removal and insertion of axes of extent 1 from before to after a convolution's epilogue."""
 
 from __future__ import annotations
 

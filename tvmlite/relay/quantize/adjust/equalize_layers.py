@@ -27,7 +27,7 @@ MOST = 1e4
 
 @dataclass(frozen=True)
 class _Pair:
-    """A layer ``first``, its only reader ``second``, and the addition ``bias`` of a constant between, if
+    """Two layers, ``first`` read only by ``second``, and the addition ``bias`` of a constant between, if
     any."""
 
     first: Call

@@ -135,8 +135,8 @@ class Integers:
         return find(plan, options.records, options.compile_options, self.progress, options.measure is True)
 
     def _metric_after(self, selection: Selection, speed: Speed, made: Module) -> float | None:
-        """The metric of the final module, in which speed may have put more layers in float32 than the
-        selection for the metric did."""
+        """The metric of the final module, in which more layers may be in float32, for speed, than were
+        selected for the metric."""
         if selection.after is None or not speed.kept:
             return selection.after
         return measured_metric(self._metric(), self.compile(made))
