@@ -49,7 +49,7 @@ def reordered(
     but calls, or nothing is gained. ``scratch`` is the memory in bytes that calls need while they run.
 
     A result that is computed ``in_place`` comes after all other readers of that argument. If ``may_take`` is
-    given, such results are not chosen yet: it tells whether a call's result could be stored over an argument,
+    given, such results are not chosen yet: it says whether a call's result could be stored over an argument,
     and the order is one with a low peak if all results that could are.
     """
     runs = [step for step in root.steps if isinstance(step, Run)]

@@ -21,7 +21,7 @@ LARGE = 1e30
 """The magnitude above which float32 overflows in computing a histogram."""
 
 PERCENTILE = 99.99
-"""The percentage of elements inside the range of ``percentile``, counted on either side."""
+"""The default of ``percentile``: 0.01 percent of elements are cut off on either side."""
 
 
 @dataclass
