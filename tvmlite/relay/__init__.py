@@ -16,7 +16,7 @@ from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay import frontend, ops, passes, transform
 from tvmlite.relay.ir import attributes, builders, infer, interpret, op, types
-from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (enters Python's operators into the nodes)
+from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (adds Python's operators to Expr)
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
     Call,
@@ -35,7 +35,7 @@ from tvmlite.relay.ir.nodes import (
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import FuncType, TensorType, TupleType, dim
 from tvmlite.relay.quantize.quantize import QuantizedModule, quantize
-from tvmlite.relay.text import notebook as _notebook  # noqa: F401  (enters what notebooks show of modules)
+from tvmlite.relay.text import notebook as _notebook  # noqa: F401  (sets Module.as_html)
 from tvmlite.relay.text import parser, printer
 from tvmlite.relay.text.parser import parse, parse_expr
 from tvmlite.relay.text.printer import astext
@@ -91,11 +91,10 @@ __all__ = [
 
 
 def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: Any = "float32") -> Var:
-    """A parameter of a type, or of a ``shape`` and ``dtype``: ``relay.var("x", shape=(1, 3, "h", "w"))``.
+    """A variable of a type, or of a ``shape`` and ``dtype``: ``relay.var("x", shape=(1, 3, "h", "w"))``.
 
-    ``type_annotation`` is a type, a dtype's name (of a scalar) or, unlike in TVM, a shape; without it and
-    ``shape`` the variable is a scalar (TVM infers its type). A string in a shape is the dimension of that
-    name.
+    ``type_annotation`` is a type, a dtype's name (for a scalar) or, unlike in TVM, a shape. Without it and
+    ``shape`` the variable is a scalar (TVM infers its type). A string in a shape names a dimension.
     """
     span = Span.of_caller()
     if type_annotation is not None and shape is not None:
@@ -113,9 +112,9 @@ def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: A
 
 
 def const(value: Any, dtype: Any = None) -> Constant:
-    """A constant of a number, a list or an array; Python's floats are float32, its ints int32, as in TVM.
+    """A constant from a number, a list or an array; Python's floats become float32, ints int32, as in TVM.
 
-    Without a ``dtype`` an array keeps its own.
+    Without a ``dtype``, an array keeps its own.
     """
     span = Span.of_caller()
     try:

@@ -1,4 +1,4 @@
-"""Frontends: models of other frameworks become relay modules."""
+"""Frontends: convert models of other frameworks to Relay modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.relay.ir.attributes import show
 
 
 def from_onnx(model: Any, shape: Any = None, constants: Any = None) -> Any:
-    """The relay module of an ONNX model; see ``tvmlite.relay.onnx.from_onnx``."""
+    """The Relay module of an ONNX model; see ``tvmlite.relay.onnx.from_onnx``."""
     try:
         from tvmlite.relay.onnx.importer import from_onnx as convert  # the onnx package is an extra
     except ImportError as error:
@@ -23,7 +23,7 @@ def from_onnx(model: Any, shape: Any = None, constants: Any = None) -> Any:
 
 
 def onnx_coverage(model: Any, shape: Any = None) -> list[Any]:
-    """What of an ONNX model is supported; see ``tvmlite.relay.onnx.coverage``."""
+    """The parts of an ONNX model that are supported; see ``tvmlite.relay.onnx.coverage``."""
     try:
         from tvmlite.relay.onnx.coverage import coverage  # the onnx package is an extra
     except ImportError as error:
@@ -33,13 +33,13 @@ def onnx_coverage(model: Any, shape: Any = None) -> list[Any]:
 
 
 def _check_by_name(what: str, given: Any) -> None:
-    """Refuse what is not values by the name of an input or a dimension."""
+    """Raise a ModelError if ``given`` is not a mapping from names of inputs or dimensions."""
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
         raise ModelError(f"{what} is {show(given)}, expected values by the names of inputs", Span.of_caller())
 
 
 def _without_onnx(error: ImportError) -> Exception:
-    """What to raise for ``error``: itself, unless it is the onnx package that is missing."""
+    """The error to raise for ``error``: itself, unless the onnx package is missing."""
     if error.name != "onnx":
         return error
     return UnsupportedError("importing ONNX models needs the package onnx", hint=how_to_install("onnx"))

@@ -1,7 +1,7 @@
 """The passes under TVM's names: ``relay.transform.FoldConstant()(mod)``.
 
-TVM's further options (which operators to skip, from how many branches on to combine, a level that is
-required) are not taken: the passes decide by what is worth while. A pass takes a module and gives one.
+TVM's further options (operators to skip, the least number of branches to combine, a required level) are not
+supported: the passes decide by profitability. A pass takes a module and returns one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Pass = Callable[[Module], Module]
 
 
 def _checked(one: Pass) -> Pass:
-    """``one`` under its own name, with an error at the caller's line for what is no module."""
+    """``one`` under its own name; an argument that is not a module is an error at the caller's line."""
 
     def run(module: Any) -> Module:
         if not isinstance(module, Module):
@@ -36,7 +36,7 @@ def _checked(one: Pass) -> Pass:
 
 
 def _constructor(name: str, one: Pass) -> Callable[[], Pass]:
-    """What gives the pass ``one`` under TVM's ``name``, with its documentation."""
+    """A function that returns the pass ``one``, with TVM's ``name`` and the documentation of ``one``."""
 
     def construct() -> Pass:
         return _checked(one)
@@ -65,17 +65,17 @@ FastMath = _constructor("FastMath", passes.fast_math)
 
 
 def ToMixedPrecision(mixed_precision_type: str = "float16") -> Pass:
-    """Matrix products and convolutions in 16-bit floats."""
+    """Compute matrix products and convolutions in 16-bit floats."""
     return _checked(passes.to_mixed_precision(mixed_precision_type))
 
 
 def AlterOpLayout(target: str | Target = "native") -> Pass:
-    """Puts the channels of convolution networks in blocks of one vector of ``target``."""
+    """Block the channels of convolution networks by the vector width of ``target``."""
     return _checked(passes.by_name(Target.parse(target))["alter_op_layout"])
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:
-    """Gathers operators into groups; at level 0 each is a group of its own."""
+    """Fuse operators into groups; at level 0 each operator is a group of its own."""
     if not is_integer(fuse_opt_level):
         raise TypeInferError(
             f"FuseOps: fuse_opt_level is {describe(fuse_opt_level)}, expected an integer", Span.of_caller()
@@ -84,7 +84,7 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 
 def Sequential(passes: Sequence[Pass]) -> Pass:
-    """One pass that carries out ``passes`` in order."""
+    """A pass that runs ``passes`` in order."""
     if not isinstance(passes, (list, tuple)) or not all(map(callable, passes)):
         raise TypeInferError(
             f"Sequential: passes are {describe(passes)}, expected a list of passes", Span.of_caller()

@@ -1,1 +1,1 @@
-"""From a fused graph to code: kernels lowered, memory planned, the entry that calls them."""
+"""From a fused graph to code: lower kernels, plan memory, build the entry that calls them."""

@@ -1,7 +1,7 @@
-"""Where each value of a graph lives when its entry runs: in a parameter, the workspace, or the constants.
+"""The location of each value of a graph while its entry runs: a parameter, the workspace, or the constants.
 
-Every intermediate value has its place in one workspace (``memory.plan``), every constant its place in one
-blob; an output is made in its parameter, or copied there at the end of the block that gives it.
+Every intermediate value has an offset in one workspace (``memory.plan``), every constant an offset in one
+blob. An output is computed in its parameter, or copied there at the end of the block whose result it is.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ class Constants:
     _blob: np.ndarray | None = field(default=None, repr=False)
 
     def offset(self, constant: Constant) -> int:
-        """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
+        """The offset of ``constant`` in the blob, in bytes; assigned at the first call."""
         if constant not in self.offsets:
             self.offsets[constant] = self.size
             self.size = symbols.align(self.size + constant.nbytes)
         return self.offsets[constant]
 
     def blob(self) -> np.ndarray:
-        """The bytes, uint8, starting at an address that is a multiple of 64: the same array each time."""
+        """The bytes, uint8, at an address that is a multiple of 64; the same array at each call."""
         if self._blob is None or self._blob.size != self.size:
             self._blob = self._made()
         return self._blob
 
     def copy(self) -> Constants:
-        """The same arrays at the same offsets of another blob."""
+        """The same arrays at the same offsets in another blob."""
         made = Constants(self.offsets, self.size)
         made._blob = _aligned(self.size)
         made._blob[:] = self.blob()
         return made
 
     def unmade(self) -> Constants:
-        """The same constants at the same offsets, whose blob is made when it is asked for."""
+        """The same constants at the same offsets, whose blob is created when it is first used."""
         return Constants(self.offsets, self.size)
 
     def _made(self) -> np.ndarray:
@@ -79,23 +79,24 @@ def _aligned(size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LoopState:
-    """The home of what a loop's body makes: the state of the next iteration, or the row of this one."""
+    """The home of a result of a loop's body: the state of the next iteration, or the row of this one."""
 
     loop: Loop
     index: int
 
 
 Home: TypeAlias = Union[loop.Buffer, Slot, LoopState]
-"""Where a value is made: in a parameter, as another value, or iteration by iteration."""
+"""Where a value is stored: in a buffer, in the memory of another value, or as a loop's state or row."""
 
 
 class BufferPlacement:
-    """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
+    """The locations of all values of ``main``, whose blocks are in ``root``; ``names`` are those of the
+    outputs.
 
-    ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
-    extents that come from data; where those lie is written to ``dynamic_outputs``. ``copies`` are made at
-    the end of a block. ``variables`` are the iteration of each loop while it runs, and the number of them
-    after it; who makes the loop gives them.
+    ``inputs`` and ``outputs`` are buffers, in order. An output is a parameter, or, if its extents come from
+    data, a view in ``data_dependent`` whose offset the entry writes to ``dynamic_outputs``. ``copies`` are
+    made at the end of a block. ``variables``, which the builder of a loop sets, are the number of the
+    iteration in each loop, and the count of iterations after it.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class BufferPlacement:
         self.plan = memory.plan(root, self._homes, policy, scratch)
 
     def _place_outputs(self, main: Function, root: Block, names: Sequence[str]) -> list[loop.Buffer]:
-        """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
+        """Each output's buffer: a parameter that a call or a copy writes, or a view of the workspace."""
         outputs: list[loop.Buffer] = []
         taken = {b.name for b in self.inputs}
         producers = _producers(root)
@@ -146,14 +147,14 @@ class BufferPlacement:
         return outputs
 
     def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
-        """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
+        """Let ``block`` compute its result ``slot`` in ``home``, or copy it there at the block's end."""
         if producers.get(slot[0]) is block and slot not in self._homes:
             self._homes[slot] = home
         else:
             self.copies.setdefault(block, []).append((slot, home))
 
     def _settle_results(self, step: Step, producers: Mapping[Expr, Block]) -> None:
-        """What the blocks in ``step`` give is made where it is read."""
+        """Let the results of the blocks in ``step`` be computed where they are read."""
         match step:
             case Branch(node, then, otherwise):
                 for inner in (then, otherwise):
@@ -165,11 +166,11 @@ class BufferPlacement:
                     self._settle(slot, LoopState(node, index), body, producers)
 
     def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
-        """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
+        """The buffer of a value, and its byte offset in the workspace or the constants."""
         return self.at(self._homes.get(slot, slot), slot_type(slot), f"value{len(self._buffers)}", slot)
 
     def at(self, home: Home, type_: TensorType, label: str, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
-        """``place`` of a value that has this ``home``; a view of it is called ``label``."""
+        """Like ``place``, for a value with this ``home``; ``label`` is the name of its view."""
         if isinstance(home, loop.Buffer):
             return home, None
         if isinstance(home, LoopState):
@@ -191,7 +192,7 @@ class BufferPlacement:
         return self._buffers[slot]
 
     def _offset(self, slot: Slot) -> e.Expr:
-        """Where a value is that has no other home."""
+        """The offset of a value whose home is itself."""
         node, index = slot
         if isinstance(node, Loop) and index < len(node.states):
             return self._state(node, index, self.variables[node, "iterations"])
@@ -201,7 +202,7 @@ class BufferPlacement:
         return e.convert(self.plan.offsets[slot], e.INDEX)
 
     def _state(self, node: Loop, index: int, iteration: e.Expr) -> e.Expr:
-        """The state after ``iteration`` iterations: even and odd ones have a place each."""
+        """The offset of the state after ``iteration`` iterations; even and odd ones have separate places."""
         even, odd = (
             e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
         )
@@ -224,7 +225,7 @@ def slot_type(slot: Slot) -> TensorType:
 def buffer_of(
     name: str, type_: Type, scope: str, alignment: int = symbols.WORKSPACE_ALIGNMENT
 ) -> loop.Buffer:
-    """A buffer for a value of ``type_``: a parameter is aligned to its elements, any other as said."""
+    """A buffer for a value of ``type_``, aligned to ``alignment`` or, for a parameter, to its elements."""
     assert isinstance(type_, TensorType)
     alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else alignment
     shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)
@@ -232,12 +233,12 @@ def buffer_of(
 
 
 def binds(block: Block) -> list[Bind]:
-    """Where dimensions get values, in ``block`` and the blocks in it."""
+    """The steps in ``block`` and the blocks in it that bind dimensions."""
     return [step for _, step in steps_of(block) if isinstance(step, Bind)]
 
 
 def _producers(root: Block) -> dict[Expr, Block]:
-    """The block in which each call and each branch is."""
+    """The block that contains each call and each branch."""
     found: dict[Expr, Block] = {}
     for block, step in steps_of(root):
         match step:

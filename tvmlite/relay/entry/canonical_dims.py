@@ -1,4 +1,4 @@
-"""Groups whose open extents are written in the plainest way: what differs in nothing else is one kernel."""
+"""Rename the open extents of groups canonically, so that groups that differ only in them share one kernel."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 
 Values = dict[e.SizeVar, e.Expr]
-"""Dimensions of a kernel, and what its caller gives for them."""
+"""The dimensions of a kernel, with the values that its caller passes."""
 
 
 def with_plain_extents(group: Function) -> tuple[Function, Values]:
-    """``group`` with a dimension for each quotient, remainder or dimension in its extents, and what that is::
+    """``group`` with a new dimension for each quotient, remainder or dimension in its extents, and their
+    values::
 
         fn(p0: (n, (h + 31) // 32 * 8))   -->   fn(p0: (extent0, extent1 * 8))
                                                 {extent0: n, extent1: (h + 31) // 32}
 
-    Index arithmetic of a kernel is then of plain variables, and what extents are multiples of still shows.
-    A dimension is at least 0: what is not proved to be so, as a number in an attribute, stays as it is.
-    A group stays as it is where its messages speak of dimensions, and where its types do not follow any more
-    from those of its parameters: one extent may be known to be half of another.
+    Then a kernel's index arithmetic is on plain variables, and constant factors of extents are still visible.
+    A dimension is at least 0, so an expression that is not proved to be, such as an attribute's number, is
+    kept. The group is unchanged if its messages mention dimensions, or if its result type no longer follows
+    from its parameters' types, as when one extent is known to be half of another.
     """
     names = _Names()
     calls = [node for node in postorder(group.body) if isinstance(node, Call)]
@@ -56,14 +57,14 @@ def with_plain_extents(group: Function) -> tuple[Function, Values]:
 
 
 class _Names:
-    """The dimensions that stand for parts of extents, in order of first appearance."""
+    """The new dimensions for parts of extents, in order of first appearance."""
 
     def __init__(self) -> None:
         self.values: Values = {}
         self._known: dict[str, e.SizeVar] = {}
 
     def value(self, value: Any) -> Any:
-        """A type or an attribute with these dimensions."""
+        """A type or an attribute with the new dimensions in it."""
         return map_dims(value, lambda extent: normal_dim(self._named(extent)))
 
     def _named(self, value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The compiled entry of a graph: one function that calls its kernels in order, nothing interpreted.
+"""The compiled entry of a graph: one function that calls its kernels in order, without an interpreter.
 
-Where each value lives (``buffer_placement``) is known to the entry at compile time.
+The location of each value (``buffer_placement``) is fixed at compile time.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _AS_EVER = MemoryPolicy()
 
 @dataclass(frozen=True)
 class KernelInterface:
-    """What a caller of a kernel must know: its symbol and what it takes besides buffers.
+    """What the caller of a kernel must know: its symbol, and its arguments other than buffers.
 
-    ``sizes`` are passed after the buffers; ``workspace`` is in bytes, None where it takes none. ``sweeps``:
-    it goes one way in one run and the other way in the next (``loop.SWEEP``).
+    ``sizes`` are passed after the buffers; ``workspace`` is in bytes, None if it needs none. ``sweeps``: its
+    loops alternate in direction from one run to the next (``loop.SWEEP``).
     """
 
     symbol: str
@@ -50,7 +50,7 @@ class KernelInterface:
     sweeps: bool = False
 
     def at(self, extents: dict[e.SizeVar, e.Expr]) -> KernelInterface:
-        """The same where the kernel's dimensions have these values."""
+        """This interface with the kernel's dimensions replaced by these values."""
         sizes = tuple(substitute(size, extents) for size in self.sizes)
         workspace = None if self.workspace is None else substitute(self.workspace, extents)
         return KernelInterface(self.symbol, sizes, workspace, self.messages, self.sweeps)
@@ -64,10 +64,10 @@ def build_entry(
 ) -> tuple[loop.Function, Constants]:
     """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
 
-    ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
-    then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
-    from data are no parameters: the entry leaves them in the workspace and reports where. With a
-    compact ``policy`` calls are in another order, which its attribute ``labels`` says.
+    ``kernels`` maps each fused group to its kernel. The entry's parameters are the module's inputs, then its
+    outputs; its sizes are the dimensions in the inputs' shapes. Outputs whose extents come from data are not
+    parameters: the entry leaves them in the workspace and reports their offsets. With a compact ``policy``
+    the calls are reordered; the attribute ``labels`` lists them in the new order.
     """
     main = module.main
     for param in main.params:
@@ -107,7 +107,7 @@ def build_entry(
 
 
 def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dict[Call, int]:
-    """The bytes that calls of ``root`` itself need while they run, where they are a number."""
+    """The bytes of scratch memory that each call in ``root`` needs while it runs, if they are a number."""
     found = {}
     for step in root.steps:
         if isinstance(step, Run) and isinstance(step.call.op, Function):
@@ -118,9 +118,9 @@ def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dic
 
 
 def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tuple[str, Any], ...]:
-    """The attribute of an entry whose outputs are the memory of inputs: each with that input.
+    """The attribute of an entry that maps outputs to the inputs whose memory they are in.
 
-    A VerifyError where a group has the place of an input, and no output is declared to have it.
+    A VerifyError if a group stores its result over an input and no output is declared to be there.
     """
     main, declared = module.main, dict(dict(module.attrs).get(memory.IN_PLACE, ()))
     results = zip(slots_of(main.body), output_names(module, len(places.outputs)), strict=True)
@@ -145,13 +145,13 @@ def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tup
 
 
 def output_names(module: Module, count: int) -> list[str]:
-    """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
+    """The names of the ``count`` outputs: the model's, or ``output0``, ``output1``, ..."""
     known = module.output_names
     return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
 
 
 class _Statements:
-    """What the entry does: calls of kernels, in the order of blocks, over views of values in their places."""
+    """Builds the statements of the entry: kernel calls in the order of blocks, on views of the values."""
 
     def __init__(
         self, places: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
@@ -162,17 +162,17 @@ class _Statements:
         self.scratch: dict[Bind | None, e.Expr] = {}
 
     def body(self) -> loop.Stmt:
-        """All that the entry does."""
+        """All statements of the entry."""
         return self._block(self.root, None, self._report_outputs)
 
     def workspace(self) -> e.Expr | None:
-        """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
+        """The workspace in bytes: values of sizes known at the start, then the largest scratch of kernels."""
         total = arith.simplify(self._end(None))
         dynamic = self.placement.dynamic_outputs is not None
         return None if e.is_const(total, 0) and None not in self.scratch and not dynamic else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
-        """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
+        """The end of a frame in bytes, with the scratch of the kernels called while it is the last."""
         top = self._top(frame)
         return top + self.scratch[frame] if frame in self.scratch else top
 
@@ -183,7 +183,7 @@ class _Statements:
         return one.base + e.convert(one.size, e.INDEX)
 
     def _block(self, block: Block, frame: Bind | None, last: Callable[[], list[loop.Stmt]]) -> loop.Stmt:
-        """The steps of ``block``, and ``last``; a step that binds names has what follows it inside."""
+        """The steps of ``block``, then ``last``. A step that binds names encloses the steps after it."""
         levels: list[tuple[Callable[[loop.Stmt], loop.Stmt], list[loop.Stmt]]] = [(lambda inner: inner, [])]
         for step in block.steps:
             match step:
@@ -206,7 +206,7 @@ class _Statements:
         return made
 
     def _run(self, run: Run, node: Call, frame: Bind | None) -> loop.Stmt:
-        """The kernel call of ``node``, with views of the memory it needs."""
+        """The kernel call of ``node``, with views of its operands and results."""
         if not isinstance(node.op, Function):
             raise UnsupportedError(f"operator {node.op!r} outside a fused group", node.span)
         interface = self.kernels[node.op]
@@ -232,7 +232,7 @@ class _Statements:
         return _viewed(places, statement)
 
     def _bind(self, step: Bind) -> Callable[[loop.Stmt], loop.Stmt]:
-        """What follows, with the dimensions of ``step`` and the frame that begins with them."""
+        """A wrapper that binds the dimensions of ``step`` and begins their frame, for the steps after it."""
         node = step.node
         with_value, read = self._read(slots_of(node.value)[0], "extents")
         checks = [self._require(read(k) >= 0, negative_extent(node, d)) for k, d in enumerate(node.dims)]
@@ -260,7 +260,7 @@ class _Statements:
         return loop.Let(frame.base, e.convert(frame.start, e.INDEX), inner)
 
     def _scratch_place(self, node: Call, frame: Bind | None) -> e.Expr:
-        """The byte where the scratch memory of ``node`` begins: as planned, or behind all values."""
+        """The offset of the scratch memory of ``node``: as planned, or after all values."""
         planned = self.plan.offsets.get((node, memory.SCRATCH))
         return self._top(frame) if planned is None else e.convert(planned, e.INDEX)
 
@@ -270,7 +270,7 @@ class _Statements:
         return with_condition(loop.If(read(0), then, self._block(step.otherwise, frame, list)))
 
     def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
-        """The states begin in the places of even iterations; condition and iteration are kept in memory."""
+        """The loop of ``step``; its initial states are stored where even iterations read them."""
         node = step.node
         iteration = self.placement.variables[node, "iteration"] = e.Var("turn", e.INDEX)
         self.placement.variables[node, "iterations"] = e.Var("turns", e.INDEX)
@@ -306,7 +306,7 @@ class _Statements:
     def _in_time(
         self, node: Loop, most: e.Expr
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
-        """A wrapper that notes when a loop begins, and what each iteration checks of one without an end."""
+        """A wrapper that records a loop's start, and each iteration's check of the time limit, if needed."""
         if isinstance(most, e.Const) and most.value < NO_END:
             return lambda inner: inner, ()
         began = e.Var("began", e.INDEX)
@@ -317,12 +317,12 @@ class _Statements:
         return lambda inner: loop.Let(began, _clock(), inner), (check,)
 
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
-        """What follows a loop, with its number of iterations by name."""
+        """A wrapper that binds the loop's number of iterations around the statements after it."""
         with_count, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
         return lambda inner: with_count(loop.Let(self.placement.variables[node, "iterations"], read(), inner))
 
     def _report_outputs(self) -> list[loop.Stmt]:
-        """Where the outputs are that the caller does not bring memory for, and their extents."""
+        """Store the offsets and extents of the outputs for which the caller passes no memory."""
         numbers: list[e.Expr] = []
         for slot, type_ in self.placement.data_dependent:
             _, offset = self.placement.place(slot)
@@ -347,7 +347,7 @@ class _Statements:
     def _read(
         self, slot: Slot, label: str
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[int], e.Expr]]:
-        """A wrapper that brings a value into view, by a name of its own, and what loads an element."""
+        """A wrapper that makes a view of a value named ``label``, and a function that loads an element."""
         buffer, offset = self.placement.place(slot)
         if offset is not None:
             buffer = dataclasses.replace(buffer, name=label)
@@ -357,7 +357,7 @@ class _Statements:
     def _cell(
         self, slot: Slot, label: str
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
-        """A wrapper that brings a scalar of a loop into view, what loads it, and what stores it."""
+        """A wrapper that makes a view of a scalar of a loop, and functions that load and store it."""
         type_ = TensorType((), "bool") if label == "go" else TensorType((), e.INDEX)
         buffer = buffer_of(label, type_, "view", self.placement.alignment)
         at = (e.const(0, e.INDEX),)
@@ -368,7 +368,7 @@ class _Statements:
         )
 
     def _copy(self, slot: Slot, home: Home, at: e.Expr | None = None) -> loop.Stmt:
-        """The elements of a value, element by element, to ``home`` (or to byte ``at``)."""
+        """Copy a value, element by element, to ``home`` (or to byte ``at``)."""
         type_ = slot_type(slot)
         source, source_at = self.placement.place(slot)
         if at is not None:
@@ -388,12 +388,12 @@ class _Statements:
 
 
 def _clock() -> e.Expr:
-    """Nanoseconds of a clock that never goes back, now."""
+    """The current time of a monotonic clock in nanoseconds."""
     return e.Foreign("c", symbols.NOW, (), e.INDEX)
 
 
 def _place(group: Function) -> str:
-    """What a kernel's messages begin with: kernels are shared, so only their callers know the node."""
+    """The prefix of a kernel's messages, the model's nodes: kernels are shared, so only callers know them."""
     calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
     promising = [n for n in calls if promises(n)]
     notes = dict.fromkeys(n.span.note for n in promising or calls[-1:] if n.span and n.span.note)
@@ -409,7 +409,7 @@ def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stm
 
 
 def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
-    """The dimensions that are a whole extent of an input, in order; one bound nowhere is an error."""
+    """The dimensions that are an extent of an input, in order; it is an error if one is bound nowhere."""
     bound = dict.fromkeys(
         d
         for p in main.params

@@ -1,4 +1,4 @@
-"""The kernels of a fused module: each distinct group once, by a key that says all it depends on."""
+"""The kernels of a fused module: each distinct group once, keyed by everything its code depends on."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from tvmlite.te.space import ConfigEntity
 class KernelTask:
     """One distinct kernel of a model.
 
-    ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
-    names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
-    says all it depends on; not so where an operator's formula or a schedule template stands outside the
-    package. ``config`` sets the knobs of its schedule; None leaves them to its template. What is lowered is
-    ``plain``, of whose dimensions ``extents`` are what the group's caller gives (``canonical_dims``).
+    ``symbol`` is its name in the library, ``key`` the key under which it is cached. ``operators`` are the
+    names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: the key
+    covers everything the kernel depends on, which it does not if an operator's compute or a schedule template
+    is defined outside of the package. ``config`` sets the knobs of its schedule; None leaves them to the
+    template. The kernel is lowered from ``plain``; ``extents`` are the values that the group's caller passes
+    for its dimensions (``canonical_dims``).
     """
 
     symbol: str
@@ -46,7 +47,7 @@ def kernel_tasks(
 ) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
     """The distinct kernels of ``module`` in order of first use, and the kernel of each group.
 
-    ``choose`` gives the configuration for a group's schedule.
+    ``choose`` returns the configuration of a group's schedule.
     """
     groups = list(fused_groups(module))
     configs = {group: choose(group) for group in groups}
@@ -76,12 +77,12 @@ def fused_groups(module: Module) -> Iterator[Function]:
 
 
 def operator_names(group: Function) -> tuple[str, ...]:
-    """The operators of a group, in order."""
+    """The operators of ``group``, producers first."""
     return tuple(str(call.op) for call in operator_calls(group))
 
 
 def _symbol(names: tuple[str, ...], key: str) -> str:
-    """``fused_nn_conv2d_add_nn_relu_1a2b3c4d``: what it does, and a hash that makes it unique."""
+    """``fused_nn_conv2d_add_nn_relu_1a2b3c4d``: the operators, and a hash that makes the symbol unique."""
     words = "_".join(name.replace(".", "_") for name in names)
     if len(words) > 80:
         words = f"{words[:80].rstrip('_')}_and_more"
@@ -89,13 +90,13 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
 
 
 def _key(group: Function, target: Target, config: ConfigEntity | None, tables: str) -> str:
-    """The key of a kernel; ``tables`` say what techniques have registered that makes code."""
+    """The key of a kernel; ``tables`` lists the code generators that techniques have registered."""
     knobs = () if config is None else (json.dumps(config.to_json_dict()),)
     return key_of("kernel", source_digest(), target.with_cores, printer.show(group), tables, *knobs)
 
 
 def _is_of_package(names: tuple[str, ...]) -> bool:
-    """Whether all code that makes kernels of the operators ``names`` belongs to the package."""
+    """Whether all code that builds kernels of the operators ``names`` belongs to the package."""
     modules = [operators.get(name).compute.__module__ for name in names]
     modules += [module for _, module in techniques.code_functions()]
     return all(module.startswith("tvmlite.") for module in modules)

@@ -1,6 +1,6 @@
-"""What people call a kernel: its operators, the node of the model it comes from, and the shape of its result.
+"""Human-readable names of kernels: operators, the model's node, and the shape of the result.
 
-A table, a profile and a page name the same kernel in the same way.
+Tables, profiles and pages use the same name for the same kernel.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from tvmlite.relay.ir.nodes import Function
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, show_dim
 
 MOST_OPERATORS = 4
-"""Operators of a label; of more the rest is counted."""
+"""The number of operators in a label; if there are more, the rest is counted."""
 
 
 def label(group: Function) -> str:
     """``conv2d+add+relu /stem/conv/Conv 1x64x56x56``
 
-    The node is that of the operator that decides the schedule, or the first of the group's that has one; a
-    graph that was not imported has none.
+    The node is that of the operator that decides the schedule, or else the first node in the group; a graph
+    that was not imported has none.
     """
     names = [str(call.op) for call in operator_calls(group)]
     return " ".join(filter(None, (operators(names), node(group), shape(type_of(group.body)))))
 
 
 def of_calls(main: Function) -> list[str]:
-    """The label of each kernel that ``main`` calls, in the order in which its entry does."""
+    """The label of each kernel that ``main`` calls, in the order of the calls."""
     return [label(run.call.op) for run in runs_of(order(main)) if isinstance(run.call.op, Function)]
 
 
@@ -49,7 +49,7 @@ def node(group: Function) -> str:
 
 
 def shape(type_: Type) -> str:
-    """``1x64x56x56``; ``batchx(n + 1)``; of a tuple those of its fields."""
+    """``1x64x56x56``; ``batchx(n + 1)``; for a tuple, the shapes of its fields."""
     if isinstance(type_, TupleType):
         return ", ".join(map(shape, type_.fields))
     if not isinstance(type_, TensorType):

@@ -1,4 +1,4 @@
-"""One fused group becomes one kernel: relay operators to te computes, scheduled, lowered to loops."""
+"""Lower a fused group to a kernel: Relay operators to te computes, then a schedule, then loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
 class LoweredGroup(NamedTuple):
-    """The kernel of a group, and what arranged its loops (``te.templates.arranged``)."""
+    """The kernel of a group, and the name of the template that scheduled it (``te.templates.arranged``)."""
 
     function: loop.Function
     template: str
@@ -41,14 +41,14 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
 
 
 def lowered_group(group: Function, target: Target, name: str, config: Config | None = None) -> LoweredGroup:
-    """The kernel of a fused ``group``, in structured loop IR; ``config`` sets its schedule's knobs.
+    """The kernel of a fused ``group``, in structured loop IR; ``config`` sets the knobs of its schedule.
 
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
-    dimensions that the group mentions, in the order of their names (``dimensions``). Of a group that is
-    ``in_place``, the parameter it names is the output: one buffer, read and then written.
+    dimensions that the group mentions, sorted by name (``dimensions``). If the group is marked ``in_place``,
+    its output is the parameter with that index: one buffer, read and then written.
 
-    No error of a schedule that nobody wrote reaches a user: where the template's own choices cannot be
-    carried out, a warning says so and the loops are plain. What is wrong with a ``config`` stays an error.
+    If the template's default choices cannot be applied, the kernel gets plain loops and the user a warning,
+    not the error of a schedule that the user did not write. An error caused by ``config`` is raised.
     """
     inputs, outputs = group_tensors(group)
     args = [*inputs, *outputs, *dimensions(group)]
@@ -75,24 +75,24 @@ def _plain_loops_warning(name: str, error: ScheduleError) -> str:
 
 
 def group_tensors(group: Function) -> tuple[list[Tensor], list[Tensor]]:
-    """The buffers of the kernel of ``group``: its parameters, and its results, which are no parameters."""
+    """The buffers of the kernel of ``group``: its parameters, and its results, which are separate buffers."""
     inputs = {param: _placeholder(param) for param in group.params}
     return list(inputs.values()), _outputs(tensors_of(group, inputs))
 
 
 def group_outputs(group: Function) -> tuple[Tensor, ...]:
-    """The results of ``group`` as te tensors, not scheduled."""
+    """The results of ``group`` as te tensors, not yet scheduled."""
     return tensors_of(group, {param: _placeholder(param) for param in group.params})
 
 
 def anchor(group: Function) -> operators.Operator:
-    """The operator that decides the group's schedule: the least willing to fuse, the last of those. An
-    UnsupportedError if the group calls none."""
+    """The operator that decides the group's schedule: the last of those with the most restrictive fusion
+    class. An UnsupportedError if the group calls none."""
     return operators.get(str(anchor_call(group).op))
 
 
 def operator_calls(group: Function) -> list[Call]:
-    """The calls of operators in ``group``, those they read first."""
+    """The calls of operators in ``group``, producers first."""
     return [node for node in postorder(group.body) if isinstance(node, Call) and isinstance(node.op, str)]
 
 
@@ -119,7 +119,7 @@ def _placeholder(param: Var) -> Tensor:
 
 
 def tensors_of(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:
-    """The te tensors of the group's body, of those that stand for its parameters."""
+    """The te tensors of the group's body, given the tensors of its parameters."""
     made: dict[Expr, tuple[Tensor, ...]] = {param: (tensor,) for param, tensor in inputs.items()}
     for node in postorder(group.body):
         match node:
@@ -140,7 +140,7 @@ def tensors_of(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]
 
 
 def _outputs(tensors: tuple[Tensor, ...]) -> list[Tensor]:
-    """``tensors``, with a copy in place of an input or of a tensor that is already an output."""
+    """``tensors``, with copies in place of inputs and of tensors that are already outputs."""
     outputs: list[Tensor] = []
     for tensor in tensors:
         if isinstance(tensor.op, PlaceholderOp) or tensor in outputs:

@@ -1,4 +1,4 @@
-"""The memory plan of a fused graph: where in one workspace each intermediate value lives."""
+"""The memory plan of a fused graph: the offset of each intermediate value in one workspace."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 IN_PLACE = "in_place"
-"""The attribute of a group that says which argument's place its result takes (``passes.reuse_operands``)."""
+"""The attribute of a group that says which argument its result is stored over (``reuse_operands``)."""
 
 SCRATCH = -1
-"""The number that the scratch memory of a call has among its values."""
+"""The index that stands for a call's scratch memory in a ``Slot``."""
 
 SMALL_NUMBER = 512
-"""A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
-more than rounding up the dimensions."""
+"""A symbolic size of at least this many bytes times dimensions is aligned by rounding up the number; a
+smaller one by rounding up the product of the dimensions, which wastes less."""
 
 Slot: TypeAlias = tuple[Expr, int]
-"""A value: the node that makes it, and which of its results it is.
+"""A value: the node that computes it, and the index of the result.
 
-Besides calls, branches make values, and loops: their results; after those, whether to go on; and in the
-slots of their variables the number of the iteration and the states of odd iterations, those of even ones
-being in the results.
+Besides calls, branches and loops compute values. After a loop's results comes a slot for whether to continue.
+The slots of its variables hold the number of the iteration and the states of odd iterations; those of even
+iterations are in the slots of the results.
 """
 
 
@@ -55,10 +55,9 @@ _NOTHING: Mapping[Call, int] = {}
 
 @dataclass(frozen=True)
 class Frame:
-    """A part of the workspace, ``size`` bytes from byte ``base`` on, whose size is known once ``bind`` is
-    done.
+    """A part of the workspace, ``size`` bytes from byte ``base`` on, whose size is known after ``bind``.
 
-    ``start`` is where the frame around it ends, and so the value of ``base``, which is a variable.
+    ``start`` is the end of the enclosing frame, and so the value of the variable ``base``.
     """
 
     bind: Bind
@@ -69,13 +68,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
+    """Byte offsets, aligned by the policy, of a function's intermediate values in a workspace of ``size``.
 
-    Values whose lives overlap do not overlap in memory, but for results of groups that take the place of an
-    argument (``in_place``). Parameters, constants and views have none, nor have the function's results, but
-    for those of extents that come from data. Those, and all values of such extents, lie in the ``frames`` of
-    the workspace, behind ``size``, one for each time that extents become known. Offsets and sizes are ints,
-    or int64 expressions over named dimensions and the bases of frames.
+    Values with overlapping lifetimes do not overlap in memory, except for results of groups that are stored
+    over an argument (``in_place``). Parameters, constants and views have no offset, nor have the function's
+    results, unless their extents come from data. These, and all values with such extents, are in the
+    ``frames`` of the workspace, after ``size``: one for each point at which extents become known. Offsets and
+    sizes are ints, or int64 expressions over named dimensions and the bases of frames.
     """
 
     offsets: dict[Slot, Dim]
@@ -85,7 +84,7 @@ class MemoryPlan:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A value needs memory from the step that makes it to the last that reads it, both included."""
+    """The steps during which a value needs memory: from its computation to its last read, both included."""
 
     slot: Slot
     type: TensorType
@@ -99,13 +98,13 @@ def plan(
     policy: MemoryPolicy = _AS_EVER,
     scratch: Mapping[Call, int] = _NOTHING,
 ) -> MemoryPlan:
-    """The plan of the function whose steps are those of ``root``; values in ``homes`` live elsewhere.
+    """The plan of the function whose steps are those of ``root``; values in ``homes`` are stored elsewhere.
 
-    ``scratch`` is the bytes of memory that calls need while they run; it is in ``offsets`` as their value
-    number ``SCRATCH``. Sizes that are no numbers are multiples of ``WORKSPACE_ALIGNMENT`` by any policy.
+    ``scratch`` is the memory in bytes that calls need while they run; its offset is that of the call's slot
+    ``SCRATCH``. Symbolic sizes are multiples of ``WORKSPACE_ALIGNMENT`` under any policy.
 
-    Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
-    themselves; those of different symbolic parts, which nothing orders, do not.
+    Values whose sizes have the same symbolic part (``4 * h * w`` and ``16 * h * w``) share memory with each
+    other; values with different symbolic parts, which cannot be compared, do not.
     """
     lives = _Lives(root)
     lives.fill_in_place(homes)
@@ -133,21 +132,21 @@ def plan(
 
 
 def in_place(call: Call) -> int | None:
-    """Which argument's place the result of a group takes, if it does."""
+    """The index of the argument that the result of a group is stored over, or None."""
     return dict(call.op.attrs).get(IN_PLACE) if isinstance(call.op, Function) else None
 
 
 def last_uses(root: Block) -> dict[Call, list[int]]:
-    """The arguments of each call that live in the workspace and that nothing else reads from the call on.
+    """The arguments of each call that are in the workspace and that no other call reads from then on.
 
-    They were made in the block of the call. Calls whose result outlives its block are left out, since their
-    result may have another home; so are those with several results.
+    They were computed in the block of the call. Calls whose result leaves its block are left out, since the
+    result may have another home; so are calls with several results.
     """
     return _Lives(root).last_uses
 
 
 def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], policy: MemoryPolicy) -> Dim:
-    """Places from ``base`` on for values that lie together, put in ``offsets``; their size in all."""
+    """Add offsets from ``base`` on for the values of one frame to ``offsets``; return their total size."""
     families: dict[tuple[str, bool], _Family] = {}
     for lifetime in lives:
         number, symbolic = _factors(lifetime.type)
@@ -172,7 +171,7 @@ def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], 
 
 @dataclass
 class _Family:
-    """Values whose sizes are multiples of one ``unit`` of bytes (None: a byte), and so share memory."""
+    """Values whose sizes are multiples of one ``unit`` of bytes (None: one byte), and so can share memory."""
 
     unit: te.Expr | None
     members: list[Lifetime] = field(default_factory=list)
@@ -180,10 +179,11 @@ class _Family:
 
 
 class _Lives:
-    """When each value is made and last read, in steps; and the frames around each frame (``binds``).
+    """The steps in which each value is computed and last read, and the enclosing frame of each frame
+    (``binds``).
 
-    ``last_uses`` is as the function; ``in_place`` has values that lie where another does, and that one, the
-    first that was there.
+    ``last_uses`` is the result of the function; ``in_place`` maps values that are stored over another value
+    to the first value in that memory.
     """
 
     def __init__(self, root: Block) -> None:
@@ -205,9 +205,9 @@ class _Lives:
             self._find_last_uses(block)
 
     def fill_in_place(self, homes: Container[Slot]) -> None:
-        """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place.
+        """Fill ``in_place`` from the groups' marks; a VerifyError if an argument's memory cannot be reused.
 
-        A result that lives elsewhere, in ``homes``, may be the memory of an input: the entry checks that.
+        A result in ``homes``, stored elsewhere, may be in the memory of an input: the entry checks that.
         """
         for call, _ in list(self._first):
             position = in_place(call) if isinstance(call, Call) else None
@@ -227,12 +227,12 @@ class _Lives:
             self.in_place[call, 0] = self.in_place.get(slot, slot)
 
     def while_running(self, call: Call, size: int) -> Lifetime:
-        """``size`` bytes that ``call`` needs while it runs."""
+        """The lifetime of ``size`` bytes that ``call`` needs while it runs."""
         now = self._first[call, 0]
         return Lifetime((call, SCRATCH), TensorType((size,), "uint8"), now, now)
 
     def lifetimes(self) -> list[Lifetime]:
-        """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
+        """In order of computation. A value computed before a loop and read in it lives to the loop's end."""
         for slot, loops in self._in_loops:
             if slot in self._first:
                 ends = [self._ends[one] for one in loops if self._first[slot] < self._first[one.node, 0]]
@@ -247,7 +247,7 @@ class _Lives:
         ]
 
     def _find_last_uses(self, block: Block) -> None:
-        """Fill ``last_uses`` for the calls of ``block``, once all lives are known."""
+        """Fill ``last_uses`` for the calls of ``block``, after all lifetimes are known."""
         calls = [step.call for step in block.steps if isinstance(step, Run)]
         made = set(calls)
         results = set(slots_of(block.result))
@@ -314,7 +314,7 @@ class _Lives:
 
 
 def slots_of(value: Expr) -> list[Slot]:
-    """The tensors that make up ``value``, seen through views, tuples, projections and bound dimensions."""
+    """The slots of the tensors in ``value``, through views, tuples, projections and bound dimensions."""
     path: list[int] = []
     while is_view(value) or isinstance(value, (TupleGetItem, LetDims)) or (isinstance(value, Tuple) and path):
         if isinstance(value, LetDims):
@@ -335,7 +335,7 @@ def slots_of(value: Expr) -> list[Slot]:
 
 
 def bytes_of(node: Expr, alignment: int) -> dict[Slot, int]:
-    """The bytes of each value that ``node`` makes, in multiples of ``alignment``; 0 if they are no number."""
+    """The size of each value of ``node`` in bytes, a multiple of ``alignment``; 0 if it is not a number."""
     made = {}
     for index, type_ in enumerate(tensor_types(type_of(node))):
         number, symbolic = _factors(type_)
@@ -344,7 +344,7 @@ def bytes_of(node: Expr, alignment: int) -> dict[Slot, int]:
 
 
 def tensor_types(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors of ``type_``: itself, or a tuple's fields. An UnsupportedError for others."""
+    """The tensors of ``type_``: itself, or the fields of a tuple. An UnsupportedError for other types."""
     fields = type_.fields if isinstance(type_, TupleType) else (type_,)
     if not all(isinstance(t, TensorType) for t in fields):
         raise UnsupportedError(
@@ -355,7 +355,7 @@ def tensor_types(type_: Type) -> tuple[TensorType, ...]:
 
 
 def _factors(type_: TensorType) -> tuple[int, list[te.Expr]]:
-    """The bytes of ``type_`` as a number times named or composite dimensions."""
+    """The size of ``type_`` in bytes, as a number times a list of symbolic factors."""
     number, symbolic = dtypes.bytes_of(type_.dtype), []
     stack: list[Dim] = list(type_.shape)
     while stack:
@@ -370,7 +370,7 @@ def _factors(type_: TensorType) -> tuple[int, list[te.Expr]]:
 
 
 def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
-    """The symbolic part of a family's sizes; for small numbers of it, rounded up to a multiple of 64."""
+    """The symbolic part of a family's sizes; for small numbers, rounded up to a multiple of 64."""
     if not symbolic:
         return None
     product = symbolic[0]

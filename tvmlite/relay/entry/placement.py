@@ -1,4 +1,4 @@
-"""Places in one block of memory for values that live for a while: those alive at once do not overlap."""
+"""Place values with lifetimes in one block of memory: those alive at the same time do not overlap."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 
 MOST_PLACEMENTS = 2_000
-"""Orders in which values are placed, one by one, until one leaves no gaps."""
+"""The maximum number of orders of values that are tried after the first ones."""
 
 
 @dataclass(frozen=True)
 class MemoryPolicy:
     """How a memory plan is made: offsets are multiples of ``alignment``.
 
-    ``compact``: memory is small, so steps run in the order that needs least of it, the scratch memory of a
-    kernel lies where no value is alive while it runs, and places are searched.
+    ``compact``: memory is small, so steps run in the order that needs the least memory, the scratch memory of
+    a kernel may overlap values that are not alive while it runs, and several placements are tried.
     """
 
     alignment: int = WORKSPACE_ALIGNMENT
@@ -27,8 +27,8 @@ class MemoryPolicy:
 def place(
     lives: Sequence[tuple[int, int]], sizes: Sequence[int], order: Sequence[int] | None = None
 ) -> tuple[list[int], int]:
-    """Offsets of intervals in time with ``sizes``, and the room they need: in ``order``, or largest first,
-    each in the lowest gap."""
+    """Offsets of values with ``lives`` and ``sizes``, and the total size. Values are placed in ``order``, or
+    largest first, each in the lowest gap."""
     if order is None:
         order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], lives[i]))
     offsets = [0] * len(sizes)
@@ -51,8 +51,8 @@ def place(
 
 
 def place_tightly(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets of values with ``sizes`` in times of ``lives``, and the room they need: as ``place``, but
-    with other orders tried until no room is between them, or the tries are over."""
+    """Like ``place``, but tries several orders, until the total is the lower bound ``most_at_once`` or the
+    number of tries is used up."""
     least = most_at_once(lives, sizes)
     count = len(sizes)
     length = [last - first for first, last in lives]
@@ -82,7 +82,7 @@ def place_tightly(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tup
 
 
 def most_at_once(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> int:
-    """The bytes that are alive at once where most are: no placement needs less."""
+    """The largest number of bytes that are alive at the same time: a lower bound for any placement."""
     times = {first for first, _ in lives}
     return max(
         (sum(s for (a, b), s in zip(lives, sizes, strict=True) if a <= t <= b) for t in times), default=0

@@ -1,7 +1,7 @@
-"""The order of a graph's steps in which least memory is needed at once.
+"""Find an order of a graph's steps with the least peak memory.
 
-Where a graph branches, the order in which its steps run decides how much is alive. For small graphs the best
-one is found; of larger ones as many are looked at as ``MOST_STATES`` says.
+Where a graph branches, the order in which its steps run determines how many values are alive. For small
+graphs the search is exhaustive; for larger ones it is a beam search limited by ``MOST_STATES``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tvmlite.relay.ir.blocks import Block, Run
 from tvmlite.relay.ir.nodes import Call
 
 MOST_STATES = 400_000
-"""Sets of steps that are looked at, in all; of a graph of n steps at most one n-th of them at each step."""
+"""The total number of sets of steps that are examined: for n steps, at most 1/n of them at each step."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A step: the bytes of values that it ``makes``, those it needs while it runs, the numbers of the values
-    that may die with it, and, as bits, the steps it comes ``after``. Its result may lie where one of the
-    values ``takes`` does, if that dies with it."""
+    """A step: the size of the values that it ``makes`` and of its scratch memory, the numbers of the values
+    that may die with it (``reads``), and, as bits, the steps that must come before it (``after``). Its result
+    may be stored over one of the values ``takes`` if that dies with it."""
 
     makes: int
     scratch: int
@@ -32,7 +32,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _State:
-    """What is alive behind some steps, the most there was on the way, and the steps in order."""
+    """The bytes alive after some steps, the peak so far, and the steps in order."""
 
     alive: int
     peak: int
@@ -45,12 +45,12 @@ def reordered(
     alignment: int,
     may_take: Callable[[Call, int], bool] | None = None,
 ) -> Block:
-    """``root`` with its steps in an order in which least memory is needed at once; itself if it holds more
-    than calls, or nothing is gained. ``scratch`` is the bytes that calls need while they run.
+    """``root`` with its steps in an order with the least peak memory; ``root`` itself if it holds anything
+    but calls, or nothing is gained. ``scratch`` is the memory in bytes that calls need while they run.
 
-    Results that are made ``in_place`` are made after all others have read that argument. With ``may_take``,
-    which says of a call and one of its arguments whether the result can take its place, that is still open:
-    the order is one in which little is needed if all do that can.
+    A result that is computed ``in_place`` comes after all other readers of that argument. If ``may_take`` is
+    given, such results are not chosen yet: it says whether a call's result could be stored over an argument,
+    and the order is one with a low peak if all results that could are.
     """
     runs = [step for step in root.steps if isinstance(step, Run)]
     if len(runs) != len(root.steps) or len(runs) < 2:
@@ -64,7 +64,7 @@ def reordered(
 
 
 class _Graph:
-    """The steps of a block by number, and the bytes of the values between them."""
+    """The steps of a block by number, and the sizes of the values between them."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class _Graph:
             self._keep_order_in_place(runs, number)
 
     def _keep_order_in_place(self, runs: Sequence[Run], number: Mapping[Call, int]) -> None:
-        """A result that takes an argument's place is made after all others have read that argument."""
+        """Let a result that is stored over an argument come after all other readers of that argument."""
         for k, run in enumerate(runs):
             position = in_place(run.call)
             if position is None:
@@ -124,7 +124,7 @@ class _Graph:
                     self.steps[k] = replace(self.steps[k], after=self.steps[k].after | 1 << j)
 
     def follow(self, state: _State, done: int, k: int) -> _State:
-        """``state`` after step ``k``, where the steps ``done`` were made before."""
+        """``state`` after step ``k``, if the steps ``done`` ran before."""
         step = self.steps[k]
         during = state.alive + step.makes
         after, now = during, done | 1 << k
@@ -136,7 +136,7 @@ class _Graph:
         return _State(after, max(state.peak, during + step.scratch), (*state.order, k))
 
     def is_possible(self, order: Sequence[int]) -> bool:
-        """Whether each step of ``order`` comes after those it must."""
+        """Whether each step in ``order`` comes after the steps that must come before it."""
         done = 0
         for k in order:
             if self.steps[k].after & ~done:
@@ -145,7 +145,7 @@ class _Graph:
         return True
 
     def peak(self, order: Sequence[int]) -> int:
-        """The most that is alive at once in ``order``."""
+        """The peak memory of ``order``, in bytes."""
         state, done = _State(0, 0, ()), 0
         for k in order:
             state = self.follow(state, done, k)
@@ -153,8 +153,8 @@ class _Graph:
         return state.peak
 
     def search(self) -> _State:
-        """The best order there is among those that were looked at: of each set of steps the order with the
-        least peak is kept, and of the sets of one size those with the least."""
+        """The best order found: for each set of steps, the order with the lowest peak is kept; of the sets of
+        one size, those with the lowest peaks."""
         count = len(self.steps)
         width = max(16, MOST_STATES // (count * count))
         states = {0: _State(0, 0, ())}
@@ -174,7 +174,7 @@ class _Graph:
 
 
 def _takes(call: Call, may_take: Callable[[Call, int], bool], index: Mapping[Slot, int]) -> tuple[int, ...]:
-    """The numbers of the values whose place the result of ``call`` could have."""
+    """The numbers of the values that the result of ``call`` could be stored over."""
     given = [slots_of(arg) for arg in call.args]
     read = [slot for slots in given for slot in slots]
     return tuple(

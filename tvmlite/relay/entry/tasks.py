@@ -1,7 +1,7 @@
-"""Fused groups as tuning tasks: a group written down, and the schedule function that makes a kernel of it.
+"""Fused groups as tuning tasks: the text of a group, and the schedule function that makes a kernel from it.
 
-A task ``("fused", [text])`` stands for every group of that text, wherever it occurs: the text alone brings
-the computation back, so that a record can be replayed without the model it was measured for.
+A task ``("fused", [text])`` stands for every group with that text, wherever it occurs. The text alone
+determines the computation, so a record can be replayed without the model it was measured for.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import Tensor
 
 NAME = "fused"
-"""The schedule function's name in records."""
+"""The name of the schedule function in records."""
 
 
 def task_text(group: Function) -> str:
-    """``group`` as text: its parameters are p0, p1, ..., so that groups that compute the same are the same.
+    """``group`` as text, with parameters renamed to p0, p1, ..., so that equal computations have equal texts.
 
-    Where its result goes (``in_place``) is no part of it.
+    Where its result is stored (``in_place``) is not part of the text.
     """
     params = tuple(Var(f"p{i}", param.type) for i, param in enumerate(group.params))
     renamed = substitute(group.body, dict(zip(group.params, params, strict=True)))
@@ -42,7 +42,7 @@ def task_text(group: Function) -> str:
 
 
 def why_no_task(group: Function) -> str:
-    """Why ``group`` is no tuning task; empty if it is one."""
+    """The reason why ``group`` is not a tuning task; empty if it is one."""
     if dimensions(group):
         return f"open dimensions {', '.join(d.name for d in dimensions(group))}"
     for call in operator_calls(group):
@@ -57,7 +57,7 @@ def why_no_task(group: Function) -> str:
 
 
 def task_of(group: Function, target: Target) -> Task:
-    """The tuning task of ``group``; an UnsupportedError if it is none (``why_no_task``)."""
+    """The tuning task of ``group``; an UnsupportedError if it is not one (``why_no_task``)."""
     reason = why_no_task(group)
     if reason:
         raise UnsupportedError(f"a fused group is no tuning task: {reason}", group.span)
@@ -65,13 +65,13 @@ def task_of(group: Function, target: Target) -> Task:
 
 
 def is_of_group(task: tuple[str, Sequence[object]]) -> bool:
-    """Whether a record's ``task``, a name and arguments, has the form of a fused group's."""
+    """Whether a record's ``task``, a name and arguments, has the form of a fused group's task."""
     name, args = task
     return name == NAME and len(args) == 1 and isinstance(args[0], str)
 
 
 def group_of(text: str) -> Function:
-    """The group that ``task_text`` wrote; a ParseError if ``text`` is none."""
+    """The group whose ``task_text`` is ``text``; a ParseError if ``text`` cannot be read."""
     group = parse_expr(text)
     if not isinstance(group, Function):
         raise UnsupportedError(f"a fused task's text is a {type(group).__name__}, expected a function")
@@ -88,7 +88,7 @@ def _fused(text: str, *, config: Config, target: Target) -> tuple[Schedule, list
 
 @lru_cache(maxsize=256)
 def _written(text: str) -> tuple[Anchor, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The anchor of a group, its parameters and its results: made once, scheduled for each candidate."""
+    """The anchor, parameters and results of a group: built once, then scheduled for each candidate."""
     group = group_of(text)
     inputs, outputs = group_tensors(group)
     return anchor(group).schedule, tuple(inputs), tuple(outputs)
@@ -99,7 +99,7 @@ def _rules(_text: str) -> tuple[str, ...]:
 
 
 def _weights(text: str) -> tuple[int, ...]:
-    """The parameters that operators take as their weights: a model has more of those than caches hold."""
+    """The indices of the parameters that are weights: a model has more of them than caches hold."""
     group = group_of(text)
     found: dict[Var, None] = {}
     for call in operator_calls(group):

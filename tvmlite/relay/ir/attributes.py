@@ -1,8 +1,8 @@
-"""What the attributes of operators may be: one kind an attribute, checked wherever a call's type is inferred.
+"""The kinds of operator attributes: one kind per attribute, checked wherever a call's type is inferred.
 
-Attributes of one name mean the same in all operators, so most kinds stand in one table by name; what is not
-in it is what its default is: a bool, a number, a text, a tuple of integers. A default itself is always right,
-and of an attribute without one that is not in the table nothing is asked.
+Attributes with the same name mean the same in all operators, so most kinds are in one table by name. The kind
+of an attribute that is not in the table follows from its default: a bool, a number, a text, a tuple of
+integers. The default itself is always valid. Other attributes without a default are not checked.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as te
 
 LARGEST = 2**63
-"""Integers are in -LARGEST .. LARGEST - 1: extents and what is computed with them are int64."""
+"""Integers are in -LARGEST .. LARGEST - 1: extents and values computed from them are int64."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What an attribute may be.
+    """The set of values that an attribute may have.
 
-    ``holds`` says whether a value is one; ``expected`` names it in errors. ``adapted`` makes one of what
-    users may write instead, where there is such a thing.
+    ``holds`` tests whether a value is in the set; ``expected`` describes the set in errors. ``adapted``
+    converts other notations that users may write to such a value, and returns anything else unchanged.
     """
 
     expected: str
@@ -43,24 +43,24 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute as operators declare it: its default, and what its kind is narrowed to."""
+    """An attribute as an operator declares it: its default, and a function that narrows its kind."""
 
     default: Any = REQUIRED
     narrowed: Callable[[Kind], Kind] = lambda kind: kind
 
     def kind(self, name: str) -> Kind:
-        """What the attribute may be, called ``name``."""
+        """The kind of this attribute, whose name is ``name``."""
         return self.narrowed(kind_of(name, self.default))
 
 
 def choice(*values: str) -> Attribute:
-    """An attribute that is one of ``values``, the first unless given."""
+    """An attribute that is one of ``values``; the first of them is the default."""
     names = ", ".join(value or "''" for value in values)
     return Attribute(values[0], lambda _: Kind(f"one of {names}", values.__contains__))
 
 
 def at_least(least: int, default: Any = REQUIRED) -> Attribute:
-    """An attribute whose integers, or that of a tuple, are not below ``least``; dimensions may be."""
+    """An attribute of integers, one or a tuple, that are at least ``least``; dimensions are not tested."""
 
     def narrowed(kind: Kind) -> Kind:
         def holds(value: Any) -> bool:
@@ -73,7 +73,7 @@ def at_least(least: int, default: Any = REQUIRED) -> Attribute:
 
 
 def kind_of(name: str, default: Any) -> Kind:
-    """The kind of the attribute ``name`` with this ``default``."""
+    """The kind of the attribute ``name`` whose default is ``default``."""
     if isinstance(default, bool):
         return BOOL
     known = (default is None or default is REQUIRED) and _WITHOUT_DEFAULT.get(name)
@@ -86,13 +86,13 @@ def kind_of(name: str, default: Any) -> Kind:
 
 
 DEEPEST = 16
-"""How deep tuples may nest in an attribute."""
+"""The maximum nesting depth of tuples in an attribute."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """``value`` as a Call holds it: lists as tuples, numpy's and te's numbers, and kinds of int, as Python's.
+    """``value`` in the form that a Call stores: tuples for lists, and Python's numbers for numpy's and te's.
 
-    A TypeInferError if it nests too deeply, as what contains itself does.
+    Raise a TypeInferError if it is nested too deeply, as a value that contains itself is.
     """
     if isinstance(value, (list, tuple)):
         if depth == DEEPEST:
@@ -108,12 +108,12 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def describe(value: Any) -> str:
-    """What ``value`` is."""
+    """The type of ``value`` in words, for errors."""
     return "None" if value is None else f"a {type(value).__name__}"
 
 
 def show(value: Any, depth: int = 0) -> str:
-    """``value`` in an error: itself where it is short and plain, else what it is."""
+    """``value`` as text for an error: the value if it is short and plain, otherwise its type."""
     if isinstance(value, str):
         text = repr(value if len(value) < _LONG else value[: _LONG // 2] + "...")
     elif value is None or isinstance(value, (bool, int, float, type)):
@@ -135,49 +135,49 @@ _SHOWN, _LONG = 8, 80
 
 
 def is_integer(value: Any) -> bool:
-    """An int that fits 64 bits; a bool is none."""
+    """Whether ``value`` is an int that fits in 64 bits; bools are not."""
     return type(value) is int and -LARGEST <= value < LARGEST
 
 
 def is_dimension(value: Any) -> bool:
-    """An integer, or an expression over named dimensions that gives one."""
+    """Whether ``value`` is an integer, or an integer expression over named dimensions."""
     return is_integer(value) or (
         isinstance(value, te.Expr) and dtypes.is_int(value.dtype) and _is_closed(value)
     )
 
 
 def is_condition(value: Any) -> bool:
-    """An expression over named dimensions that is true or false."""
+    """Whether ``value`` is a bool, or a boolean expression over named dimensions."""
     return type(value) is bool or (isinstance(value, te.Expr) and value.dtype == "bool" and _is_closed(value))
 
 
 def is_number(value: Any) -> bool:
-    """An int or a float."""
+    """Whether ``value`` is an int or a float."""
     return type(value) is float or is_integer(value)
 
 
 def is_quantity(value: Any) -> bool:
-    """A number or a dimension."""
+    """Whether ``value`` is a number or a dimension."""
     return type(value) is float or is_dimension(value)
 
 
 def is_text(value: Any) -> bool:
-    """A string; a subclass of str is none."""
+    """Whether ``value`` is a string; instances of subclasses of str are not."""
     return type(value) is str
 
 
 def is_bool(value: Any) -> bool:
-    """True or False; numpy's bools and the ints 0 and 1 are none."""
+    """Whether ``value`` is True or False; numpy's bools and the ints 0 and 1 are not."""
     return type(value) is bool
 
 
 def is_dtype(value: Any) -> bool:
-    """The name of a dtype."""
+    """Whether ``value`` is the name of a dtype."""
     return type(value) is str and dtypes.is_known(value)
 
 
 def is_activation(value: Any) -> bool:
-    """The name of a function, and its two parameters."""
+    """Whether ``value`` is a tuple of a function's name and its two parameters."""
     return type(value) is tuple and len(value) == 3 and is_text(value[0]) and all(map(is_number, value[1:]))
 
 
@@ -186,7 +186,7 @@ def _is_whole(dtype: str) -> bool:
 
 
 def _is_closed(value: te.Expr) -> bool:
-    """Whether named dimensions are all that ``value`` depends on, and a run can evaluate it."""
+    """Whether ``value`` depends on named dimensions only and can be evaluated at run time."""
     if type(value) is te.SizeVar:
         return True
     return all(isinstance(node, _EVALUABLE) and _is_whole(node.dtype) for node in postorder(value))
@@ -207,12 +207,12 @@ def _one_or_several(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _as_bool(value: Any) -> Any:
-    """0 and 1 are bools, and None is False, as in TVM."""
+    """Convert 0, 1 and None to bools, as TVM does."""
     return bool(value) if value is None or (type(value) is int and value in (0, 1)) else value
 
 
 def _as_dtype(value: Any) -> Any:
-    """numpy's dtypes and types have names."""
+    """Convert numpy's dtypes and types to names."""
     if isinstance(value, (np.dtype, type)):
         try:
             return dtypes.check(value)
@@ -226,7 +226,7 @@ def _as_text(value: Any) -> Any:
 
 
 def _as_tuple(value: Any) -> Any:
-    """A lone extent is a shape of one axis."""
+    """Convert a single extent to a shape with one axis."""
     return (value,) if is_dimension(value) else value
 
 
@@ -273,6 +273,6 @@ _BY_NAME: Mapping[str, Kind] = {
 }
 
 _WITHOUT_DEFAULT: Mapping[str, Kind] = {"strides": EXTENTS}
-"""Slices have no strides unless given, and theirs may be dimensions; those of windows are numbers."""
+"""``strides`` without a default are those of slices, which may be dimensions, unlike those of windows."""
 
 _BY_DEFAULT: Mapping[type, Kind] = {int: DIMENSION, float: QUANTITY, str: TEXT, tuple: INTEGERS}

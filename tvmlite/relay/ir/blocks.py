@@ -1,8 +1,8 @@
-"""What runs where: the calls of a fused graph in order, in blocks for branches and loops.
+"""The order of execution of a fused graph: its kernel calls in order, in blocks for branches and loops.
 
-A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
-that branch, what two share before them. What is the same in every iteration of a loop is computed before
-it, unless it may stop a run in which the loop makes no iteration.
+A value is evaluated in the innermost block around all its uses: in a branch if only that branch needs it,
+before the branches if both do. Loop invariants are computed before the loop, unless they may stop a run and
+the loop may make no iteration.
 """
 
 from __future__ import annotations
@@ -34,26 +34,24 @@ __all__ = [
     "steps_of",
 ]
 
-"""Operators that stop a run in which what they say does not hold."""
-
 
 @dataclass(eq=False)
 class Run:
-    """A kernel is called."""
+    """A step that calls a kernel."""
 
     call: Call
 
 
 @dataclass(eq=False)
 class Bind:
-    """The dimensions of ``node`` get their values; they have them to the end of the block."""
+    """A step that binds the dimensions of ``node``, until the end of the block."""
 
     node: LetDims
 
 
 @dataclass(eq=False)
 class Branch:
-    """One of two blocks runs, whose results are those of ``node``."""
+    """A step that runs one of two blocks, whose result is the value of ``node``."""
 
     node: If
     then: Block
@@ -62,7 +60,7 @@ class Branch:
 
 @dataclass(eq=False)
 class Repeat:
-    """``body`` runs iteration after iteration."""
+    """A step that runs ``body`` in each iteration of the loop ``node``."""
 
     node: Loop
     body: Block
@@ -73,7 +71,7 @@ Step: TypeAlias = Run | Bind | Branch | Repeat
 
 @dataclass(eq=False)
 class Block:
-    """``steps`` in order; ``result`` is the value of the whole. ``parent`` is the block around it."""
+    """A sequence of ``steps`` whose value is ``result``. ``parent`` is the enclosing block."""
 
     result: Expr
     parent: Block | None = None
@@ -81,12 +79,12 @@ class Block:
     depth: int = 0
 
     def child(self, result: Expr) -> Block:
-        """An empty block inside this one, whose value is ``result``."""
+        """An empty block inside this one, with the value ``result``."""
         return Block(result, self, depth=self.depth + 1)
 
 
 def order(function: Function) -> Block:
-    """The calls of ``function``, in whose body are calls, tuples, branches and loops, and no functions."""
+    """The steps of ``function``, whose body holds calls, tuples, branches and loops, but no functions."""
     root = Block(function.body)
     places, inner = blocks_of(function.body, root)
     for node in _in_order(function.body):
@@ -111,7 +109,7 @@ def order(function: Function) -> Block:
 
 
 def steps_of(block: Block) -> Iterator[tuple[Block, Step]]:
-    """The steps of ``block`` and of the blocks in it, in order, each with its own block."""
+    """The steps of ``block`` and of the blocks in it, in order, each with the block that holds it."""
     for step in block.steps:
         yield block, step
         for inner in inner_blocks(step):
@@ -119,7 +117,7 @@ def steps_of(block: Block) -> Iterator[tuple[Block, Step]]:
 
 
 def inner_blocks(step: Step) -> tuple[Block, ...]:
-    """The blocks that run within ``step``."""
+    """The blocks that ``step`` runs."""
     match step:
         case Branch(_, then, otherwise):
             return then, otherwise
@@ -134,7 +132,7 @@ def runs_of(block: Block) -> Iterator[Run]:
 
 
 def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:
-    """The block of each expression in ``body``, and the blocks of branches and loops by their nodes."""
+    """The block of each expression in ``body``, and the blocks of branches and loops, by node and name."""
     places: dict[Expr, Block] = {body: root}
     inner: dict[tuple[Expr, str], Block] = {}
     nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
@@ -163,17 +161,17 @@ Free: TypeAlias = "frozenset[Loop | LetDims]"
 
 
 def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
-    """Whether ``node``, in the block that ``loop`` repeats, is the same in each iteration and can stand
-    before the loop: it is not the block's result, and what it is made of is not bound in the block."""
+    """Whether ``node``, in a block that ``loop`` repeats, can be computed before the loop: it is not the
+    block's result, and depends on nothing that is bound in the block."""
     block = places[node]
     bound = (one is loop or places.get(one) is block for one in free[node])
     return node is not block.result and not any(bound)
 
 
 def _stopping(nodes: list[Expr]) -> set[Expr]:
-    """Those of ``nodes``, in order, that may stop a run, or are made of what may: before a loop that makes no
-    iteration they would stop one that is right. What another loop gives is taken to be there: one that is
-    read in a loop but does not depend on its iterations would have to run once an iteration."""
+    """The nodes that may stop a run or depend on one that may. Before a loop without iterations they would
+    stop a valid run. A loop's results are assumed not to stop a run: otherwise an invariant inner loop would
+    have to run in each iteration of the outer one. ``nodes`` are in order."""
     found: set[Expr] = set()
     for node in nodes:
         made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
@@ -183,7 +181,7 @@ def _stopping(nodes: list[Expr]) -> set[Expr]:
 
 
 def _may_stop(node: Expr) -> bool:
-    """Whether a run may end at ``node``, as what it assumes does not hold."""
+    """Whether ``node`` may stop a run, because an assumption that it makes does not hold."""
     match node:
         case Call(Function(body=body)):
             return any(_may_stop(one) for one in postorder(body) if isinstance(one, Call))
@@ -193,14 +191,14 @@ def _may_stop(node: Expr) -> bool:
 
 
 def _iterates_at_least_once(loop: Loop) -> bool:
-    """Whether ``loop`` makes an iteration in every run."""
+    """Whether ``loop`` is known to make at least one iteration."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
     return begins and isinstance(loop.turns, int) and loop.turns > 0
 
 
 def _free(nodes: list[Expr]) -> dict[Expr, Free]:
-    """The loops around each of ``nodes``, in order, whose iterations it depends on, and the bindings of
-    dimensions that it is made of."""
+    """The binders that each of ``nodes`` depends on: enclosing loops, by their index or states, and LetDims.
+    ``nodes`` are in order."""
     binders: dict[object, Loop | LetDims] = {}
     for node in nodes:
         if isinstance(node, Loop):
@@ -228,7 +226,7 @@ def _mentioned(node: Expr) -> list[SizeVar]:
 
 
 def _edges(node: Expr) -> list[tuple[str, Expr]]:
-    """The children of ``node``, each with the name of the block it is the result of, if it is one's."""
+    """The children of ``node``. Each has the name of the block whose result it is, or an empty name."""
     match node:
         case If(condition, then, otherwise):
             return [("", condition), ("then", then), ("otherwise", otherwise)]
@@ -238,7 +236,7 @@ def _edges(node: Expr) -> list[tuple[str, Expr]]:
 
 
 class Nested(Protocol):
-    """A block, of a graph or of text, in another; ``depth`` counts those around it."""
+    """A block inside others, of a graph or of text; ``depth`` is the number of blocks around it."""
 
     depth: int
     parent: Any
@@ -248,7 +246,7 @@ Inner = TypeVar("Inner", bound=Nested)
 
 
 def innermost(a: Inner, b: Inner) -> Inner:
-    """The innermost block around both."""
+    """The innermost block that contains both ``a`` and ``b``."""
     while a is not b:
         if a.depth >= b.depth:
             assert a.parent is not None
@@ -261,13 +259,13 @@ def innermost(a: Inner, b: Inner) -> Inner:
 
 @dataclass(frozen=True)
 class _Binding:
-    """The moment between the value and the body of a LetDims."""
+    """The point between the evaluation of a LetDims' value and that of its body."""
 
     node: LetDims
 
 
 def _in_order(root: Expr) -> Iterator[Expr | _Binding]:
-    """Every expression after those it needs, and each ``_Binding`` in its place."""
+    """Every expression after those it depends on, and a ``_Binding`` between each LetDims' value and body."""
     done: set[Expr] = set()
     stack: list[tuple[Expr | _Binding, bool]] = [(root, False)]
     while stack:

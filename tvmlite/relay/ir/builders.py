@@ -1,4 +1,4 @@
-"""Operators as functions from the table: ``relay.add(a, b)``, ``relay.nn.conv2d(x, w, strides=(2, 2))``."""
+"""Functions that build calls of operators: ``relay.add(a, b)``, ``relay.nn.conv2d(x, w, strides=(2, 2))``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tvmlite.relay.ir import attributes, op
 from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
 
 MOST = 1024
-"""How many elements an array may have that stands for an attribute."""
+"""The largest number of elements of an array that may be given for an attribute."""
 
 
 @functools.cache
 def builder(name: str) -> Callable[..., Any]:
     """The function that builds calls of the operator ``name``.
 
-    It takes arguments and attributes in the order of TVM's function of that name, or by name. An operator
-    that takes a tuple takes a list of expressions, too; an attribute may be a ``relay.const`` or an array. A
-    wrong argument is a TvmliteError at the caller's line.
+    It takes arguments and attributes by name, or in the order of TVM's function with that name. An operator
+    that takes a tuple also accepts a list of expressions; an attribute may be a ``relay.const`` or an array.
+    A wrong argument is a TvmliteError at the caller's line.
     """
     row = op.get(name)
 
@@ -44,7 +44,7 @@ def builder(name: str) -> Callable[..., Any]:
 
 
 def _signature(row: op.Operator) -> inspect.Signature:
-    """What the function takes, for help and editors."""
+    """The signature of the builder of ``row``, for help and editors."""
     parameters = []
     for name in row.parameters:
         default = row.attrs.get(name, inspect.Parameter.empty)
@@ -58,7 +58,7 @@ def _signature(row: op.Operator) -> inspect.Signature:
 
 
 def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span: Span) -> dict[str, Any]:
-    """All that was given, by the name of the parameter."""
+    """All arguments, positional and named, by the name of the parameter."""
     if len(args) > len(row.parameters):
         raise TvmliteError(
             f"{row.name}: takes at most {len(row.parameters)} arguments, {len(args)} given", span
@@ -71,7 +71,7 @@ def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span:
 
 
 def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, Any]:
-    """Attributes as calls hold them; users may write constants, arrays, numpy's dtypes."""
+    """``given`` with attributes in the form of calls; converts constants, arrays, numpy dtypes."""
     found = {}
     for name, default, kind in row.kinds:
         if name not in given:

@@ -1,4 +1,4 @@
-"""Constants whose elements are computed where they are wanted, and not kept."""
+"""Constants whose elements are computed at each access and not kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tvmlite.relay.ir.interpret import call_reference
 from tvmlite.relay.ir.nodes import Call, Constant
 
 LARGE_BYTES = 1 << 16
-"""Constants of as many are worth computing again rather than keeping."""
+"""Constants of at least this many bytes are recomputed instead of kept."""
 
 
 class DeferredConstant(Constant):
-    """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.
+    """A constant of ``shape`` and ``dtype`` whose elements ``fill(out)`` writes to an array at each access.
 
-    ``data`` is computed at each access. So weights that a pass repacks are in memory once, where
-    the library wants them (``buffer_placement.Constants``), and not also in the graph.
+    ``data`` is computed at each access. So weights that a pass repacks are in memory only once, in the
+    library's constants (``buffer_placement.Constants``), and not in the graph as well.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class DeferredConstant(Constant):
 
     @staticmethod
     def joined(parts: Sequence[Constant], span: Span | None = None) -> DeferredConstant:
-        """The rows of all ``parts``, of one dtype, one after the other."""
+        """The rows of all ``parts``, which have the same dtype, one part after the other."""
         rows = sum(part.shape[0] for part in parts)
 
         def fill(out: np.ndarray) -> None:
@@ -50,7 +50,7 @@ class DeferredConstant(Constant):
 
     @staticmethod
     def of_call(call: Call) -> DeferredConstant:
-        """The value of ``call``, whose arguments are constants, by the operator's reference."""
+        """The value of ``call``, whose arguments are constants, computed by the operator's reference."""
         type_, args = tensor_type_of(call), [arg for arg in call.args if isinstance(arg, Constant)]
         assert len(args) == len(call.args), "arguments are constants"
 
@@ -65,23 +65,23 @@ class DeferredConstant(Constant):
 
     @property
     def data(self) -> np.ndarray:  # type: ignore[override]
-        """A new array of the elements."""
+        """A new array with the elements."""
         out = np.empty(self.shape, self.dtype)
         self.write_to(out)
         return out
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents."""
+        """The extent of each axis."""
         return self._shape  # type: ignore[attr-defined]
 
     @property
     def dtype(self) -> np.dtype:
-        """The element type, numpy's."""
+        """The element type, as a numpy dtype."""
         return self._dtype  # type: ignore[attr-defined]
 
     def check_unchanged(self) -> None:
-        """Nothing: what it is computed of is checked then."""
+        """Do nothing: ``fill`` checks the constants that it reads."""
 
     def write_to(self, out: np.ndarray) -> None:
         """Write the elements to ``out``, of the same shape and dtype."""

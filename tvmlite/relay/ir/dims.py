@@ -1,4 +1,4 @@
-"""Dimensions: numbers or expressions over named sizes; compared, broadcast, evaluated, printed."""
+"""Dimensions: numbers or expressions over named sizes; comparison, broadcasting, evaluation and printing."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _dims: dict[str, te.SizeVar] = {}
 
 
 def dim(name: str) -> te.SizeVar:
-    """The dimension called ``name``: one object a name in the whole process.
+    """The dimension called ``name``: one object per name in the whole process.
 
-    Two models that both call a dimension ``batch`` share the object and nothing else: its value
-    is bound by each call of a compiled function.
+    Two models that both have a dimension ``batch`` share the object and nothing else: each call of a compiled
+    function binds its own value to it.
     """
     if not isinstance(name, str):
         raise TypeInferError(f"dim: name is {attributes.describe(name)}, expected a string")
@@ -48,18 +48,18 @@ Assumption: TypeAlias = tuple[Dim, Dim]
 
 @dataclass(frozen=True, eq=False)
 class Assumable(te.SizeVar):
-    """Stands for the extent ``value`` in types of which equalities may be assumed (``same_dim``), and lists
-    those that were, in ``assumed``."""
+    """Stands for the extent ``value`` in types whose equality may be assumed (``same_dim``). ``assumed``
+    collects the assumptions."""
 
     value: te.Expr = field(kw_only=True)
     assumed: list[Assumption] = field(kw_only=True)
 
 
 def same_dim(a: Dim, b: Dim) -> bool:
-    """Whether ``a`` and ``b`` are proved equal, whatever the named dimensions are.
+    """Whether ``a`` and ``b`` are proved equal for all values of the named dimensions.
 
-    Where an ``Assumable`` is in one of them, it is enough that they are not proved to differ: then their
-    equality is noted there.
+    If one of them contains an ``Assumable``, it suffices that they are not proved to differ: the equality is
+    then added to ``assumed``.
     """
     if proved_equal(a, b):
         return True
@@ -81,7 +81,7 @@ def _assumables(extent: Dim) -> list[Assumable]:
 
 
 def proved_equal(a: Dim, b: Dim) -> bool:
-    """Whether ``a`` and ``b`` are certainly equal."""
+    """Whether ``a`` and ``b`` are proved equal, without assumptions."""
     if a is b:
         return True
     if isinstance(a, (int, te.SizeVar)) and isinstance(b, (int, te.SizeVar)):
@@ -97,8 +97,8 @@ def same_shape(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
 def broadcast_shapes(a: Shape, b: Shape, what: str = "broadcast", span: Span | None = None) -> Shape:
     """The shape of an element-wise operation on shapes ``a`` and ``b``, as in numpy.
 
-    A dimension pairs with 1 or with one proved equal to it; a named dimension against another
-    unknown is a TypeInferError that starts with ``what``, the operator's name.
+    An extent broadcasts with 1 or with an extent that is proved equal. Anything else, such as two named
+    dimensions, is a TypeInferError that starts with ``what``, the operator's name.
     """
     rank = max(len(a), len(b))
     result: list[Dim] = []
@@ -117,7 +117,7 @@ def broadcast_shapes(a: Shape, b: Shape, what: str = "broadcast", span: Span | N
 
 
 def num_elements(shape: Sequence[Dim]) -> Dim:
-    """The number of elements of ``shape``: an int where every extent is one, else an expression."""
+    """The number of elements of ``shape``: an int if every extent is an int, otherwise an expression."""
     number, symbolic = 1, None
     for extent in shape:
         if isinstance(extent, int):
@@ -143,9 +143,9 @@ def normal_dim(extent: Any) -> Dim:
 
 
 def evaluate_dim(extent: Dim, binding: Binding) -> int:
-    """The number ``extent`` stands for when the named dimensions have the values in ``binding``.
+    """The value of ``extent`` for the values of the named dimensions in ``binding``.
 
-    Any te expression of ints and bools will do; a dimension that is not in ``binding`` is an InputError.
+    Any te expression of ints and bools is accepted. A dimension that is not in ``binding`` is an InputError.
     """
     if isinstance(extent, (int, np.integer)):
         return int(extent)
@@ -166,14 +166,14 @@ def evaluate_shape(shape: Sequence[Dim], binding: Binding) -> tuple[int, ...]:
 
 
 def evaluate_attrs(attrs: tuple[tuple[str, Any], ...], binding: Binding) -> tuple[tuple[str, Any], ...]:
-    """``attrs`` with every te expression in them replaced by its value; itself if there is none."""
+    """``attrs`` with every te expression replaced by its value; ``attrs`` itself if there is none."""
     if not any(is_symbolic(value) for _, value in attrs):
         return attrs
     return tuple((name, _evaluate_attr(value, binding)) for name, value in attrs)
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether an attribute holds a te expression anywhere."""
+    """Whether an attribute contains a te expression."""
     if isinstance(value, tuple):
         return any(is_symbolic(v) for v in value)
     return isinstance(value, te.Expr)
@@ -234,15 +234,15 @@ _EVALUATE: dict[type[te.Binary], Callable[[int, int], Any]] = {
 PRECEDENCE: dict[str, int] = {
     "or": 1, "and": 2, "not": 3, "==": 4, "!=": 4, "<": 4, "<=": 4, "+": 5, "-": 5, "*": 6, "//": 6, "%": 6,
 }  # fmt: skip
-"""How tightly each operator of a printed dimension binds; all are left-associative."""
+"""The precedence of the operators in a printed dimension (higher binds tighter); all are left-associative."""
 
 NAMED_BINARY: dict[str, type[te.Binary]] = {
     "min": te.Min, "max": te.Max, "truncdiv": te.TruncDiv, "truncmod": te.TruncMod,
 }  # fmt: skip
-"""The binary operators of a printed dimension that are written as functions."""
+"""The binary operators that are printed as functions."""
 
 RESERVED = frozenset((*NAMED_BINARY, "or", "and", "not", "select", "cast", "dim", "None", "True", "False"))
-"""Words that a dimension of that name must be quoted for, as in ``dim("min")``."""
+"""Names of dimensions that must be quoted, as in ``dim("min")``."""
 
 _ATOM = 9
 
@@ -266,7 +266,7 @@ def show_shape(shape: Sequence[Dim]) -> str:
 
 
 def _show(node: Node, texts: Mapping[Node, tuple[str, int]]) -> tuple[str, int]:
-    """The text of ``node`` and how tightly it binds."""
+    """The text of ``node`` and its precedence."""
 
     def inside(child: Node, least: int) -> str:
         text, strength = texts[child]

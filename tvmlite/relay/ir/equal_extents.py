@@ -1,4 +1,4 @@
-"""Calls whose operator asks for equal extents where nothing proves them equal: a run checks that they are."""
+"""Add run-time checks to calls that require equal extents where they are not proved equal."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 
 MOST_ROUNDS = 4
-"""How often arguments are looked at again: one extent may be fitted to another that is fitted then."""
+"""The maximum number of rounds: an extent may be replaced by one that the next round replaces again."""
 
 
 def with_equal_extents(call: Call) -> Call:
-    """``call``, with ``assume_shape`` around arguments of which its operator asks more than is known::
+    """Wrap arguments of ``call`` in ``assume_shape`` where its operator requires unproved equalities::
 
         add(x: (h // 4 * 2,), y: (h // 2,))   -->   add(x, assume_shape(y, newshape=(h // 4 * 2,)))
 
-    Itself where types follow already, and where no equality of extents would help: then its type is an error.
+    Return ``call`` itself if it has a type, or if no equality would help: then its type is an error.
     """
     fitted = call
     for _ in range(MOST_ROUNDS):
@@ -44,8 +44,8 @@ def _has_type(call: Call) -> bool:
 
 
 def _assumable(arg: Expr, assumed: list[Assumption], known: dict[str, Assumable]) -> Expr:
-    """A variable like ``arg`` of whose open extents equalities may be ``assumed``, those of one text one
-    object; ``arg`` itself if it has none."""
+    """A variable with the type of ``arg`` in which each open extent is an ``Assumable``, one per distinct
+    text, that adds to ``assumed``; ``arg`` itself if it has no open extents."""
     if isinstance(arg, Tuple):
         return arg.map_children(lambda field: _assumable(field, assumed, known))
     type_ = type_of(arg)
@@ -64,7 +64,7 @@ def _assumable(arg: Expr, assumed: list[Assumption], known: dict[str, Assumable]
 
 
 def _fitted(arg: Expr, assumed: list[Assumption]) -> Expr:
-    """``arg`` of the extents that are assumed to be those it has."""
+    """``arg`` with the extents that are assumed to equal its own."""
     if isinstance(arg, Tuple):
         return arg.map_children(lambda field: _fitted(field, assumed))
     type_ = type_of(arg)
@@ -77,7 +77,7 @@ def _fitted(arg: Expr, assumed: list[Assumption]) -> Expr:
 
 
 def _extent(extent: Dim, assumed: list[Assumption]) -> Dim:
-    """What ``extent`` is assumed to be: a number where there is one, else what was named first."""
+    """The extent that ``extent`` is assumed to equal: the number of the two, if any, else the first."""
     for one, other in assumed:
         kept, replaced = (other, one) if isinstance(other, int) else (one, other)
         if not isinstance(extent, int) and proved_equal(extent, replaced):

@@ -1,4 +1,4 @@
-"""The type of every expression, inferred once from the types of its parts and remembered."""
+"""Infers the type of every expression from the types of its parts, once, and caches it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _types: WeakKeyDictionary[Expr, Type] = WeakKeyDictionary()
 
 
 def type_of(expr: Expr) -> Type:
-    """The type of ``expr``; a TypeInferError with the span of the innermost node at fault.
+    """The type of ``expr``. An error is a TypeInferError with the span of the innermost ill-typed node.
 
-    Nodes are immutable, so the answer is remembered for as long as the node lives.
+    Nodes are immutable, so the type is cached for as long as the node lives.
     """
     if not isinstance(expr, Expr):
         raise TypeInferError(f"type_of: expr is {describe(expr)}, expected a relay expression")
@@ -75,7 +75,7 @@ def type_of(expr: Expr) -> Type:
 
 
 def tensor_type_of(expr: Expr) -> TensorType:
-    """``type_of`` an expression that must be a tensor."""
+    """The type of ``expr``, which must be a tensor; otherwise a TypeInferError."""
     type_ = type_of(expr)
     if not isinstance(type_, TensorType):
         raise TypeInferError(f"a tensor is needed here, this is {show_type(type_)}", _span(expr))
@@ -83,31 +83,31 @@ def tensor_type_of(expr: Expr) -> TensorType:
 
 
 def known_type(expr: Expr) -> Type | None:
-    """The type of ``expr`` if it has been inferred already."""
+    """The type of ``expr`` if it has already been inferred, else None."""
     return _types.get(expr)
 
 
 def walk(root: Expr) -> Iterator[Expr]:
-    """Every node reachable from ``root``, those in called functions too, once, dependencies first."""
+    """Every node reachable from ``root``, including called functions, once each, dependencies first."""
     return in_order([root], dependencies)
 
 
 def infer(module: Module) -> Module:
-    """``module`` itself, with every function's type inferred and so checked."""
+    """Infer, and so check, the types of all functions of ``module``; return ``module``."""
     for function in module.functions.values():
         type_of(function)
     return module
 
 
 def dependencies(node: Expr) -> Iterator[Expr]:
-    """The children of ``node``, and the function it calls if that is not an operator."""
+    """The children of ``node``, and the function that it calls, unless it calls an operator."""
     yield from node.children()  # type: ignore[misc]
     if isinstance(node, Call) and isinstance(node.op, Expr):
         yield node.op
 
 
 def is_scalar(type_: Type, dtype: str | None = None) -> bool:
-    """Whether ``type_`` is a rank-0 tensor (of ``dtype``)."""
+    """Whether ``type_`` is a rank-0 tensor (of dtype ``dtype``, if given)."""
     return isinstance(type_, TensorType) and not type_.shape and dtype in (None, type_.dtype)
 
 
@@ -182,7 +182,7 @@ def _branches(node: If) -> Type:
 
 
 def _loop(node: Loop) -> Type:
-    """The last states, the rows of all iterations, and the number of iterations."""
+    """The type of a loop: the last states, the stacked rows, and the number of iterations."""
 
     def check(holds: bool, what: str, hint: str | None = None) -> None:
         if not holds:
@@ -237,8 +237,8 @@ def _operator_call(node: Call) -> Type:
 def _given(
     row: operators.Operator, position: int, type_: Type, node: Call
 ) -> TensorType | tuple[TensorType, ...]:
-    """What the type relation of ``row`` gets for the type of one argument: tensors, or a tuple of them where
-    the operator takes one."""
+    """An argument's type as the type relation of ``row`` receives it: a tensor type, or a tuple of them if
+    the operator takes a tuple."""
     is_tuple = row.num_inputs is not None and row.argument_names[position] in row.tuples
     is_tuple = is_tuple or (row.any_types and isinstance(type_, TupleType))
     fields = type_.fields if is_tuple and isinstance(type_, TupleType) else (type_,)
@@ -252,7 +252,7 @@ def _given(
 
 
 def _check_attributes(node: Call, row: operators.Operator) -> None:
-    """Refuse a dimension where an operator must know a number to be compiled at all."""
+    """Raise a TypeInferError for a dimension in an attribute that must be a number at compile time."""
     for name, value in node.attrs:
         if is_symbolic(value) and name not in row.open_attrs:
             raise TypeInferError(
@@ -269,7 +269,7 @@ def _show_attribute(value: object) -> str:
 
 
 def _function_call(node: Call, names: Sequence[str]) -> Type:
-    """The result of a call of what has a function type; ``names`` say to users which parameter it is."""
+    """The type of a call of a function; ``names`` describe its parameters in errors."""
     assert isinstance(node.op, Expr)
     signature = _types[node.op]
     assert isinstance(signature, FuncType)
@@ -288,7 +288,7 @@ def _function_call(node: Call, names: Sequence[str]) -> Type:
 
 
 def _bind(param: Type, given: Type, bound: dict[te.Expr, te.Expr]) -> None:
-    """Named dimensions of ``param`` take the first extent that ``given`` has in their place."""
+    """Bind each named dimension of ``param`` to the first extent of ``given`` at the same position."""
     match param, given:
         case TensorType(shape), TensorType(extents) if len(shape) == len(extents):
             for extent, value in zip(shape, extents, strict=True):
@@ -300,7 +300,7 @@ def _bind(param: Type, given: Type, bound: dict[te.Expr, te.Expr]) -> None:
 
 
 def _substituted(type_: Type, bound: dict[te.Expr, te.Expr]) -> Type:
-    """``type_`` with its named dimensions replaced."""
+    """``type_`` with its named dimensions replaced as ``bound`` says."""
     if all(name is value for name, value in bound.items()):
         return type_
 
@@ -308,7 +308,7 @@ def _substituted(type_: Type, bound: dict[te.Expr, te.Expr]) -> Type:
 
 
 def normal_type(type_: Type, what: str, node: Expr) -> Type:
-    """``type_`` with canonical extents; a negative or absurd one is a TypeInferError about ``what``."""
+    """``type_`` with canonical extents; an error that names ``what`` if one is negative or far too large."""
     if isinstance(type_, TupleType):
         return TupleType(tuple(normal_type(field, what, node) for field in type_.fields))
     if not isinstance(type_, TensorType):

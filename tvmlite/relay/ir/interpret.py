@@ -1,4 +1,4 @@
-"""Evaluates relay on numpy arrays, operator by operator, with the operators' references."""
+"""Evaluates Relay on numpy arrays, operator by operator, with the operators' references."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from tvmlite.relay.ir.types import (
 from tvmlite.te import expr as te
 
 Value: TypeAlias = Union[np.ndarray, tuple["Value", ...]]
-"""What an expression evaluates to: an array, or a tuple of values."""
+"""The value of an expression: an array, or a tuple of values."""
 
 
 def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> Value:
-    """The result of ``target`` (a module's main) on ``args``, in order or by parameter name.
+    """The result of ``target`` (of ``main``, for a module) for ``args``, given in order or by parameter name.
 
-    Named dimensions take their values from the arguments' shapes. An argument of another count,
-    rank, extent or dtype is an InputError that names the parameter.
+    Named dimensions take their values from the arguments' shapes. A wrong number of arguments, or an argument
+    with a wrong rank, extent or dtype, is an InputError that names the parameter.
     """
     function = target.main if isinstance(target, Module) else target
     type_of(function)
@@ -62,7 +62,7 @@ def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]
 
 
 def trace(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> dict[Expr, Value]:
-    """As ``interpret``; the value of every expression that was evaluated, those in called functions too."""
+    """The value of every expression that ``interpret`` evaluates, including those in called functions."""
     function = target.main if isinstance(target, Module) else target
     type_of(function)
     frame = _Frame.of(function, _arguments(function, args), seen={})
@@ -73,9 +73,9 @@ def trace(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) ->
 
 @dataclass
 class _Frame:
-    """One activation of a function: the values of its nodes, and of its named dimensions.
+    """The state of one call of a function: the values of its nodes and of its named dimensions.
 
-    ``seen``, if given, collects the values of the functions it has called.
+    ``seen``, if given, collects the values in functions that it calls.
     """
 
     values: MutableMapping[Expr, Value]
@@ -96,7 +96,7 @@ class _Frame:
 
 
 def _run(root: Expr, frame: _Frame) -> Value:
-    """Evaluate by need, with a stack of our own: a branch not taken is never looked at."""
+    """Evaluate ``root`` on demand, with an explicit stack: a branch that is not taken is never evaluated."""
     stack: list[tuple[Expr, _Frame]] = [(root, frame)]
     while stack:
         node, where = stack[-1]
@@ -112,7 +112,7 @@ def _run(root: Expr, frame: _Frame) -> Value:
 
 
 def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
-    """Give ``node`` its value in ``frame``, or name what must have a value first."""
+    """Compute the value of ``node`` in ``frame``, or return the expressions to evaluate before it."""
     values = frame.values
     missing = [(child, frame) for child in _needed_first(node, frame) if child not in values]
     if missing:
@@ -150,7 +150,7 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
 
 
 def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
-    """The children whose values ``node`` waits for, the lazy ones only when they are needed."""
+    """The children that ``node`` needs next; children that are evaluated lazily only when they are needed."""
     values = frame.values
     match node:
         case If(condition):
@@ -181,17 +181,17 @@ def _extents(node: LetDims, value: Value) -> list[int]:
 
 
 def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
-    """What is said when a run computes a negative extent."""
+    """The message of the error for a negative extent at run time."""
     return f"{_where(node)}the extent {dim.name} must not be negative"
 
 
 def too_many_iterations(node: Loop) -> str:
-    """What is said when a loop does not end."""
+    """The message of the error for a loop that exceeds the limit on iterations."""
     return f"{_where(node)}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
 
 
 def takes_too_long(node: Loop) -> str:
-    """What is said when a loop without a number of iterations has run for long."""
+    """The message of the error for a loop without a number of iterations that exceeds the time limit."""
     limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
     return f"{_where(node)}a loop without a number of iterations that runs for more than {limit}"
 
@@ -201,7 +201,7 @@ def _where(node: Loop | LetDims) -> str:
 
 
 def _loop(node: Loop, frame: _Frame) -> Value:
-    """One iteration after the other, each with values of its own in front of those around the loop."""
+    """Run the iterations one after the other, each with its own values in front of those outside the loop."""
     states = [frame.values[one] for one in node.initial]
     most, iteration, rows = evaluate_dim(node.turns, frame.binding), 0, []
     going = node.condition is None or bool(frame.values[node.condition])
@@ -237,7 +237,7 @@ def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:
 
 
 def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = None) -> Value:
-    """The operator's numpy reference applied to ``args``; ``binding`` gives symbolic attributes values."""
+    """Apply the operator's numpy reference to ``args``; ``binding`` has values for symbolic attributes."""
     assert isinstance(call.op, str)
     row = operators.get(call.op, call.span)
     attrs = evaluate_attrs(call.attrs, binding or {})
@@ -251,7 +251,7 @@ def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = 
 
 
 def _as_value(result: Any, type_: Type, name: str) -> Value:
-    """``result`` as arrays; the reference must keep the promise of the operator's type."""
+    """``result`` as arrays, after asserting that the reference returned what the type promises."""
     if isinstance(type_, TupleType):
         fields = tuple(result)
         assert len(fields) == len(type_.fields), f"{name}: {len(fields)} results, {len(type_.fields)} typed"

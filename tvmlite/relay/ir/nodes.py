@@ -1,7 +1,7 @@
-"""The graph IR: functional, typed, shared. Passes make one expression of another.
+"""The graph IR: immutable, typed expressions that may share subexpressions. Passes map expressions to others.
 
-A model is a ``Module`` whose function ``main`` computes its outputs from its parameters. Nodes are
-immutable, so the type of a node is a function of the node: ``infer.type_of`` computes and remembers it.
+A model is a ``Module`` whose function ``main`` computes its outputs from its parameters. As nodes are
+immutable, the type of a node never changes: ``infer.type_of`` computes it once and caches it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Attrs: TypeAlias = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expr(Shown):
-    """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node.
+    """A Relay expression. ``span`` is where the user wrote it: a line of Python or an ONNX node.
 
-    ``x + y``, ``-x``, ``x < y``, ``x.astype("int8")`` are calls of operators, and what has several results
-    can be indexed, counted and unpacked (``relay.ir.overloads``). ``x == y`` is whether both are one node.
+    ``x + y``, ``-x``, ``x < y`` and ``x.astype("int8")`` build calls of operators. An expression with several
+    results can be indexed, counted and unpacked (``relay.ir.overloads``). ``x == y`` tests for the same node.
     """
 
     def __post_init__(self) -> None:
-        """Lists become tuples; a field that holds what it cannot is a TypeInferError."""
+        """Convert lists to tuples; raise a TypeInferError if a field has a value of a wrong type."""
         for name, kinds, several in _FIELDS[type(self)]:
             value = getattr(self, name)
             if several:
@@ -48,13 +48,13 @@ class Expr(Shown):
                 raise _shape_mismatch(self, name, value, kinds)
 
     def _with(self, changes: dict[str, Any]) -> Any:
-        """This node with other children. They come from rewriting, not from users, and are not checked."""
+        """A copy of this node with ``changes``, which come from rewriting and are not checked."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update(changes)
         return made
 
-    if TYPE_CHECKING:  # relay.overloads gives these: they make calls of operators, which are made of nodes
+    if TYPE_CHECKING:  # set in relay.ir.overloads: they need the operators, which need this module
 
         def __neg__(self) -> Call: ...
         def __add__(self, other: Any) -> Call: ...
@@ -73,13 +73,13 @@ class Expr(Shown):
         def __iter__(self) -> Iterator[Expr]: ...
         def __getitem__(self, index: Any) -> Any: ...
         def astype(self, dtype: Any) -> Call:
-            """A cast of every element to ``dtype``."""
+            """Cast every element to ``dtype``."""
             ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Var(Expr):
-    """A function's parameter or a Let's variable, with its type. Equal only to itself."""
+    """A typed variable: a function's parameter, or bound by a Let or a Loop. Equal only to itself."""
 
     name: str
     type: Type
@@ -91,27 +91,27 @@ class Var(Expr):
 class Constant(Expr):
     """An array known at compile time. ``data`` is never written.
 
-    Ask for ``shape``, ``dtype``, ``size`` and ``nbytes`` here where the elements do not matter: those of a
-    ``DeferredConstant`` must be computed first.
+    Where the elements do not matter, read ``shape``, ``dtype``, ``size`` and ``nbytes`` of this node instead
+    of those of ``data``: a ``DeferredConstant`` computes its elements at each access to ``data``.
     """
 
     data: np.ndarray
     span: Span | None = None
 
     def __post_init__(self) -> None:
-        """Arithmetic on arrays of rank 0 gives numpy's scalars: those are arrays of rank 0 here."""
+        """Turn numpy scalars, which arithmetic on arrays of rank 0 returns, back into arrays of rank 0."""
         if isinstance(self.data, np.generic):
             object.__setattr__(self, "data", np.asarray(self.data))
         super().__post_init__()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents."""
+        """The extent of each axis."""
         return self.data.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """The element type, numpy's."""
+        """The element type, as a numpy dtype."""
         return self.data.dtype
 
     @property
@@ -121,11 +121,11 @@ class Constant(Expr):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements."""
+        """The size of all elements in bytes."""
         return self.size * self.dtype.itemsize
 
     def check_unchanged(self) -> None:
-        """A ModelError if the elements are in a file that was written to since it was imported."""
+        """Raise a ModelError if the elements are in a file that was written to after it was imported."""
         mapped.check_unchanged(self.data)
 
     def write_to(self, out: np.ndarray) -> None:
@@ -137,9 +137,9 @@ class Constant(Expr):
 class Call(Expr):
     """``op`` applied to ``args``.
 
-    ``op`` is an operator's name, or a Function (a fused group). ``attrs`` are fixed at compile time: pairs
-    sorted by name, values ints, floats, strings, bools, None, te expressions over dimensions, and
-    tuples of those.
+    ``op`` is an operator's name, or a Function (a fused group). ``attrs`` are fixed at compile time: (name,
+    value) pairs, sorted by name. The values are ints, floats, strings, bools, None, te expressions over
+    dimensions, and tuples of these.
     """
 
     op: str | Function
@@ -153,7 +153,7 @@ class Call(Expr):
         _check_attrs(self)
 
     def __getitem__(self, name: str | int) -> Any:
-        """The attribute ``name``; or, for a number, that one of several results."""
+        """The attribute called ``name``; if ``name`` is a number, that one of several results."""
         if type(name) is not str:
             return super().__getitem__(name)
         for key, value in self.attrs:
@@ -162,7 +162,7 @@ class Call(Expr):
         raise TypeInferError(f"{self.op}: this call has no attribute {name!r}", Span.of_caller())
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The attribute ``name``, or ``default``."""
+        """The value of the attribute ``name``, or ``default`` if there is none."""
         for key, value in self.attrs:
             if key == name:
                 return value
@@ -171,7 +171,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function(Expr):
-    """``body`` of ``params``. A fused group has the attribute ``Primitive`` = 1."""
+    """A function of ``params`` that computes ``body``. A fused group has the attribute ``Primitive`` = 1."""
 
     params: tuple[Var, ...]
     body: Expr
@@ -185,13 +185,13 @@ class Function(Expr):
         _check_attrs(self)
 
     def __call__(self, *args: Expr) -> Call:
-        """The call of this function with ``args``."""
+        """A call of this function with ``args``."""
         return Call(self, args, (), Span.of_caller())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Let(Expr):
-    """``body`` with ``var`` standing for ``value``, which is evaluated once, before it."""
+    """``body`` with ``var`` bound to ``value``, which is evaluated once, before ``body``."""
 
     var: Var
     value: Expr
@@ -203,11 +203,12 @@ class Let(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LetDims(Expr):
-    """``body`` with the dimensions ``dims`` standing for the elements of ``value``, which is evaluated
-    before.
+    """``body`` with the dimensions ``dims`` bound to the elements of ``value``, which is evaluated before
+    ``body``.
 
-    ``value`` is an int64 vector of as many elements (a scalar for one); a run that computes a negative one
-    stops. This is how an extent comes from the data: what counts it, then this, then types that mention it.
+    ``value`` is an int64 vector with one element per dimension, or a scalar for one dimension. A negative
+    element is an error at run time. Data-dependent dimensions are written this way: an operator counts,
+    LetDims names the count, and the types in ``body`` mention the name.
     """
 
     dims: tuple[te.SizeVar, ...]
@@ -218,7 +219,7 @@ class LetDims(Expr):
 
 
 def without_lets(body: Expr) -> tuple[list[LetDims], Expr]:
-    """What binds dimensions around a value, outermost first, and the value."""
+    """Split ``body`` into the LetDims around its value, outermost first, and the value."""
     lets: list[LetDims] = []
     while isinstance(body, LetDims):
         lets.append(body)
@@ -227,7 +228,7 @@ def without_lets(body: Expr) -> tuple[list[LetDims], Expr]:
 
 
 def with_lets(lets: Sequence[LetDims], value: Expr) -> Expr:
-    """``value`` with the dimensions bound that it mentions, as ``without_lets`` found it."""
+    """Wrap ``value`` in ``lets``: the inverse of ``without_lets``."""
     for let in reversed(lets):
         value = replace(let, body=value)
     return value
@@ -235,7 +236,7 @@ def with_lets(lets: Sequence[LetDims], value: Expr) -> Expr:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class If(Expr):
-    """``then`` or ``otherwise``, by a rank-0 bool; only one is evaluated."""
+    """``then`` if the rank-0 bool ``condition`` is true, else ``otherwise``; only one is evaluated."""
 
     condition: Expr
     then: Expr
@@ -245,19 +246,19 @@ class If(Expr):
 
 
 NO_END = 2**31 - 1
-"""Iterations of a loop that stand for no number of them, as exporters write it: this, or more."""
+"""The number of iterations from which on a loop counts as unlimited, as exporters write it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loop(Expr):
-    """``body`` iteration after iteration, its results the ``states`` of the next.
+    """Evaluates ``body`` repeatedly; each iteration passes its ``states`` to the next.
 
-    In iteration ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the
-    last one gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at
-    most ``turns`` iterations, and none unless ``condition`` holds. Without a condition there are exactly
-    ``turns``, the bool is ignored, and the rows are stacked along a new first axis of that extent; with one
-    there are no rows. The value is the tuple of the last states, the stacked rows, and the number of
-    iterations, an int64 scalar.
+    ``index`` is the number of the iteration, an int64 scalar from 0. ``states`` are bound to ``initial`` in
+    the first iteration, later to what the previous iteration returned. ``body`` is a tuple: a bool scalar,
+    whether to continue; the next states; rows. There are at most ``turns`` iterations, and none if
+    ``condition`` is false. If ``condition`` is None, there are exactly ``turns``, the bool is ignored, and
+    the rows are stacked along a new first axis of that extent; otherwise there are no rows. The value of a
+    loop is the tuple of the last states, the stacked rows, and the number of iterations, an int64 scalar.
     """
 
     index: Var
@@ -273,7 +274,7 @@ class Loop(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuple(Expr):
-    """Several values as one."""
+    """A tuple of values."""
 
     fields: tuple[Expr, ...]
     span: Span | None = None
@@ -282,7 +283,7 @@ class Tuple(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleGetItem(Expr):
-    """The ``index``-th field of a tuple."""
+    """The field of a tuple at ``index``."""
 
     value: Expr
     index: int
@@ -292,12 +293,12 @@ class TupleGetItem(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Module(Shown):
-    """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
+    """Functions by name; ``main`` is the model. ``output_names`` are the names of the outputs, if known.
 
-    Where inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and how
-    many of the parameters or results are its elements, None for an array by itself. ``squeezed`` has rows of
-    an output's place and axes that a caller is to take away from it where all of them are of extent 1.
-    ``values`` are what a model file has names for, as expressions of ``main``; no pass keeps them.
+    If inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and the
+    number of parameters or results that are its elements, None for a single array. ``squeezed`` has rows of
+    an output's index and the axes that the caller must remove from it if all of them have extent 1.
+    ``values`` maps names in the model file to expressions of ``main``; passes drop it.
     """
 
     functions: Mapping[str, Function]
@@ -327,7 +328,7 @@ class Module(Shown):
 
     @staticmethod
     def from_expr(expr: Expr) -> Module:
-        """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
+        """A module whose ``main`` is ``expr``, or a function of the free variables of ``expr``."""
         if isinstance(expr, Function):
             return Module({"main": expr})
         return Module({"main": Function(free_variables(postorder(expr)), expr)})
@@ -338,28 +339,28 @@ class Module(Shown):
         return self.functions["main"]
 
     def with_main(self, main: Function) -> Module:
-        """This module with another ``main``; the same object if it is the same."""
+        """This module with ``main`` replaced; the same object if ``main`` is unchanged."""
         if main is self.main:
             return self
         return Module({**self.functions, "main": main}, self.output_names, self.attrs)
 
     def unnamed(self) -> Module:
-        """This module without ``values``, which would keep alive what passes drop."""
+        """This module without ``values``, which would keep alive expressions that passes have removed."""
         return Module(self.functions, self.output_names, self.attrs) if self.values else self
 
     def __getitem__(self, name: str) -> Function:
         return self.functions[name]
 
     def __deepcopy__(self, memo: object) -> Module:
-        """A module of the same functions, which never change, in tables of its own."""
+        """A module with copied tables that shares the functions, which are immutable."""
         return Module(dict(self.functions), self.output_names, self.attrs, dict(self.values))
 
     def astext(self, show_meta_data: bool = True) -> str:
-        """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
+        """This module as text. With ``show_meta_data``, large constants are included (``relay.parse``)."""
         return Module.as_text(self, show_meta_data)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows; the function enters itself, as printers do."""
+        """The HTML that a notebook shows; ``relay.text.notebook`` sets ``as_html``."""
         return Module.as_html(self)
 
 
@@ -381,11 +382,11 @@ _FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
     Tuple: (("fields", (Expr,), True), _SPAN),
     TupleGetItem: (("value", (Expr,), False), ("index", (int,), False), _SPAN),
 }  # fmt: skip
-"""What the fields of each node hold, and whether they hold several in a tuple."""
+"""The fields of each node class: name, accepted types, and whether the field is a tuple of such values."""
 
 
 def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
-    """The field ``name`` made a tuple: users may write lists where nodes hold tuples."""
+    """Return the field ``name`` as a tuple, and store it in ``node``: users may pass lists."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise _shape_mismatch(node, name, value, (tuple,))
     object.__setattr__(node, name, tuple(value))
@@ -393,7 +394,7 @@ def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
 
 
 def _check_attrs(node: Any) -> None:
-    """Attributes are pairs sorted by name; a mapping becomes such."""
+    """Check that ``attrs`` is a tuple of (name, value) pairs; convert a mapping to pairs sorted by name."""
     given = node.attrs
     if isinstance(given, Mapping):
         given = canonical({str(name): value for name, value in given.items()})
@@ -404,7 +405,7 @@ def _check_attrs(node: Any) -> None:
 
 
 def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
-    """The error of a field that holds what it cannot."""
+    """The error for a field ``name`` whose ``value`` has none of the types ``kinds``."""
     expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
     given = "None" if value is None else f"a {type(value).__name__}"
     span = getattr(node, "span", None)
@@ -415,7 +416,7 @@ def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -
 
 
 def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
-    """The variables among ``nodes``, in order, that none of them binds."""
+    """The variables among ``nodes``, in order of appearance, that no node among them binds."""
     found: dict[Var, None] = {}
     bound: set[Var] = set()
     for node in nodes:
@@ -432,16 +433,16 @@ def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
 
 
 def canonical(attrs: Mapping[str, Any]) -> Attrs:
-    """``attrs`` as a Call holds them."""
+    """``attrs`` in the form that a Call stores: pairs sorted by name."""
     return tuple(sorted(((name, plain(value)) for name, value in attrs.items()), key=itemgetter(0)))
 
 
 def constant(value: Any, dtype: Any = None) -> Constant:
-    """A Constant of anything numpy takes."""
+    """A Constant of ``value``: anything that numpy can convert to an array."""
     return Constant(np.asarray(value, dtype=dtype))
 
 
 def var(name: str, shape: Any = None, dtype: str = "float32", type: Type | None = None) -> Var:
-    """A parameter of ``type``, or of ``shape`` and ``dtype``; a string in ``shape`` is the dimension of that
-    name (``types.dim``)."""
+    """A variable ``name`` of type ``type``, or of ``shape`` and ``dtype``. A string in ``shape`` is the
+    dimension with that name (``types.dim``)."""
     return Var(name, type if type is not None else tensor_type(() if shape is None else shape, dtype))

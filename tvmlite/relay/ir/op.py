@@ -1,12 +1,12 @@
-"""The operator table: everything the compiler knows of an operator, registered in one place.
+"""The operator table: everything that the compiler knows about an operator, registered in one place.
 
-An operator is its formula, a te compute, decorated with the rest::
+An operator is its te compute, decorated with its other properties::
 
     @operator("nn.relu", infer=same_as_first, fuse=Fuse.ELEMWISE, reference=relu_numpy)
     def relu(call: Call, data: te.Tensor) -> te.Tensor:
         return te.compute(data.shape, lambda *i: te.max(data[i], 0), name="relu", tag="elemwise")
 
-``relay/ops/register.py`` has decorators for families of operators, some by the formula of one element.
+``relay/ops/register.py`` has decorators for families of operators, some for a formula of one element.
 """
 
 from __future__ import annotations
@@ -32,68 +32,70 @@ __all__ = [
 
 
 class Fuse(enum.IntEnum):
-    """How an operator fuses, from the most willing to the least; TVM's classes and order."""
+    """The fusion class of an operator, from the least restrictive to the most; TVM's classes and order."""
 
     ELEMWISE = 0
-    """Output element i reads input elements i only."""
+    """Element i of the output reads element i of each input only."""
     BROADCAST = 1
-    """Each input is broadcast to the output, then element by element."""
+    """Element-wise on inputs that are broadcast to the shape of the output."""
     INJECTIVE = 2
-    """Each output element reads some input elements, without reducing: reshape, transpose, slice."""
+    """Each output element reads single input elements, without a reduction: reshape, transpose, slice."""
     COMM_REDUCE = 3
     """A reduction over axes of its input."""
     OUT_ELEMWISE_FUSABLE = 4
-    """An anchor such as conv or dense: element-wise tails fuse onto its output."""
+    """An anchor such as conv or dense: element-wise operators after it can be fused with it."""
     TUPLE = 7
-    """Several results."""
+    """An operator with several results."""
     OPAQUE = 8
     """Never fused."""
 
 
 class Rounding(enum.Enum):
-    """How often an element of the result is rounded on its way from the arguments, if they are floats."""
+    """How often a float element is rounded on the way from the arguments to the result."""
 
     MANY = enum.auto()
-    """Sums and transcendental functions: implementations differ in last bits."""
+    """Several times: sums and transcendental functions. Implementations differ in the last bits."""
     ONCE = enum.auto()
-    """Once, as IEEE says, or not at all."""
+    """At most once, as IEEE 754 specifies."""
     NEVER = enum.auto()
-    """Not at all: elements are moved, or the greatest of some taken, and fixed numbers put beside them."""
+    """Not at all: elements are moved, or selected by a maximum, or fixed numbers are inserted."""
     STEPS = enum.auto()
-    """To a step: a last bit of the argument may decide a whole one."""
+    """To a step: a change in the last bit of an argument may change the result by a whole step."""
 
 
 @dataclass(frozen=True)
 class Operator:
     """One row of the table.
 
-    - ``infer(call, *types)`` gives the type of the call, from its attributes and the types of its
-      arguments (a variadic operator gets the fields of its one tuple argument spread out);
-      raises TypeInferError with ``call.span``.
-    - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
-    - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
-    - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
-    - ``open_attrs`` are the attributes in which a number may be a dimension: ``newshape``.
-    - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
+    - ``infer(call, *types)`` returns the type of the call, from its attributes and the types of its arguments
+      (a variadic operator gets the fields of its tuple argument as separate types); raises TypeInferError
+      with ``call.span``.
+    - ``compute(call, *tensors)`` returns a te.Tensor, or a list of them for a tuple type.
+    - ``reference(call, *arrays)`` computes the same in plain numpy; dimensions in attributes are numbers
+      there.
+    - ``attrs`` are the attributes with their defaults (``REQUIRED`` if there is none).
+    - ``open_attrs`` are the attributes in which a dimension may stand for a number, such as ``newshape``.
+    - ``schedule`` is the operator's kind of anchor, which determines the schedule templates of its group.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
-    - ``tuples`` are the arguments of another operator that are relay Tuples; its functions get a tuple of
-      types, tensors or arrays for each.
-    - ``any_types``: an argument may be a tuple of tensors as well as a tensor.
+    - ``tuples`` are the arguments of a non-variadic operator that are relay Tuples; ``infer``, ``compute``
+      and ``reference`` get a tuple of types, tensors or arrays for each.
+    - ``any_types``: an argument may be a tensor or a tuple of tensors.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
-    - ``field``: that function gives this one of several results; None: all.
-    - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
-    - ``rounding``: how often its floats are rounded.
-    - ``fills``: some elements of the result are none of the arguments', as zeros beside a triangle are.
-    - ``homogeneous``: the result is scaled, but for rounding, if all arguments that are floats are, by one
-      number above 0.
-    - ``may_stop``: a run may end at it, where what it assumes does not hold.
-    - ``mark``: it computes nothing, and passes leave it for each other where it stands.
-    - ``quantized``: it stands for an operator of integers, and ``canonicalize_qnn`` writes that out.
-    - ``any_attrs``: calls may have any attributes, as those of operators of a program's own have.
-    - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
-      numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
-      that of the first argument.
-    - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
+    - ``field``: the index of the result that TVM's Python function returns, if there are several; None: all.
+    - ``view``: the result is the argument in another shape, which needs no kernel outside a group.
+    - ``rounding``: how often floats are rounded.
+    - ``fills``: some elements of the result do not come from the arguments, such as the zeros beside a
+      triangle.
+    - ``homogeneous``: if all float arguments are multiplied by the same positive number, the result is
+      multiplied by it, apart from rounding.
+    - ``may_stop``: it may stop a run, if an assumption that it makes does not hold.
+    - ``mark``: it computes nothing: it is a mark at its position that passes leave for each other.
+    - ``quantized``: it stands for an operator on integers, into which ``canonicalize_qnn`` expands it.
+    - ``any_attrs``: calls may have any attributes, as those of custom operators do.
+    - ``evaluated(call, attrs, shape)`` returns the attributes that the reference gets, for operators that
+      treat a number as written differently from a dimension with that value. ``attrs`` are those of ``call``
+      with numbers for dimensions; ``shape`` is that of the first argument.
+    - ``kinds`` are the attributes sorted by name, as in a Call, each with its default and its kind.
     """
 
     name: str
@@ -138,11 +140,11 @@ def operator(
     doc: str | None = None,
     **columns: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated te compute as the operator ``name``. A second registration raises.
+    """Register the decorated te compute as the operator ``name``. A second registration is an error.
 
-    ``attrs`` are the attributes by name: the default, REQUIRED, or what ``at_least`` and ``choice`` declare.
-    ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
-    of a compute that is made and not written. ``columns`` are other fields of ``Operator``.
+    ``attrs`` maps names to defaults, REQUIRED, or declarations by ``at_least`` and ``choice``. ``parameters``
+    is the order for users if attributes stand between arguments; ``doc`` is the docstring of a generated
+    compute. ``columns`` are other fields of ``Operator``.
     """
 
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,22 +182,22 @@ def operator(
 
 
 def get(name: str, span: Span | None = None) -> Operator:
-    """The operator ``name``, or an UnsupportedError."""
+    """The operator ``name``; an UnsupportedError if it is not in the table."""
     if not isinstance(name, str) or not is_known(name):
         raise UnsupportedError(f"operator {show(name)} is not in the table", span or Span.of_caller())
     return OPERATORS[name]
 
 
 def is_known(name: str) -> bool:
-    """Whether the table has an operator ``name``, those that techniques add included."""
+    """Whether the table has an operator ``name``, including those that techniques add."""
     if name not in OPERATORS:
         techniques.load()
     return name in OPERATORS
 
 
 def is_selection(name: object) -> bool:
-    """Whether ``name`` is an operator each of whose results is one of the elements of its first argument,
-    chosen by place or by order: what it does with numbers, it does with codes of them."""
+    """Whether ``name`` is an operator each of whose results is an element of its first argument, selected by
+    position or by order. Such an operator can be applied to the quantized codes of numbers as well."""
     if not (isinstance(name, str) and is_known(name)):
         return False
     row = OPERATORS[name]
@@ -203,37 +205,37 @@ def is_selection(name: object) -> bool:
 
 
 def is_view(node: object) -> bool:
-    """Whether ``node`` is a call of an operator whose result is its argument in another shape."""
+    """Whether ``node`` calls an operator whose result is its argument in another shape."""
     return (
         isinstance(node, Call) and isinstance(node.op, str) and is_known(node.op) and OPERATORS[node.op].view
     )
 
 
 def is_homogeneous(node: object) -> bool:
-    """Whether ``node`` is a call of an operator whose result is scaled if its arguments are."""
+    """Whether ``node`` calls an operator whose result is scaled if its arguments are scaled."""
     if not isinstance(node, Call) or not isinstance(node.op, str):
         return False
     return is_known(node.op) and OPERATORS[node.op].homogeneous
 
 
 def fuse_class(node: object) -> Fuse | None:
-    """How ``node`` fuses, if it is a call of an operator."""
+    """The fusion class of ``node``, if it is a call of an operator."""
     return get(node.op, node.span).fuse if isinstance(node, Call) and isinstance(node.op, str) else None
 
 
 def is_anchor(node: object) -> bool:
-    """Whether ``node`` is a call of an operator such as conv or dense, whose element-wise tail joins it."""
+    """Whether ``node`` calls an anchor such as conv or dense, with which element-wise consumers are fused."""
     return fuse_class(node) is Fuse.OUT_ELEMWISE_FUSABLE
 
 
 def names() -> list[str]:
-    """The names of all operators, those that techniques add included."""
+    """The names of all operators, including those that techniques add."""
     techniques.load()
     return list(OPERATORS)
 
 
 def check_attributes(row: Operator, call: Call) -> None:
-    """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
+    """Raise a TypeInferError if ``call`` has other attributes than ``row``, or one of a wrong kind."""
     if row.any_attrs:
         return
     if len(call.attrs) != len(row.kinds):
@@ -247,7 +249,7 @@ def check_attributes(row: Operator, call: Call) -> None:
 
 
 def wrong_names(row: Operator, call: Call) -> TypeInferError:
-    """The error of a call whose attributes are not, sorted by name, those of its operator."""
+    """The error for a call whose attributes are not those of its operator, sorted by name."""
     given = [name for name, _ in call.attrs]
     for name in sorted({*given, *row.attrs}):
         if given.count(name) != (name in row.attrs):
@@ -259,12 +261,12 @@ def wrong_names(row: Operator, call: Call) -> TypeInferError:
 
 
 def defaults(row: Operator) -> Attrs:
-    """The attributes of an operator that have defaults, as a Call holds them."""
+    """The attributes of ``row`` that have defaults, as a Call stores them."""
     return canonical({name: value for name, value in row.attrs.items() if value is not REQUIRED})
 
 
 def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
-    """A call of operator ``name``, its attributes checked and completed with their defaults."""
+    """A call of the operator ``name``, with attributes checked and completed with defaults."""
     if not isinstance(span, Span):
         if span is not None:
             raise TypeInferError(f"make: span is {describe(span)}, expected a Span")
@@ -273,7 +275,7 @@ def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call
 
 
 def completed(name: str, args: tuple[Expr, ...], attrs: Mapping[str, Any], span: Span) -> Call:
-    """As ``make``, of attributes in a table."""
+    """Like ``make``, with the attributes in a mapping."""
     row = get(name, span)
     unknown = sorted(set(attrs) - set(row.attrs))
     if unknown:

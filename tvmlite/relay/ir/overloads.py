@@ -1,9 +1,9 @@
 """Python's operators on expressions: ``x + 1``, ``-x``, ``x < y``, ``x.astype("int8")``, ``a, b = pair``.
 
-They build the calls that ``relay.add`` and its like build. A number becomes a constant of the other side's
-dtype, which must be able to hold it (TVM asks for ``relay.const``). Nodes stay equal only to themselves:
-``x == y`` is no call, and an expression is always true. They carry the line of Python that they stand in: a
-converter of the importer calls ``node.add`` and its like instead, which carry the node's name.
+They build the same calls as ``relay.add`` and the other functions. A number becomes a constant of the other
+operand's dtype, which must be able to hold it (TVM requires ``relay.const``). Nodes are equal only to
+themselves: ``x == y`` is not a call, and an expression is always true. The span of the calls is the line of
+Python. Converters of the importer call ``node.add`` and similar instead, for spans with the ONNX node's name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _binary(name: str, swapped: bool = False) -> Callable[[Expr, Any], Call]:
 
 
 def _operand(name: str, value: Any, beside: Expr) -> Any:
-    """``value``, if it is a number as a constant of the dtype of ``beside``."""
+    """``value``, converted to a constant of the dtype of ``beside`` if it is a number."""
     if not isinstance(value, (numbers.Number, np.generic)):
         return value
     dtype, span = tensor_type_of(beside).dtype, Span.of_caller()
@@ -51,12 +51,12 @@ def _negative(self: Expr) -> Call:
 
 
 def _astype(self: Expr, dtype: Any) -> Call:
-    """This tensor in ``dtype``, as ``relay.cast``."""
+    """Cast this tensor to ``dtype``, like ``relay.cast``."""
     return builder("cast")(self, dtype)
 
 
 def _fields(self: Expr) -> int:
-    """How many results there are; of a tensor there is one, which has no parts."""
+    """The number of fields of a tuple. Anything else, such as a tensor, is a TypeInferError."""
     if isinstance(self, Tuple):
         return len(self.fields)
     type_ = type_of(self)
@@ -98,4 +98,4 @@ for _name, _operator in _COMPARISONS.items():
 Expr.__neg__, Expr.astype = _negative, _astype
 Expr.__len__, Expr.__iter__, Expr.__getitem__ = _fields, _each, _field
 Expr.__bool__ = _true  # type: ignore[attr-defined]
-Expr.__array_ufunc__ = None  # type: ignore[attr-defined]  # a numpy scalar on the left leaves the operation to us
+Expr.__array_ufunc__ = None  # type: ignore[attr-defined]  # makes numpy scalars on the left defer to Expr

@@ -1,4 +1,4 @@
-"""Random arguments that a function accepts: right dtypes, small sizes, indices inside their axes."""
+"""Random arguments that a function accepts: right dtypes, small sizes, indices within their axes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tvmlite.relay.ir.types import Binding, TensorType, TupleType, Type, dims_of
 from tvmlite.te import expr as te
 
 LARGEST_INTEGER = 9
-"""Integers that name nothing are drawn from 0 to this."""
+"""The largest value of random integers that are not indices; the smallest is 0."""
 
 _SIZES = ((2, 3, 4, 5), (1,), (8, 12), (16, 24), (32, 64), (128, 160), (256,))
-"""What open dimensions are drawn from, try after try: small ones first, for they are quick."""
+"""The choices for open dimensions in successive tries: small ones first, as they are fast."""
 
 _TRIES = 3
 
 
 def random_inputs(function: Function, seed: int = 0) -> tuple[list[Value], Value]:
-    """Arguments for ``function``, and what it computes of them.
+    """Random arguments for ``function``, and its result for them.
 
-    Floats are normal, integers 0 to 9 or inside the axes they index. Open dimensions get small sizes; where
-    those do not fit the model, larger ones are tried. An InputError if no try fits.
+    Floats are normally distributed; integers are 0 to 9, or within the axes that they index. Open dimensions
+    get small sizes; if those do not fit the model, larger ones are tried. An InputError if no try fits.
     """
     rng = np.random.default_rng(seed)
     limits, last = _IndexLimits(function), ""
@@ -48,7 +48,7 @@ def random_inputs(function: Function, seed: int = 0) -> tuple[list[Value], Value
 
 
 def _bindings(function: Function, rng: np.random.Generator) -> Iterator[Binding]:
-    """Values for the open dimensions of the parameters, at which no extent is less than one."""
+    """Values for the open dimensions of the parameters for which every extent is at least 1."""
     names = dims_of([p.type for p in function.params])
     extents = _extents(function)
     if not names:
@@ -62,7 +62,7 @@ def _bindings(function: Function, rng: np.random.Generator) -> Iterator[Binding]
 
 
 def _extents(function: Function) -> list[te.Expr]:
-    """The extents anywhere in ``function`` that follow from the open dimensions of its parameters."""
+    """All extents in ``function`` that are determined by the open dimensions of its parameters."""
     names = set(dims_of([p.type for p in function.params]))
     found: dict[te.Expr, None] = {}
     for node in walk(function.body):
@@ -94,7 +94,7 @@ def _draw(type_: Type, binding: Binding, highest: int, rng: np.random.Generator)
 
 
 class _IndexLimits:
-    """The largest integer each parameter may hold, by the axes its elements are used as indices of."""
+    """The largest integer that each parameter may hold, given the axes that its elements index."""
 
     def __init__(self, function: Function) -> None:
         self.extents: dict[Var, list[int | te.Expr]] = {}
@@ -114,7 +114,7 @@ class _IndexLimits:
 
 
 def _source(value: Expr) -> Expr:
-    """Where the elements of ``value`` come from."""
+    """The value that the elements of ``value`` come from."""
     while isinstance(value, Call) and (is_selection(value.op) or value.op == "cast"):
         value = value.args[0]
     return value

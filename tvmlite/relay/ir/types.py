@@ -1,4 +1,4 @@
-"""The types of relay expressions: tensors whose dimensions may carry names, tuples, functions."""
+"""The types of Relay expressions: tensors, whose dimensions may have names, tuples and functions."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ __all__ = [
 
 
 _EXTENTS = {int, te.SizeVar}
-"""The classes of most extents, which need no closer look."""
+"""The classes of most extents, which need no further check."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorType(Node):
-    """An array's shape and dtype. In a shape, a string is the dimension of that name."""
+    """The shape and dtype of an array. A string in a shape is the dimension with that name."""
 
     shape: Shape
     dtype: str = "float32"
@@ -61,7 +61,7 @@ class TensorType(Node):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
@@ -77,7 +77,7 @@ class TensorType(Node):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleType(Node):
-    """Several types as one."""
+    """The type of a tuple."""
 
     fields: tuple[Type, ...]
 
@@ -114,13 +114,13 @@ TYPES = (TensorType, TupleType, FuncType)
 
 
 def tensor_type(shape: Any, dtype: str = "float32") -> TensorType:
-    """A TensorType of ``shape``: a lone extent or several."""
+    """A TensorType of ``shape``, a single extent or several."""
     extents: Any = (shape,) if isinstance(shape, (int, str, te.Expr)) else shape
     return TensorType(extents, dtype)
 
 
 def _extents(shape: Any) -> Shape:
-    """``shape`` as a TensorType has it: a tuple of ints and expressions."""
+    """``shape`` in the form that a TensorType stores: a tuple of ints and expressions."""
     if not isinstance(shape, (tuple, list, np.ndarray)):
         raise _no_type("TensorType: shape", shape, "a tuple of integers and dimensions")
     extents: list[Dim] = []
@@ -134,7 +134,7 @@ def _extents(shape: Any) -> Shape:
 
 
 def _check_types(node: Any, name: str) -> None:
-    """Refuse what is no type in a field that holds several; a list becomes a tuple."""
+    """Check that the field ``name`` holds types only; convert a list to a tuple."""
     value, where = getattr(node, name), f"{type(node).__name__}: {name}"
     if not isinstance(value, (tuple, list)):
         raise _no_type(where, value, "a tuple of types")
@@ -165,7 +165,7 @@ def same_type(a: Type, b: Type) -> bool:
 
 
 def dims_of(item: Any) -> list[te.SizeVar]:
-    """The named dimensions in a dimension, shape, type or attribute, each once, in order of appearance."""
+    """The distinct named dimensions in a dimension, shape, type or attribute, in order of appearance."""
     found: dict[te.SizeVar, None] = {}
     stack = [item]
     while stack:
@@ -184,8 +184,8 @@ def dims_of(item: Any) -> list[te.SizeVar]:
 
 
 def map_dims(item: Any, rule: Callable[[te.Expr], Dim]) -> Any:
-    """A dimension, shape, type or attribute with ``rule`` applied to each expression in it; the same object
-    if nothing changed."""
+    """Apply ``rule`` to each expression in a dimension, shape, type or attribute; return the same object if
+    nothing changed."""
     match item:
         case te.Expr():
             return rule(item)
@@ -218,11 +218,12 @@ def bind_dims(
     names: Sequence[str] | None = None,
     outer: Binding | None = None,
 ) -> dict[te.SizeVar, int]:
-    """The values of the named dimensions of ``types`` given ``arrays`` of those types.
+    """The values of the named dimensions of ``types``, given ``arrays`` of those types.
 
-    Tuples match tuples. A dimension on its own binds; for others there is ``outer``, the values around a
-    call; what is left is solved for where an expression is linear in it alone; every extent is then checked.
-    A rank or extent that does not fit is an InputError that names the argument (``names``, or its position).
+    Tuples match tuples. An extent that is a single named dimension binds it. Other dimensions take their
+    values from ``outer``, the binding around a call, or by solving expressions that are linear in a single
+    unknown. Then every extent is checked: a rank or extent that does not fit is an InputError that names the
+    argument (``names``, or its position).
     """
     pairs: list[tuple[str, Dim, int]] = []
     for position, (type_, array) in enumerate(zip(types, arrays, strict=True)):
@@ -257,7 +258,7 @@ def _pair_extents(type_: Type, array: Any, name: str, pairs: list[tuple[str, Dim
 
 
 def _solve(pairs: list[tuple[str, Dim, int]], binding: dict[te.SizeVar, int]) -> None:
-    """Bind dimensions that only occur inside linear expressions of one unknown."""
+    """Bind dimensions that occur only inside expressions that are linear in a single unknown."""
     progress = True
     while progress:
         progress = False

@@ -1,13 +1,13 @@
-"""Checks that a module is well formed: what every pass may rely on and must keep.
+"""Checks that a module is well formed: the invariants that every pass may rely on and must keep.
 
-- Every variable is bound by a parameter or a Let around its use; a function's body refers to nothing
+- Every variable is bound by a parameter, a Let or a Loop around its use; a function's body refers to nothing
   outside the function (functions are closed).
-- A variable is bound once; parameters of a function differ.
-- A dimension that comes from data is bound once, by the LetDims around its uses, and does not leave the
-  branch or the loop that binds it.
-- Types fit, everywhere; a call of an operator carries exactly the attributes of that operator.
-- Constants that are read from a model's file are still what it says (else a ModelError).
-- A group (``Primitive``) holds calls of operators, tuples, projections and constants only.
+- A variable is bound once; the parameters of a function are distinct.
+- A dimension that comes from data is bound once, by a LetDims around its uses, and does not leave the branch
+  or the loop that binds it.
+- All types are consistent; a call of an operator has exactly the attributes of that operator.
+- The files of a model that constants are read from have not changed since the import (else a ModelError).
+- A group (``Primitive``) holds calls of operators, tuples, projections, variables and constants only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tvmlite.te import expr as te
 
 
 def verify(module: Module) -> None:
-    """Raise a VerifyError (or TypeInferError) that names what is wrong with ``module``."""
+    """Raise a VerifyError (or TypeInferError) that names what is wrong if ``module`` is malformed."""
     if "main" not in module.functions:
         raise VerifyError(f"a module needs a 'main'; this one has {', '.join(module.functions) or 'nothing'}")
     for function in module.functions.values():
@@ -64,7 +64,7 @@ def verify_function(function: Function) -> None:
 
 
 def _functions(root: Function) -> list[Function]:
-    """``root`` and the functions called from it, each once."""
+    """``root`` and the functions in its body, called or not, recursively, once each."""
     found: dict[Function, None] = {}
     stack: list[Function] = [root]
     while stack:
@@ -81,7 +81,7 @@ def _functions(root: Function) -> list[Function]:
 
 
 def _check_bindings(function: Function, bound: dict[Var, Expr]) -> None:
-    """Each variable has one binder."""
+    """Check that each variable has one binder; ``bound`` collects the binders."""
     nodes = list(postorder(function.body))
     binders: list[tuple[Expr, Var]] = [(function, param) for param in function.params]
     binders += [(node, node.var) for node in nodes if isinstance(node, Let)]
@@ -95,9 +95,9 @@ def _check_bindings(function: Function, bound: dict[Var, Expr]) -> None:
 
 
 def _check_closed(function: Function) -> None:
-    """Every variable reached from the body is bound on the way.
+    """Check that every variable in the body is bound around its use.
 
-    ``free[node]`` are the variables a node needs from around it; a Let takes its own from its body.
+    ``free[node]`` are the variables that must be bound around ``node``; a Let binds its own in its body.
     """
     free: dict[Expr, frozenset[Var]] = {}
     for node in postorder(function.body):
@@ -122,9 +122,9 @@ def _check_closed(function: Function) -> None:
 
 
 def _check_dims(function: Function) -> None:
-    """Every dimension that a LetDims of ``function`` binds is used inside that, and stays there.
+    """Check that dimensions of a LetDims in ``function`` are bound once and used only inside that LetDims.
 
-    ``free[node]`` are those that the attributes in and below ``node`` need from around it.
+    ``free[node]`` are the dimensions in attributes at and below ``node`` that must be bound around it.
     """
     nodes = list(postorder(function.body))
     lets: dict[te.SizeVar, LetDims] = {}
@@ -158,7 +158,7 @@ def _check_dims(function: Function) -> None:
 
 
 def _check_blocks(nodes: Iterable[Node]) -> None:
-    """The types of branches and loops mention no dimension that is bound inside."""
+    """Check that the types of branches and loops mention no dimension that is bound inside them."""
     for node in nodes:
         if not isinstance(node, (If, Loop)):
             continue
@@ -175,12 +175,12 @@ def _check_blocks(nodes: Iterable[Node]) -> None:
 
 
 def dimensions_of(function: Function) -> list[te.SizeVar]:
-    """The dimensions that the attributes in ``function`` mention."""
+    """The dimensions in the attributes of calls in ``function``."""
     return dims_of([value for n in postorder(function.body) if isinstance(n, Call) for _, value in n.attrs])
 
 
 def span_of(node: Node) -> Span | None:
-    """Where ``node`` was written, if it knows."""
+    """The source location of ``node``, if it has one."""
     return getattr(node, "span", None)
 
 
@@ -188,7 +188,7 @@ Item = TypeVar("Item")
 
 
 def _union(sets: Iterable[frozenset[Item]]) -> frozenset[Item]:
-    """The union; one of ``sets`` itself where it holds all others, so that deep graphs share them."""
+    """The union; one of ``sets`` itself if it contains all others, so that deep graphs share them."""
     result: frozenset[Item] = frozenset()
     for one in sets:
         if not one <= result:

@@ -3,23 +3,25 @@
 ======  ===========================================================================================
 level   what is done to a graph
 ======  ===========================================================================================
-0       types are checked, lets go, outputs get calls of their own; every operator is one kernel, but those
-        that are other operators, as many of TVM's for quantized tensors are, which are written out
-1       training leftovers are decomposed, constants folded, operators fused into groups
-2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
-        layers of its slices; unit axes are dropped behind the tails of convolutions;
-        normalisations, softmax, activations and attention are recognised where they are written out;
-        scales move into weights; reshapes are views, and transposes of layouts cancel; groups that differ in
-        numbers only are one kernel; results take the places of operands that nothing reads any more
+0       types are checked, Lets inlined, unused code removed; each output is computed by a call of its own;
+        operators that stand for several others, such as TVM's quantized ones, are expanded into them;
+        every operator is one kernel
+1       operators for training are decomposed, constants folded, operators fused into groups
+2       algebraic simplification; common subexpressions are merged, also equal operators on all pieces
+        of an array, and dense layers of its slices; unit axes are dropped after the epilogues of
+        convolutions; normalizations, softmax, activations and attention are recognized where they are
+        written in smaller operators; scales are folded into weights; reshapes become views, and transposes
+        that change layouts cancel; groups that differ in constants only share one kernel; results are
+        stored over operands that are not read any more
 3       transposed convolutions become convolutions of all their phases, channels of convolution networks
-        are put in blocks, constant weights laid out for the target (the default)
-4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
-        of the same data are one
+        are blocked, constant weights are repacked for the target (the default)
+4       inexact: faster ``exp``, ``tanh``, ``erf`` (``fast_math`` states the errors); convolutions
+        of the same data are merged
 ======  ===========================================================================================
 
-At every level a model's elementwise arithmetic is rounded operation by operation: multiply-adds are in sums,
-and in our formulas of transcendental functions, only. What level 2 recognises or moves into weights may have
-other last bits than what the model writes out, but not where steps are made of it (``quantized_chains``).
+At every level, a model's element-wise arithmetic is rounded after each operation: multiply-adds are used only
+in sums and in our formulas for transcendental functions. What level 2 recognizes or folds into weights may
+differ from the model in the last bits, but not where the result is rounded to steps (``quantized_chains``).
 """
 
 from __future__ import annotations
@@ -75,8 +77,8 @@ DEFAULT_LEVEL = 3
 MAX_LEVEL = 4
 
 ERROR_BESIDE_HALVES = 1e-4
-"""The error that a convolution of rounded operands may make to be quicker, relative to its largest result:
-far below what rounding makes, at most 4e-3 of a value in bfloat16 and 5e-4 in float16."""
+"""The error, relative to its largest result, that a convolution of rounded operands may have in order to be
+faster. It is far below the rounding error of a value: at most 4e-3 in bfloat16 and 5e-4 in float16."""
 
 
 def pipeline(
@@ -89,12 +91,12 @@ def pipeline(
     """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
 
     With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
-    (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are quicker ones,
-    whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
-    and dense layers may be off by so much of their largest result to be quicker (``apply_winograd``,
-    ``apply_winograd_dense``, ``pack_weights``), from level 3; beside 16 bits, it is at least
-    ``ERROR_BESIDE_HALVES``. Passes that have alternatives ask ``decisions``, without which they take their
-    defaults.
+    (``to_mixed_precision``), at any level; from level 2 on, faster versions of ``exp``, ``tanh`` and ``erf``
+    are used, whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0,
+    from level 3 on, convolutions and dense layers may have an error of this fraction of their largest result
+    in order to be faster (``apply_winograd``, ``apply_winograd_dense``, ``pack_weights``); with a 16-bit
+    precision, the bound is at least ``ERROR_BESIDE_HALVES``. Passes with alternatives ask ``decisions``;
+    without it they take their defaults.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -136,7 +138,7 @@ def pipeline(
 
 
 def by_name(target: Target | None = None) -> dict[str, Pass]:
-    """Every pass by its name; those that lay out data need a ``target``."""
+    """Every pass by its name; those that change layouts for a processor need a ``target``."""
     passes: list[Pass] = [
         canonicalize_ops,
         canonicalize_qnn,

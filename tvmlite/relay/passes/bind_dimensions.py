@@ -1,4 +1,4 @@
-"""Give open dimensions numbers: a module for some sizes out of one for all."""
+"""Replace open dimensions by numbers: specialize a module for any sizes to given sizes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tvmlite.te import expr as te
 def bind_dimensions(
     sizes: Mapping[str, int], renamed: Mapping[te.SizeVar, te.SizeVar] | None = None
 ) -> Callable[[Module], Module]:
-    """The pass that makes ``sizes`` of the open dimensions of these names.
+    """The pass that replaces the open dimensions named in ``sizes`` by numbers.
 
-    Dimensions that come from the data may be ``renamed``, for a graph that stands beside the one there was:
-    then its variables are others too.
+    ``renamed`` maps data-dependent dimensions to new names, for a graph that is used next to the original;
+    its variables are then copies too.
 
-    A name that no input's shape has is an InputError. What a model promises of its sizes goes where it is now
-    plain to see.
+    A name that is not in the shape of an input is an InputError. Assumptions about sizes (``assume``,
+    ``assume_shape``) are removed where the numbers prove them.
     """
 
     def bind(module: Module) -> Module:
@@ -47,13 +47,13 @@ def bind_dimensions(
 
 
 def with_numbers(root: Any, numbers: Mapping[te.SizeVar, int]) -> Any:
-    """``root`` with numbers in place of dimensions."""
+    """``root`` with dimensions replaced by ``numbers``."""
     binder = _Binder({size: te.const(value, "int64") for size, value in numbers.items()}, None)
     return binder.expression(root)
 
 
 class _Binder:
-    """Rebuilds expressions with numbers in place of dimensions."""
+    """Rebuilds expressions with dimensions replaced by numbers."""
 
     def __init__(
         self, numbers: Mapping[te.SizeVar, te.Const], renamed: Mapping[te.SizeVar, te.SizeVar] | None
@@ -65,7 +65,7 @@ class _Binder:
         self.functions: dict[Function, Function] = {}
 
     def function(self, function: Function) -> Function:
-        """``function`` and those it calls, innermost first: they nest no deeper than groups do."""
+        """``function`` and the functions it calls, innermost first; they nest no deeper than groups do."""
         if function not in self.functions:
             params = tuple(self.variable(p) for p in function.params)
             made = dataclasses.replace(function, params=params, body=self.expression(function.body))
@@ -80,9 +80,9 @@ class _Binder:
         return self.variables[var]
 
     def expression(self, root: Any) -> Any:
-        """``root`` with the numbers in it; of an If that they decide, the branch that is taken alone.
+        """``root`` with the numbers in it; an If whose condition they decide is replaced by the branch taken.
 
-        The other may be of types that cannot be with these numbers.
+        The other branch is not rebuilt: it may have no valid type with these numbers.
         """
         done: dict[Any, Any] = {}
         stack: list[tuple[Any, bool]] = [(root, False)]
@@ -103,7 +103,7 @@ class _Binder:
         return done[root]
 
     def _taken(self, node: If, done: Mapping[Any, Any]) -> Any:
-        """The branch that is taken if the condition, which is ``done``, is a constant; else None."""
+        """The branch that is taken if the condition, already rebuilt in ``done``, is constant; else None."""
         condition = done[node.condition]
         for one in postorder(condition):
             open_ = isinstance(one, Call) and any(is_symbolic(value) for _, value in one.attrs)
@@ -138,7 +138,7 @@ class _Binder:
         return made.args[0] if _is_kept(made) else made
 
     def value(self, value: Any) -> Any:
-        """An attribute, a shape or a type with the numbers in it; the same object if there are none."""
+        """An attribute, shape or type with the numbers in it; the same object if it has none."""
         return map_dims(value, self._dim)
 
     def _dim(self, value: te.Expr) -> Dim:
@@ -149,7 +149,7 @@ class _Binder:
 
 
 def _is_kept(call: Call) -> bool:
-    """Whether ``call`` only asks for what is plain to see."""
+    """Whether ``call`` only states an assumption that is known to hold."""
     if call.op == "assume_shape":
         return same_type(type_of(call), type_of(call.args[0]))
     if call.op == "assume":

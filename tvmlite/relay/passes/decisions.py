@@ -1,8 +1,8 @@
-"""Decisions of the graph: places where a pass could go another way than its rule does.
+"""Decisions of the graph: points where a pass has legal alternatives to the choice of its rule.
 
-A pass that has alternatives takes a table of them, ``Decisions``, and asks it which to take (``decide``): the
-default, unless the table has chosen another (``tuning.graph_search``). So passes hold rules, and what was
-measured is kept outside of them. Without a table, every pass takes its defaults.
+A pass that has alternatives takes a ``Decisions`` and asks it for the one to take (``decide``): the default,
+unless another was chosen (``tuning.graph_search``). So passes hold rules, and results of measurements are
+kept outside of them. Without a ``Decisions``, every pass takes its defaults.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.text import printer
 
 LAYOUT = "layout"
-"""The kind of decisions that depend on each other, so that they are made together."""
+"""The kind of the layout decisions, which depend on each other and so are made together."""
 
 MOST_NAMED = 5
-"""Operators that stand in the name of a place; its hash depends on all of them."""
+"""The maximum number of operators in a decision's name; its hash depends on all of them."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A place of a graph, or ``places`` equal ones, where ``taken`` of several ``alternatives`` was taken.
+    """A decision at ``places`` equal points of a graph: which of the ``alternatives`` was ``taken``.
 
-    ``spans`` are what the user wrote there, ``kind`` is that of ``decide``.
+    ``spans`` are the user's source locations there; ``kind`` is the argument of ``decide``.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """The alternatives chosen, by the names of decisions, and what the passes asked for.
+    """The alternatives chosen, by the names of decisions, and the decisions that passes asked for.
 
-    ``notes`` say which choices are none of the alternatives there are; the default is taken instead. ``cost``
-    gives the seconds of the kernel of a group, infinity where they are unknown: passes that can find the best
-    of many decisions by it propose that (``layout_program``).
+    ``notes`` lists choices that are not among the alternatives; the default is taken instead. ``cost``
+    returns the seconds that a group's kernel takes, infinity if unknown. Passes that can minimize it over
+    many decisions propose the result (``layout_program``).
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Decisions:
         proposed: str | None = None,
         kind: str = "",
     ) -> str:
-        """The alternative to take at a place called ``name``: as chosen, or ``proposed``, or the default."""
+        """The alternative to take for the decision ``name``: the chosen one, ``proposed``, or the default."""
         known = self.asked.get(name)
         if known is not None:
             self.asked[name] = replace(known, places=known.places + 1, spans=known.spans | spans)
@@ -80,7 +80,7 @@ class Decisions:
         return taken
 
     def require(self, names: Mapping[str, str]) -> None:
-        """An InputError if one of ``names`` was never asked for, or is chosen to be what it cannot be."""
+        """Raise an InputError if no pass asked for one of ``names``, or if its alternative does not exist."""
         for name, alternative in names.items():
             if name not in self.asked:
                 near = difflib.get_close_matches(name, self.asked, 3, 0.0) or ["none"]
@@ -99,11 +99,11 @@ def decide(
     default: str,
     proposed: str | None = None,
 ) -> str:
-    """Which of ``alternatives`` to take at a place; ``proposed`` is what the pass would take by costs.
+    """The one of ``alternatives`` to take; ``proposed`` is the one with the lowest cost, if the pass knows
+    it.
 
-    ``place`` gives the calls there, in the parts that the decision is about; it is only called where there
-    are ``decisions``: without, it is the ``default``. Places of equal operators, attributes and types are one
-    decision.
+    ``place`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
+    without, the result is ``default``. Points with equal operators, attributes and types are one decision.
     """
     if decisions is None:
         return default
@@ -114,8 +114,8 @@ def decide(
 
 
 def _described(calls: Sequence[Call]) -> str:
-    """``calls`` in short: the operators, the last result's shape, and a hash of all that decides what is
-    computed."""
+    """A name for ``calls``: the operators, the last result's shape, and a hash of everything that determines
+    what is computed."""
     names = [str(one.op) for one in calls]
     short = " ".join(names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], "...", names[-1]])
     type_ = type_of(calls[-1])
@@ -125,7 +125,7 @@ def _described(calls: Sequence[Call]) -> str:
 
 
 def _alone(call: Call) -> str:
-    """``call`` as text, of arguments that are parameters."""
+    """``call`` as text, with parameters as its arguments."""
     params: dict[Expr, Var] = {}
 
     def param(value: Expr) -> Expr:

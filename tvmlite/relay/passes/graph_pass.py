@@ -1,4 +1,4 @@
-"""What every pass over graphs shares: how a rule on bodies becomes a pass on modules."""
+"""Functions shared by all graph passes: how a rule on function bodies becomes a pass on modules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from tvmlite.relay.ir.nodes import Expr, Function, Module
 
 
 def graph_pass(rule: Callable[..., Expr]) -> Callable[..., Module]:
-    """``rule``, from the body of a function to its new body, as a pass over every function of a module.
+    """Turn ``rule``, from the body of a function to its new body, into a pass over every function of a
+    module.
 
-    The same module comes back if ``rule`` leaves every body as it is. What else ``rule`` takes, the pass
-    takes behind the module.
+    The pass returns the same module if ``rule`` changes no body. Further arguments of ``rule`` follow the
+    module in the pass's parameters.
     """
 
     @functools.wraps(rule)
@@ -26,7 +27,7 @@ def graph_pass(rule: Callable[..., Expr]) -> Callable[..., Module]:
 
 
 def with_options(one: Callable[..., Module], *options: Any) -> Callable[[Module], Module]:
-    """The pass ``one`` with what it takes behind the module, under its own name."""
+    """The pass ``one`` with ``options`` bound to its parameters after the module, under its own name."""
 
     @functools.wraps(one)
     def run(module: Module) -> Module:
@@ -36,8 +37,8 @@ def with_options(one: Callable[..., Module], *options: Any) -> Callable[[Module]
 
 
 def rebuild(body: Expr, rule: Callable[[Expr, Expr], Expr]) -> Expr:
-    """``body`` with each node replaced, bottom-up: as ``core.node.rewrite``, for rules that know nodes of
-    ``body``. ``rule`` takes such a node and the same of replaced children, and gives what replaces it."""
+    """Replace each node of ``body``, bottom-up, like ``core.node.rewrite``, for rules that know nodes of
+    ``body``: ``rule`` maps a node and its copy with replaced children to the replacement."""
     done: dict[Expr, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)
@@ -46,7 +47,7 @@ def rebuild(body: Expr, rule: Callable[[Expr, Expr], Expr]) -> Expr:
 
 
 def readers_of(body: Expr) -> dict[Expr, list[Expr | None]]:
-    """The nodes that read each node of ``body``, once for each time; None is who called the function."""
+    """The readers of each node of ``body``, once per use; None stands for the caller of the function."""
     readers: dict[Expr, list[Expr | None]] = {body: [None]}
     for node in postorder(body):
         for child in node.children():
@@ -55,7 +56,7 @@ def readers_of(body: Expr) -> dict[Expr, list[Expr | None]]:
 
 
 def map_functions(module: Module, rule: Callable[[Expr], Expr]) -> Module:
-    """``module`` with ``rule`` applied to the body of each function; itself if nothing changed."""
+    """``module`` with ``rule`` applied to the body of each function; the same module if nothing changed."""
     changed: dict[str, Function] = {}
     for name, function in module.functions.items():
         body = rule(function.body)

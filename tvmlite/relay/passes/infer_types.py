@@ -1,4 +1,4 @@
-"""Checks that every expression has a type, before anything relies on it."""
+"""Check that every expression has a type, before other passes rely on it."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from tvmlite.relay.ir.nodes import Module
 
 
 def infer_types(module: Module) -> Module:
-    """``module`` itself; a TypeInferError names the first expression whose types do not fit."""
+    """Return ``module`` unchanged; a TypeInferError names the first ill-typed expression."""
     return infer(module)

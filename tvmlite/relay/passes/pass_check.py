@@ -1,4 +1,4 @@
-"""Whether passes keep what a model computes: the interpreter beside every one of them, on random input.
+"""Check that passes keep what a model computes, by interpreting it after each of them on random inputs.
 
 The interpreter evaluates operators by their numpy references and shares no code with the passes.
 """
@@ -23,14 +23,14 @@ from tvmlite.te.expr.minifloat import CODES
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 TOLERANCES |= {name: 2.0**-form.fraction for name, form in CODES.items()}  # one step
 TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
-"""How far a value may move, relative to the largest of its tensor. Integers and bools must not."""
+"""The largest error relative to a tensor's largest value. Integers and bools must be equal."""
 
 
 class ReferenceRun:
-    """What a module computes of one input, and whether what it becomes still computes that.
+    """The results of a module for one input, against which transformed modules are compared.
 
-    ``inputs`` are arrays by name; without them random ones are drawn (``random_inputs``). ``precision`` is
-    what the passes may compute in where the model says float32.
+    ``inputs`` are arrays by name; without them random inputs are drawn (``random_inputs``). ``precision`` is
+    the dtype in which passes may compute what is float32 in the model.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class ReferenceRun:
         self.module = module
 
     def after(self, name: str, module: Module) -> None:
-        """Raise a VerifyError if ``module``, made by the pass ``name``, computes anything else."""
+        """Raise a VerifyError if ``module``, the output of the pass ``name``, computes anything else."""
         self.compare(
             f"pass {name!r} changed what the model computes", module, interpret(module, self.arguments)
         )
         self.module = module
 
     def compare(self, what: str, module: Module, found: Value) -> None:
-        """Raise a VerifyError that begins with ``what`` if ``found``, computed by ``module``, is wrong."""
+        """Raise a VerifyError that begins with ``what`` if ``found``, the results of ``module``, is wrong."""
         for index, (want, got) in enumerate(zip(_arrays(self.expected), _arrays(found), strict=True)):
             gap = difference(want, got, self.precision)
             if gap:
@@ -71,7 +71,7 @@ class ReferenceRun:
 
 
 def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") -> str:
-    """What is different about ``got``, beyond rounding to its dtype or to ``precision``; empty if nothing."""
+    """How ``got`` differs, beyond rounding to its dtype or to ``precision``; empty if it does not."""
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     dtype = dtypes.check(want.dtype)
@@ -94,10 +94,10 @@ def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") ->
 def _first_difference(
     before: Mapping[Expr, Value], module: Module, after: Mapping[Expr, Value]
 ) -> Expr | None:
-    """The first node of ``module`` whose value is wrong although what it is made of is right.
+    """The first node of ``module`` whose value is wrong although the values it depends on are right.
 
-    Nodes before and after a pass belong together if they come from one place (``span``). A node is right if
-    its value is that of such a node before; where there is none of its shape, what it is made of decides.
+    Nodes before and after a pass correspond if they have the same ``span``. A node is right if a
+    corresponding node had the same value before; if none has its shape, the nodes that it depends on decide.
     """
     known: dict[Span, list[np.ndarray]] = {}
     for node, value in before.items():
@@ -111,7 +111,7 @@ def _first_difference(
 def _reached_by_wrong(
     known: Mapping[Span, list[np.ndarray]], module: Module, after: Mapping[Expr, Value]
 ) -> set[Node]:
-    """The wrong nodes on the way back from the outputs, as far as no right node stands between."""
+    """The wrong nodes on paths from the outputs towards the inputs that contain no right node."""
     wrong: set[Node] = set()
     done: set[Node] = set()
     stack: list[Any] = [module.main.body]
@@ -132,7 +132,7 @@ def _reached_by_wrong(
 
 
 def _below(node: Any) -> list[Expr]:
-    """What the value of ``node`` is made of: of a call of a function, the function's body first."""
+    """The expressions that the value of ``node`` depends on: for a call of a function, its body first."""
     return [getattr(one, "body", one) for one in reversed(list(dependencies(node)))]
 
 

@@ -1,14 +1,14 @@
-"""A language of patterns for passes that recognise what is written out in smaller operators.
+"""Patterns for passes that recognize operations that are written in smaller operators.
 
-A pattern is a formula over what may stand in it, in Python's operators::
+A pattern is a formula with placeholders, written with Python's operators::
 
     x = Wildcard("x")
     silu = x / (1 + op("exp", -x))
 
     found = first(silu, node)      # {"x": data} if node is that formula, else None
 
-Sums, products, minima and maxima match in either order of their arguments; a name that stands twice is one
-node. Where Python's ``match`` says the same, as of one operator and its attributes, passes use that.
+Sums, products, minima and maxima match with their arguments in either order; a name that occurs twice stands
+for the same node. Where Python's ``match`` suffices, as for a single operator, passes use that.
 """
 
 from __future__ import annotations
@@ -27,24 +27,23 @@ from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 Readers: TypeAlias = Mapping[Expr, int]
 
 CLOSE = 2e-5
-"""How far, relatively, a constant may be from the one that is meant: exporters write few digits."""
+"""The largest relative difference from an expected constant: exporters write few digits."""
 
 WITHOUT_AXES = {"a_min", "a_max", "alpha", "approximate", "conditions", "dtype", "message"}
-"""Attributes of element-wise operators that do not speak of axes."""
+"""Attributes of element-wise operators that do not refer to axes."""
 
 
 Match: TypeAlias = "dict[str, Any]"
-"""What the names in a pattern stand for."""
+"""The values of the names in a pattern."""
 
 COMMUTATIVE = frozenset(("add", "multiply", "minimum", "maximum"))
 
 
 class Pattern:
-    """What expressions may look like. ``matches`` gives each way in which ``expr`` does, with what is
-    ``known`` by name already."""
+    """A set of expressions. ``matches`` yields each way in which ``expr`` is in it, given ``known`` names."""
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """Each way in which ``expr`` matches: ``known`` with what the pattern's names stand for added."""
+        """Each way in which ``expr`` matches: ``known``, extended by the values of the pattern's names."""
         raise NotImplementedError
 
     def __add__(self, other: Pattern | float) -> Pattern:
@@ -76,19 +75,19 @@ class Pattern:
 
 
 def first(pattern: Pattern, expr: Expr, **known: Any) -> Match | None:
-    """The first way in which ``expr`` matches ``pattern``; None if it does not."""
+    """The first way in which ``expr`` matches ``pattern``; None if it does not match."""
     return next(pattern.matches(expr, known), None)
 
 
 @dataclass(frozen=True)
 class Wildcard(Pattern):
-    """Any expression, or any of ``pattern``, called ``name``."""
+    """Any expression, or any that matches ``pattern``, under the name ``name``."""
 
     name: str
     pattern: Pattern | None = None
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """One way, or those of ``pattern``; none where the name stands for another node already."""
+        """One way, or those of ``pattern``; none if the name already stands for another node."""
         if known.get(self.name, expr) is expr:
             known = {**known, self.name: expr}
             yield from [known] if self.pattern is None else self.pattern.matches(expr, known)
@@ -96,15 +95,15 @@ class Wildcard(Pattern):
 
 @dataclass(frozen=True)
 class Number(Pattern):
-    """A constant all of whose elements are ``value``, up to ``tolerance`` of it, or any one number called
-    ``name``."""
+    """A constant whose elements all equal ``value``, within a relative ``tolerance``; without a ``value``, a
+    constant with one distinct value, called ``name``."""
 
     value: float | None = None
     name: str = ""
     tolerance: float = 0.0
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """At most one way: ``expr`` is a constant of one number, close to ``value`` or any."""
+        """At most one way: ``expr`` is a constant with one distinct value, close to ``value`` if given."""
         number = scalar_of(expr)
         if number is None:
             return
@@ -116,13 +115,13 @@ class Number(Pattern):
 
 @dataclass(frozen=True)
 class Op(Pattern):
-    """A call of the operator ``name``, its attributes whatever they are."""
+    """A call of the operator ``name``, with any attributes."""
 
     name: str
     args: tuple[Pattern, ...]
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """The ways in which the arguments match; of a commutative operator in both orders."""
+        """The ways in which the arguments match, in both orders if the operator is commutative."""
         if isinstance(expr, Call) and expr.op == self.name:
             yield from _all(self.args, expr.args, known)
             if self.name in COMMUTATIVE:
@@ -131,14 +130,13 @@ class Op(Pattern):
 
 @dataclass(frozen=True)
 class Reduction(Pattern):
-    """The ``mean``, ``sum`` or ``max`` of what matches ``data`` along one axis, called ``axis``, which is
-    kept."""
+    """The ``mean``, ``sum`` or ``max`` of ``data`` along one axis, called ``axis``, with the axis kept."""
 
     kind: str
     data: Pattern
 
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
-        """The ways in which what is reduced matches ``data``, where the axis agrees with ``known``."""
+        """The ways in which the operand matches ``data``, if the axis agrees with ``known``."""
         found = mean_of(expr, self.kind)
         if found is not None and known.get("axis", found[1]) == found[1]:
             yield from self.data.matches(found[0], {**known, "axis": found[1]})
@@ -146,7 +144,7 @@ class Reduction(Pattern):
 
 @dataclass(frozen=True)
 class Negative(Pattern):
-    """What matches ``pattern`` times -1, in whatever factors that is written."""
+    """An expression that matches ``pattern``, multiplied by -1, however the factors are written."""
 
     pattern: Pattern
 
@@ -159,7 +157,7 @@ class Negative(Pattern):
 
 @dataclass(frozen=True)
 class Either(Pattern):
-    """What matches one of ``patterns``."""
+    """An expression that matches one of ``patterns``."""
 
     patterns: tuple[Pattern, ...]
 
@@ -170,12 +168,12 @@ class Either(Pattern):
 
 
 def op(name: str, *args: Pattern | float) -> Pattern:
-    """A call of the operator ``name``; a number stands for a constant of it."""
+    """A call of the operator ``name``; a number stands for a constant with that value."""
     return Op(name, tuple(arg if isinstance(arg, Pattern) else Number(arg) for arg in args))
 
 
 def _all(patterns: Sequence[Pattern], exprs: Sequence[Expr], known: Match) -> Iterator[Match]:
-    """The ways in which each of ``exprs`` matches that one of ``patterns``."""
+    """The ways in which each of ``exprs`` matches the pattern at the same position."""
     if not patterns:
         yield known
         return
@@ -183,15 +181,16 @@ def _all(patterns: Sequence[Pattern], exprs: Sequence[Expr], known: Match) -> It
         yield from _all(patterns[1:], exprs[1:], found)
 
 
-# --- what passes ask of expressions ---------------------------------------------------------------
+# --- predicates and queries on expressions ---------------------------------------------------------------
 
 
 def rewrite_with_readers(
     body: Expr, rule: Callable[[Expr, Readers], Expr], kept: Container[Expr] = ()
 ) -> Expr:
-    """As ``core.node.rewrite``; the rule also learns how many readers each node has (the body: one more).
+    """Like ``core.node.rewrite``; the rule also gets the number of readers of each node (one more for the
+    body).
 
-    It is not asked about nodes of ``body`` that are ``kept``.
+    It is not applied to nodes of ``body`` that are in ``kept``.
     """
     readers = {node: len(found) for node, found in readers_of(body).items()}
 
@@ -210,7 +209,7 @@ def is_float(expr: Expr) -> bool:
 
 
 def scalar_of(expr: Expr) -> float | None:
-    """The one number that every element of ``expr`` is, if it is a constant of that kind."""
+    """The value of all elements of ``expr``, if it is a constant with one distinct value."""
     if isinstance(expr, Constant) and 0 < expr.size <= 4096 and expr.dtype.kind in "fiu":
         first = expr.data.reshape(-1)[0]
         if expr.size == 1 or bool((expr.data == first).all()):
@@ -225,7 +224,7 @@ def scalar_of(expr: Expr) -> float | None:
 
 
 def commuted(expr: Expr, op: str) -> Iterator[tuple[Expr, Expr]]:
-    """The two arguments of ``expr``, in both orders, if it is a call of ``op``."""
+    """The two arguments of ``expr`` in both orders, if it is a call of ``op``."""
     if isinstance(expr, Call) and expr.op == op:
         first, second = expr.args
         yield first, second
@@ -233,27 +232,27 @@ def commuted(expr: Expr, op: str) -> Iterator[tuple[Expr, Expr]]:
 
 
 def close(value: float | None, expected: float) -> bool:
-    """Whether ``value`` is the constant that is meant by ``expected``."""
+    """Whether ``value`` equals ``expected`` up to the digits that exporters write."""
     return value is not None and abs(value - expected) <= CLOSE * abs(expected)
 
 
 def selects(value: Expr) -> bool:
-    """Whether each element of ``value`` is one of its argument's elements (``is_selection``), which alone are
-    floats."""
+    """Whether each element of ``value`` is an element of its first argument (``is_selection``), its only
+    float argument."""
     if not (isinstance(value, Call) and is_selection(value.op)):
         return False
     return [arg for arg in value.args if is_float(arg)] == [value.args[0]] and is_float(value)
 
 
 def through_views(expr: Expr) -> Expr:
-    """What ``expr`` shows in another shape."""
+    """The expression of which ``expr`` is a view, directly or through other views."""
     while isinstance(expr, Call) and is_view(expr):
         (expr,) = expr.args
     return expr
 
 
 def mean_of(expr: Expr, of: str = "mean") -> tuple[Expr, int] | None:
-    """``(x, axis)`` if ``expr`` is the mean (``of``: sum, max) of ``x`` along an axis, which is kept."""
+    """``(x, axis)`` if ``expr`` is the mean (``of``: sum, max) of ``x`` along one axis, which is kept."""
     inner = through_views(expr)
     if isinstance(inner, Call) and inner.op == of:
         return _reduced(expr, inner)
@@ -287,7 +286,7 @@ def _sum_by_count(expr: Expr) -> tuple[Expr, int] | None:
 
 
 def scaled(expr: Expr) -> tuple[Expr, float]:
-    """``(x, c)`` with ``expr`` = ``x * c``, all scalar factors and divisors taken off."""
+    """``(x, c)`` with ``expr`` = ``x * c``: all scalar factors and divisors are collected in ``c``."""
     factor = 1.0
     while True:
         for value, other in commuted(expr, "multiply"):
@@ -308,6 +307,6 @@ def scaled(expr: Expr) -> tuple[Expr, float]:
 
 
 def is_vector_along(shape: Sequence[object], rank: int, axis: int) -> bool:
-    """Whether a tensor of ``shape``, broadcast to ``rank``, varies along ``axis`` at most, and may there."""
+    """Whether a tensor of ``shape``, broadcast to ``rank``, varies along no axis but ``axis``."""
     padded = [1] * (rank - len(shape)) + list(shape)
     return len(padded) == rank and all(is_one(extent) for k, extent in enumerate(padded) if k != axis)  # type: ignore[arg-type]

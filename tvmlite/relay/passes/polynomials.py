@@ -1,4 +1,4 @@
-"""Formulas as polynomials: whatever the order of their factors, and however those are distributed."""
+"""Formulas as polynomials, independent of the order of factors and of how products are distributed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.passes.patterns import close, scalar_of
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], float]"
-"""Coefficients by the exponents of the atoms: ``x / 2 + x y`` of x, y is ``{(1, 0): 0.5, (1, 1): 1}``."""
+"""Coefficients by the exponents of the atoms: ``x / 2 + x y`` in x, y is ``{(1, 0): 0.5, (1, 1): 1}``."""
 
 DEPTH = 8
-"""How many operators deep a formula is searched."""
+"""The maximum depth of operators in a formula."""
 
 HIGHEST = 8
-"""The highest exponent that is followed."""
+"""The highest exponent that is supported."""
 
 
 def polynomial(expr: Expr, atoms: Sequence[Expr], depth: int = DEPTH) -> Polynomial | None:
-    """``expr`` as a polynomial in ``atoms``; None if it is none, or is too deep."""
+    """``expr`` as a polynomial in ``atoms``; None if it is not one, or is too deep."""
     if expr in atoms:
         return {tuple(int(atom is expr) for atom in atoms): 1.0}
     number = scalar_of(expr)
@@ -76,7 +76,7 @@ def _power(base: Polynomial, exponent: int, atoms: int) -> Polynomial | None:
 
 
 def same_polynomial(given: Polynomial | None, expected: Polynomial) -> bool:
-    """Whether two polynomials have the same terms, their coefficients nearly equal."""
+    """Whether two polynomials have the same terms with nearly equal coefficients."""
     if given is None:
         return False
     terms = {key: value for key, value in given.items() if abs(value) > 1e-12}

@@ -1,4 +1,4 @@
-"""The cache of keys and values in 8 bits: codes in the memory of an input, and a scale for each row."""
+"""Store the cache of keys and values as int8 codes in the memory of an input, with a scale for each row."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.update_in_place import update_in_place
 
 LARGEST = 127
-"""The code of a row's largest element: its opposite has a code, too."""
+"""The code of a row's largest magnitude: codes are -127 to 127."""
 
 FLOATS = ("float32", "float16", "bfloat16")
-"""What a cache may hold before."""
+"""The dtypes that a cache may have before."""
 
 SCALE = "_scale"
-"""What the names of an input's and an output's scales end in."""
+"""The suffix of the names of the inputs and outputs that hold scales."""
 
 
 def quantize_cache(module: Module, outputs: Mapping[str, str]) -> Module:
     """``module`` with each output of ``outputs`` in int8, updated in place in the input that it names.
 
-    ``outputs`` is as for ``update_in_place``; an output must be a ``tensor_scatter`` of floats along any
-    axis but the last. A row is the elements along the last axis, a head of one token. Instead of ``past
-    (b, h, t, d)`` the module takes ``past``, int8 of that shape, and ``past_scale``, float32 ``(b, h, t)``,
-    and gives outputs ``present`` and ``present_scale`` in their memory. Inputs and outputs of scales are
-    behind all others. A cache without rows is zeros.
+    ``outputs`` is as for ``update_in_place``; an output must be a ``tensor_scatter`` of floats along any axis
+    but the last. A row is the elements along the last axis: a head of one token. Instead of
+    ``past (b, h, t, d)``, the module takes ``past``, int8 of that shape, and ``past_scale``, float32
+    ``(b, h, t)``, and has the outputs ``present`` and ``present_scale`` in their memory. Inputs and outputs
+    for scales come after all others. An empty cache is all zeros.
 
-    A new row ``x`` is written as ``round(x / scale)`` with ``scale = max(abs(x)) / 127``: an element is off
-    by half a scale at most. What reads the cache reads ``code * scale``, the new rows too. A row with
-    elements that are not finite is NaN.
+    A new row ``x`` is stored as ``round(x / scale)`` with ``scale = max(abs(x)) / 127``, so the error of an
+    element is at most half a scale. Readers of the cache read ``code * scale``, for the new rows as well. A
+    row with elements that are not finite reads as NaN.
 
     An InputError says which output or input does not fit, and why.
     """
@@ -66,7 +66,7 @@ def quantize_cache(module: Module, outputs: Mapping[str, str]) -> Module:
 
 
 def _quantized(node: Expr, caches: Mapping[Var, _Cache]) -> Expr:
-    """What the cache that ``node`` writes stands for, instead of it."""
+    """The value of the quantized cache if ``node`` writes a cache; otherwise ``node``."""
     match node:
         case Call("tensor_scatter" | "cache_update", (Var() as past, rows, start)) if past in caches:
             return caches[past].updated(node, rows, start)
@@ -76,7 +76,7 @@ def _quantized(node: Expr, caches: Mapping[Var, _Cache]) -> Expr:
 
 @dataclasses.dataclass
 class _Cache:
-    """The inputs that a cache of floats becomes, and what ``updates`` them."""
+    """The inputs that replace a cache of floats, and their ``updates``."""
 
     codes: Var
     scales: Var
@@ -85,7 +85,7 @@ class _Cache:
 
     @staticmethod
     def of(past: Var) -> _Cache:
-        """Those of ``past``; an InputError where it does not hold floats."""
+        """The inputs that replace ``past``; an InputError if it does not hold floats."""
         type_ = past.type
         assert isinstance(type_, TensorType)
         if type_.dtype not in FLOATS:
@@ -99,7 +99,7 @@ class _Cache:
         )
 
     def updated(self, node: Call, rows: Expr, start: Expr) -> Expr:
-        """The value of the cache with what ``node`` writes."""
+        """The value of the cache after the update ``node``."""
         rank = tensor_type_of(rows).ndim
         attrs = {"axis": node["axis"] % rank, "mode": node["mode"]}
         if attrs["axis"] == rank - 1:
@@ -115,7 +115,7 @@ class _Cache:
 
 
 def _rounded(rows: Expr) -> tuple[Expr, Expr]:
-    """Codes of ``rows``, and the scale of each."""
+    """The codes of ``rows``, and the scale of each row."""
     wide, largest = _cast(rows, "float32"), constant(LARGEST, "float32")
     scale = make("divide", make("max", make("abs", wide), axis=(-1,)), largest)
     is_zero = make("equal", scale, constant(0, "float32"))

@@ -1,4 +1,4 @@
-"""Which arithmetic keeps its last bits: rounded to steps at its end, one of them may decide a whole step."""
+"""Find arithmetic whose last bits matter: where its result is rounded to steps, a bit may change a step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tvmlite.relay.passes.patterns import is_float
 
 
 def quantized_chains(body: Expr) -> frozenset[Expr]:
-    """The nodes from which a chain of elementwise operators, views, minima and maxima leads to a step.
+    """The nodes from which a chain of element-wise and injective operators and reductions leads to a step.
 
-    A chain begins at the last sum of products, that one included: what is summed up before is rounded as the
-    order of the sum has it, and no two compilers agree on that but for whole numbers.
+    A chain begins at the last sum of products, which is included. Before it, rounding depends on the order of
+    summation, in which no two compilers agree, except for integers, where it does not matter.
     """
     inside: set[Expr] = set()
     for node in reversed(list(postorder(body))):
@@ -26,8 +26,8 @@ def quantized_chains(body: Expr) -> frozenset[Expr]:
 
 
 def settled(body: Expr) -> frozenset[Expr]:
-    """The nodes whose every bit the model states: computed of inputs, constants and whole numbers, by no sum
-    of fractions and no transcendental function."""
+    """The nodes whose value the model determines exactly: they depend on inputs, constants and integers
+    through no sum of fractions and no transcendental function."""
     inside: set[Expr] = set()
     for node in postorder(body):
         if isinstance(node, Expr) and (
@@ -42,7 +42,7 @@ def _parts(node: Expr) -> list[Expr]:
 
 
 def _is_whole(node: Expr) -> bool:
-    """Whether ``node`` is a tensor of whole numbers or truths: exact, whatever it is made of."""
+    """Whether ``node`` is a tensor of integers or bools, which are exact whatever they are computed from."""
     type_ = type_of(node)
     return isinstance(type_, TensorType) and not dtypes.is_float(type_.dtype)
 

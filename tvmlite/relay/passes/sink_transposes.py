@@ -1,8 +1,8 @@
-"""Transposes behind convolutions and poolings go down, past what does not ask where an element is.
+"""Move transposes after convolutions and poolings down, past operators that do not depend on positions.
 
-A network of another layout (``NHWC``) is written out as channels-first operators between transposes. Behind
-a convolution stand the bias, the activation, the sum with another branch: they are computed before the
-transpose, which so comes to the next convolution's own, where both are none.
+A network in another layout (``NHWC``) is written as channels-first operators between transposes. The
+operators after a convolution (the bias, the activation, the sum with another branch) are computed before its
+transpose, which then cancels with the transpose before the next convolution.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 CHANNELS = 1
-"""The axis of channels of what convolutions give. A mean along it that keeps its axis begins a normalization,
-which is read along the last axis, where its elements are neighbours: there the transpose stays."""
+"""The channel axis of a convolution's result. A reduction over it that keeps the axis begins a normalization,
+which reads elements contiguously along the last axis: transposes are not moved past it."""
 
 Axes = tuple[int, ...]
 
 
 @graph_pass
 def sink_transposes(body: Expr) -> Expr:
-    """``relu(transpose(conv2d(x)))`` becomes ``transpose(relu(conv2d(x)))``, and so on."""
+    """Rewrite ``relu(transpose(conv2d(x)))`` to ``transpose(relu(conv2d(x)))``, and similar."""
     pass_ = _Pass()
     return rewrite(body, pass_.moved)
 
 
 class _Pass:
-    """The transposes that may go down: those of convolutions and poolings, and what became of them."""
+    """One run; ``sunk`` are moved transposes, which may move on, like those of convolutions and poolings."""
 
     def __init__(self) -> None:
         self.sunk: set[Expr] = set()
 
     def moved(self, node: Expr) -> Expr:
-        """``node``, whose arguments have been seen to, with their transposes behind it."""
+        """``node``, whose arguments have been processed, with their transposes moved after it."""
         if not isinstance(node, Call) or not isinstance(node.op, str) or node.op == "transpose":
             return node
         made = self._behind(node)
         return node if made is None else made
 
     def _source(self, value: Expr) -> tuple[Expr, Axes] | None:
-        """What ``value`` is a transpose of, and its axes, if it may go down."""
+        """The operand of ``value`` and its axes, if ``value`` is a transpose that may be moved."""
         if not isinstance(value, Call) or value.op != "transpose":
             return None
         (x,) = value.args
@@ -127,14 +127,14 @@ class _Pass:
 
 
 def _again(node: Call, args: Sequence[Expr], **attrs: Any) -> Call:
-    """``node`` of other arguments, and with other ``attrs``."""
+    """``node`` with other arguments and with ``attrs`` changed."""
     return make(str(node.op), *args, span=node.span, **{**dict(node.attrs), **attrs})
 
 
 def _untransposed(value: Expr, axes: Axes, node: Call) -> Expr | None:
-    """What becomes ``value``, broadcast to a tensor of as many axes, by a transpose of ``axes``.
+    """The tensor that a transpose with ``axes`` turns into ``value``, broadcast to the same rank.
 
-    None if it is neither a constant nor, but for one axis, of extents 1.
+    None if ``value`` is not constant and more than one of its extents may differ from 1.
     """
     shape = tensor_type_of(value).shape
     if not shape:

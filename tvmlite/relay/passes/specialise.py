@@ -1,4 +1,4 @@
-"""Graphs for chosen sizes beside the one for all: dimensions pinned to a number, or to each of several."""
+"""Compile graphs for chosen sizes: a dimension is fixed, or has a graph for each of several sizes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tvmlite.relay.ir.types import TensorType, TupleType, dim, dims_of, same_typ
 from tvmlite.relay.passes.bind_dimensions import bind_dimensions
 
 Sizes: TypeAlias = Mapping[str, int | Sequence[int]]
-"""By dimension: the number it is, or numbers it is often."""
+"""By dimension: the number that it is fixed to, or the sizes that it often has."""
 
 MOST_VARIANTS = 64
 
 
 def specialise(module: Module, sizes: Sizes) -> Module:
-    """``module`` with graphs of its own for chosen ``sizes`` of its open dimensions.
+    """``module`` with separate graphs for chosen ``sizes`` of its open dimensions.
 
-    A number pins a dimension: the model takes that size only. With a list, the model still takes every size,
-    and has a graph for each in the list (for each combination, with several lists); which one runs, the
-    inputs' shapes decide when it is called. An InputError names what is no open dimension, and no size.
+    A number fixes a dimension: the model takes that size only. With a list, the model still takes every size,
+    and has a graph for each size in the list (for each combination, if there are several lists); the inputs'
+    shapes select the graph at run time. An InputError names a dimension that is not open, or an invalid size.
     """
     pinned: dict[str, int] = {}
     listed: dict[str, list[int]] = {}
@@ -40,7 +40,7 @@ def specialise(module: Module, sizes: Sizes) -> Module:
         else:
             raise InputError(f"dimension {name!r} is {given!r}, expected a number or a list of numbers")
     module = bind_dimensions(pinned)(module)
-    bind_dimensions(dict.fromkeys(listed, 1))(module)  # for its error, should a name be unknown
+    bind_dimensions(dict.fromkeys(listed, 1))(module)  # raises the error if a name is unknown
     choices = [dict(zip(listed, one, strict=True)) for one in itertools.product(*listed.values())]
     if not listed or not choices:
         return module
@@ -65,7 +65,7 @@ def specialise(module: Module, sizes: Sizes) -> Module:
 
 
 def checked_size(name: str, given: object) -> int:
-    """``given`` as the size of the dimension ``name``; an InputError if it is none."""
+    """``given`` as a size of the dimension ``name``; an InputError if it is not a size."""
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
         raise InputError(f"dimension {name!r}: {given!r} is no size, expected a number from 1 on")
     return int(given)
@@ -84,7 +84,7 @@ def _holds(choice: Mapping[str, int]) -> Expr:
 
 
 def _variant(module: Module, choice: Mapping[str, int]) -> Expr:
-    """The body of ``module`` for the sizes of ``choice``, on its parameters, of its type."""
+    """The body of ``module`` for the sizes in ``choice``, on the same parameters and with the same type."""
     lets = [one for one in reachable(module.main.body) if isinstance(one, LetDims)]
     suffix = "_".join(str(size) for size in choice.values())
     renamed = {one: dim(f"{one.name}_at_{suffix}") for let in lets for one in let.dims}
@@ -95,7 +95,7 @@ def _variant(module: Module, choice: Mapping[str, int]) -> Expr:
 
 
 def _as_type(value: Expr, wanted: object) -> Expr:
-    """``value`` with the extents of the type ``wanted``, which it is promised to have."""
+    """``value`` with the extents of the type ``wanted``, which it is assumed to have."""
     made = type_of(value)
     if isinstance(wanted, TupleType):
         count = range(len(wanted.fields))

@@ -1,4 +1,4 @@
-"""The passes that a technique adds to the pipeline where there is a target: a table, filled by techniques."""
+"""The passes that techniques add to the pipeline if there is a target: a table that techniques fill."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Pass: TypeAlias = Callable[[Module], Module]
 
 
 class Stage(enum.IntEnum):
-    """Where in the pipeline a pass runs; those of one stage run in the order of their registration."""
+    """The point in the pipeline where a pass runs. Passes of one stage run in the order of registration."""
 
     ELEMENT_TYPES = 1
-    """Before constants are folded: in which types products are computed."""
+    """Before constants are folded: choose the types in which products are computed."""
     CONVOLUTIONS = 2
-    """Convolutions take the form that kernels have, before layouts are chosen."""
+    """Convert convolutions to the form that kernels have, before layouts are chosen."""
     CHANNELS = 3
-    """How the channels of images lie in memory."""
+    """Choose the layout of image channels."""
     CONVOLUTION_ALGORITHMS = 4
-    """Convolutions by other arithmetic, within an error bound."""
+    """Choose other algorithms for convolutions, within an error bound."""
     DENSE_ALGORITHMS = 5
-    """Dense layers by other arithmetic, within an error bound."""
+    """Choose other algorithms for dense layers, within an error bound."""
     WEIGHTS = 6
-    """How constant weights lie in memory."""
+    """Choose the layout of constant weights."""
     GROUPS = 7
-    """Operators are in groups that become one kernel each: which computes what lies between them."""
+    """After fusion: change what groups compute and what is stored between them."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a pipeline was asked for; ``decisions`` as in ``relay.passes.pipeline``."""
+    """The options of a pipeline; ``decisions`` as in ``relay.passes.pipeline``."""
 
     target: Target
     precision: str = "float32"
@@ -48,10 +48,10 @@ class Options:
 class TargetPass:
     """A row of the table.
 
-    - ``of`` gives the pass for the options of a pipeline; None where it has nothing to do.
-    - ``alone`` gives the pass as it runs by itself, for a target, which is None if the caller names none;
-      None if it cannot do without.
-    - ``for_vectors``: what it does serves vectors, and it is left out for targets that have none.
+    - ``of`` returns the pass for the options of a pipeline; None if it has nothing to do.
+    - ``alone`` returns the pass as it runs by itself, for a target or, if the caller names none, None; it
+      returns None if the pass requires a target.
+    - ``for_vectors``: the pass only helps vector code, and is left out for targets without vectors.
     """
 
     technique: str

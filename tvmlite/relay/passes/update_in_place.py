@@ -1,4 +1,4 @@
-"""Outputs that are inputs with some elements replaced take the memory of those: nothing else is copied."""
+"""Store outputs that are inputs with some elements replaced in the inputs' memory, without a copy."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tvmlite.relay.ir.op import make
 def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
     """``module`` with each output of ``outputs`` in the memory of the input that it names.
 
-    Such an output must be a ``tensor_scatter``, or a ``scatter_nd`` that replaces, of that input, which
-    nothing else reads: a step of a decoder writes its keys and values into the cache so. A call of the
-    compiled library changes the array that is given as the input, and gives it back as the output; where
-    outputs are given, too, that must be the same array. How many elements stay takes no time. What the module
-    declares already stays declared.
+    Such an output must be a ``tensor_scatter``, or a ``scatter_nd`` that replaces elements, of that input,
+    and nothing else may read the input: a decoder step writes its keys and values into the cache this way. A
+    call of the compiled library changes the array that is passed as the input and returns it as the output;
+    if output arrays are passed as well, that one must be the same array. The elements that are kept cost no
+    time. Earlier declarations of the module are kept.
 
     An InputError says which output or input does not fit, and why.
     """
@@ -42,7 +42,7 @@ def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
 
 
 def _updated(output: str, value: Expr, param: Var, body: Expr) -> Expr:
-    """The operator that writes only what it replaces, in place of ``value``."""
+    """``value``, after checking that it is an operator that replaces elements of ``param``."""
     match value:
         case Call("tensor_scatter" | "scatter_nd" | "cache_update", (data, *_)) if data is param:
             replaces = value.op != "scatter_nd" or value["mode"] == "update"
@@ -63,13 +63,13 @@ def _updated(output: str, value: Expr, param: Var, body: Expr) -> Expr:
 
 
 def _changed(node: Expr, values: Mapping[Expr, Expr]) -> Expr:
-    """A ``tensor_scatter`` in place writes only its update."""
+    """Replace a ``tensor_scatter`` among ``values`` by an operator that writes only the update."""
     if isinstance(node, Call) and node.op == "tensor_scatter" and _is_one_of(node, values):
         return make("cache_update", *node.args, span=node.span, **dict(node.attrs))
     return node
 
 
 def _is_one_of(node: Call, values: Mapping[Expr, Expr]) -> bool:
-    """Whether ``node`` is one of ``values``, whose arguments may have been made again."""
+    """Whether ``node`` is one of ``values``, even if other arguments of it were rebuilt."""
     inputs = [value.args[0] for value in values if isinstance(value, Call)]
     return any(node.args[0] is one for one in inputs)

@@ -1,4 +1,4 @@
-"""Operators that are other operators become those, so that other passes know one form."""
+"""Expand operators that are defined by other operators, so that other passes see one form."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def write_out(body: Expr) -> Expr:
-    """``zeros_like(x)`` becomes ``zeros(shape of x)``, and so on for each operator that has a rule
-    (``relay/ops/written_out.py``)."""
+    """Rewrite ``zeros_like(x)`` to ``zeros(shape of x)``, and so on for each operator with a rule in
+    ``relay/ops/written_out.py``."""
     return rewrite(body, _written)
 
 
@@ -31,7 +31,7 @@ def _written(node: Expr) -> Expr:
 
 
 def written(node: Call) -> Expr:
-    """What ``node`` stands for; itself if it stands for nothing else."""
+    """The expansion of ``node``; ``node`` itself if it has none."""
     name = str(node.op)
     by_layout = name in LAYOUT_RULES and LAYOUT_RULES[name](node, *node.args)
     if by_layout and by_layout is not node:
@@ -39,14 +39,14 @@ def written(node: Call) -> Expr:
         return by_layout
     if name not in RULES or op.get(name).quantized:
         return node
-    type_of(node)  # what is wrong with it is said of it, and not of what it becomes
+    type_of(node)  # errors are about this node, not about its expansion
     variadic = op.get(name).num_inputs is None
     return RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
 
 
 def placed(body: Expr, node: Call, rule: Callable[[Expr], Expr]) -> Expr:
-    """``body`` with the span of ``node``, which it replaces, and whose arguments stay; ``rule`` is applied to
-    what is in it, too."""
+    """``body`` with the span of ``node``, which it replaces and whose arguments are kept; ``rule`` is applied
+    to the new nodes in it."""
     fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)
     done: dict[Expr, Expr] = {one: one for one in (*node.args, *fields)}
 

@@ -1,1 +1,1 @@
-"""Quantization after training, as graph passes: annotate, calibrate, realize (``quantize.quantize``)."""
+"""Post-training quantization as graph passes: annotate, calibrate, realize (``quantize.quantize``)."""

@@ -1,4 +1,4 @@
-"""Marks what is to be read in 8 bits: the first of the three passes of quantization."""
+"""Mark the tensors that are to be read in 8 bits: the first of the three passes of quantization."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def quantize_annotate(
     """``module`` with an ``annotation.quantize`` before each tensor that a layer is to read in 8 bits.
 
     Products (convolutions, dense layers, products of batches) read their data as uint8 and their weights as
-    int8, with a scale for each output channel if ``per_channel``; recurrent layers have weights in int8. What
-    lies between them (sums, poolings, concatenations, resizes) reads bytes where nothing but bytes becomes of
-    its result, and where its arguments are stored at all: what becomes part of the kernel before it is not
-    rounded. Biases, activation functions, normalizations and softmax stay in float32, and so do branches and
-    loops, whose values no calibration sees, layers whose names are in ``keep_float``, and what is not of
-    ``operators``.
+    int8, with a scale for each output channel if ``per_channel``; recurrent layers have int8 weights. The
+    operators between them (sums, poolings, concatenations, resizes) read bytes if their results are only used
+    as bytes and if their operands are stored in memory: an operand that is fused into the same kernel is not
+    rounded. Biases, activation functions, normalizations and softmax stay in float32, as do branches and
+    loops, whose values calibration does not see, layers whose names are in ``keep_float``, and operators that
+    are not in ``operators``.
     """
     return _annotate(module, frozenset(keep_float), frozenset(operators), per_channel)
 
@@ -54,7 +54,7 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
     marks: dict[tuple[Expr, str, str], Expr] = {}
 
     def mark(value: Expr, made: Expr, layer: Call, position: int) -> Expr:
-        """``made`` of ``value``, an argument, with a mark behind its views."""
+        """``made``, the new form of the argument ``value``, with a mark below its views."""
         if isinstance(value, Constant):
             axis = (
                 (LANES_AXIS if is_recurrent(layer) else PRODUCTS[str(layer.op)].channels(layer))
@@ -72,7 +72,7 @@ def _annotate(body: Expr, keep_float: frozenset[str], wanted: frozenset[str], pe
         if key not in marks:
             source = value
             while isinstance(source, Call) and selects(source):
-                source = through_views(source.args[0])  # in whose range it is
+                source = through_views(source.args[0])  # whose range contains that of ``value``
             marks[key] = _mark(made, layer, names[layer], names.get(source, f"{names[layer]}.data"), dtype)
         return marks[key]
 
@@ -98,7 +98,7 @@ def _mark(
 
 
 def _arguments(call: Call) -> Sequence[Expr]:
-    """The arguments of ``call``, those in its one tuple if it takes one."""
+    """The arguments of ``call``, or the fields of its tuple if it takes one."""
     first = call.args[0]
     return first.fields if isinstance(first, Tuple) else call.args
 
@@ -111,8 +111,8 @@ def _with_arguments(call: Call, args: Sequence[Expr]) -> Call:
 
 
 class _Layers:
-    """The layers of ``body`` that are ``allowed`` and of an operator that is ``wanted``; ``found`` has the
-    positions of the arguments that each reads in bytes."""
+    """The layers of ``body`` that are ``allowed`` and whose operator is ``wanted``; ``found`` maps each to
+    the positions of the arguments that it reads as bytes."""
 
     def __init__(self, body: Expr, allowed: frozenset[Expr], wanted: frozenset[str]) -> None:
         self.found: dict[Expr, tuple[int, ...]] = {}
@@ -154,7 +154,7 @@ class _Layers:
                 self._marked.add(value)
 
     def _becomes_bytes(self, node: Expr) -> bool:
-        """Whether ``node`` is stored in bytes, or is an intermediate value of kernels that store bytes."""
+        """Whether ``node`` is stored as bytes, or is an intermediate value of kernels that store bytes."""
         return node in self._marked or (
             all(
                 reader in self._bytes and fuses(reader)
@@ -172,10 +172,10 @@ class _Layers:
         return tuple(range(count))
 
     def _stored(self, node: Call) -> tuple[int, ...]:
-        """The arguments that the kernel of ``node`` reads from memory, as large as its result.
+        """The arguments that the kernel of ``node`` reads from memory and that have the shape of its result.
 
-        None of one with a constant of several numbers: those are scales of channels, say, and what is rounded
-        before them is rounded in steps that are none of the result's.
+        There are none if an argument is a constant with several elements, such as scales of channels:
+        rounding before it would be in other steps than rounding the result.
         """
         given = map(through_views, node.args)
         if any(isinstance(one, Constant) and one.size > 1 for one in given):
@@ -190,14 +190,14 @@ class _Layers:
             elif anchors := self._anchors(arg):
                 inside[position] = anchors
         if inside:
-            # One product has the sum in its kernel: the first, which ``fuse`` meets first.
+            # The sum is fused with one product: the first, which ``fuse`` processes first.
             first = min(inside, key=lambda position: self._place[node.args[position]])
             stored += [position for position, anchors in inside.items() if anchors - inside[first]]
         wanted = sorted(stored)
         return tuple(position for position in wanted if same_extents(node.args[position], node))
 
     def _is_stored(self, value: Expr, node: Expr) -> bool:
-        """Whether not all that reads ``value`` is computed on the way to ``node``, element by element."""
+        """Whether ``value`` has a use other than by element-wise operators on the way to ``node``."""
         if isinstance(value, Var):
             return True
         stack, seen = [value], {value}
@@ -212,6 +212,6 @@ class _Layers:
         return False
 
     def _anchors(self, value: Expr) -> frozenset[Expr]:
-        """The products that ``value`` is made of, element by element."""
+        """The products from which ``value`` is computed by element-wise operators only."""
         made_of = reached([value], lambda one: one.children() if fuses(one) and not is_anchor(one) else ())
         return frozenset(one for one in made_of if is_anchor(one))

@@ -1,4 +1,4 @@
-"""Gives marks their ranges, measured on data: the second of the three passes of quantization."""
+"""Set the ranges of marks, measured on data: the second of the three passes of quantization."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tvmlite.relay.quantize.run import Compile, Progress, interpreted, silent
 
 @dataclass(frozen=True)
 class Range:
-    """``low`` to ``high`` of a tensor whose elements are ``least`` to ``most``; ``clipped`` is the share of
-    them outside, 0 to 1."""
+    """The quantized range of a tensor, ``low`` to ``high``, and the range of its elements, ``least`` to
+    ``most``; ``clipped`` is the share of elements outside the former, 0 to 1."""
 
     low: float
     high: float
@@ -41,9 +41,9 @@ def quantize_calibrate(
 ) -> tuple[Module, dict[str, Range]]:
     """``module`` with the ranges of its marks filled in, and the range of each tensor by name.
 
-    The float module is run on all of ``runs``, twice: for the least and greatest elements of each marked
-    tensor, then for their histogram (``min_max`` needs no second time). ``method`` is one of ``METHODS``. The
-    same data gives the same ranges.
+    The float module runs twice on all of ``runs``: for the minimum and maximum of each marked tensor, then
+    for its histogram (``min_max`` needs only the first). ``method`` is one of ``METHODS``. The same data
+    gives the same ranges.
     """
     histograms = observe(module, runs, method != "min_max", compile, progress)
     return fill(module, ranges_of(module, histograms, method, percentile))
@@ -56,8 +56,7 @@ def observe(
     compile: Compile = interpreted,
     progress: Progress = silent,
 ) -> dict[str, Histogram]:
-    """The histogram of each marked tensor that is not constant, by name; with bounds alone unless
-    ``counted``."""
+    """The histogram of each marked tensor that is not constant, by name; only bounds unless ``counted``."""
     marks = marks_of(module)
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, [mark.args[0] for mark in marks]))
@@ -82,7 +81,7 @@ def observe(
 def ranges_of(
     module: Module, histograms: Mapping[str, Histogram], method: str, percentile: float = PERCENTILE
 ) -> dict[str, Range]:
-    """The range of each marked tensor by ``method``."""
+    """The range of each marked tensor, determined by ``method``."""
     if method not in METHODS:
         raise InputError(f"quantize: calibration is {show(method)}, expected one of {', '.join(METHODS)}")
     if not 50 < percentile <= 100:
@@ -96,7 +95,7 @@ def ranges_of(
 
 
 def fill(module: Module, ranges: Mapping[str, Range]) -> tuple[Module, dict[str, Range]]:
-    """``module`` with ``ranges`` in its marks, and those of them that it has."""
+    """``module`` with ``ranges`` in its marks, and the ranges that were used."""
     used: dict[str, Range] = {}
 
     def filled(node: Expr) -> Expr:
@@ -112,12 +111,12 @@ def fill(module: Module, ranges: Mapping[str, Range]) -> tuple[Module, dict[str,
 
 
 def _is_mark(node: Expr) -> bool:
-    """Whether ``node`` marks a tensor that data decides."""
+    """Whether ``node`` marks a tensor whose range depends on data."""
     return isinstance(node, Call) and node.op == MARK and not isinstance(node.args[0], Constant)
 
 
 def marks_of(module: Module) -> list[Call]:
-    """The marks of tensors that are not constant, one of each tensor that is marked."""
+    """The marks of tensors that are not constant, one for each tensor."""
     found: dict[tuple[str, Expr], Call] = {}
     for node in outer_nodes(module.main.body):
         if isinstance(node, Call) and _is_mark(node):
@@ -126,12 +125,12 @@ def marks_of(module: Module) -> list[Call]:
 
 
 def with_outputs(module: Module, values: Sequence[Expr]) -> Module:
-    """``module`` without marks, whose outputs are ``values``, expressions of its main function."""
+    """``module`` without marks, with the outputs ``values``, which are expressions of its main function."""
     lets, _ = without_lets(module.main.body)
     body = rewrite(with_lets(lets, Tuple(tuple(values))), without_mark)
     return Module({**module.functions, "main": Function(module.main.params, body, module.main.attrs)})
 
 
 def without_mark(node: Expr) -> Expr:
-    """What ``node`` marks; itself if it is no mark."""
+    """The operand of ``node`` if it is a mark; else ``node`` itself."""
     return node.args[0] if isinstance(node, Call) and node.op == MARK else node

@@ -1,4 +1,4 @@
-"""Calibration data: what users have it in, as a list of runs, and what is wrong with it."""
+"""Calibration data: convert the forms that users have it in to a list of runs, and check it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Run: TypeAlias = dict[str, np.ndarray]
 """The inputs of one run, by name."""
 
 LEAST_EXAMPLES = 8
-"""Examples, rows of the first axis, below which ranges are guesswork."""
+"""The least number of examples (rows along the first axis): ranges measured on fewer are unreliable."""
 
 ROWS = 16
-"""Rows of an array that make one run where the number of them is open."""
+"""The number of rows of an array in one run, if the model leaves that number open."""
 
 
 def calibration_runs(module: Module, data: Any, least: int = LEAST_EXAMPLES) -> list[Run]:
     """``data`` as runs of ``module``, checked.
 
-    ``data`` is an ``.npz`` of arrays by the names of inputs, a folder of such and of ``.npy`` files, read in
-    the order of their names, or what can be iterated: mappings by name, sequences of arrays in the order of
-    inputs, or, for a model of one input, arrays. Arrays that are longer along their first axis than an input,
-    or have one axis more in front, are cut into several runs.
+    ``data`` is an ``.npz`` of arrays named after inputs, a folder of such files and of ``.npy`` files, read
+    in the order of their names, or an iterable: of mappings by name, of sequences of arrays in the order of
+    inputs, or, for a model with one input, of arrays. Arrays that are longer along their first axis than an
+    input, or have an additional first axis, are split into several runs.
 
-    An InputError names the run and the input: a wrong name, dtype or shape, NaN or infinity, data of one
-    value only, or fewer than ``least`` examples.
+    An InputError names the run and the input: a wrong name, dtype or shape, NaN or infinity, data with only
+    one value, or fewer than ``least`` examples.
     """
     if type(least) is not int or least < 1:
         raise InputError(f"quantize: min_examples is {show(least)}, expected 1 or more")
@@ -60,7 +60,7 @@ def _rows(array: np.ndarray) -> int:
 
 
 def _items(data: Any, inputs: Sequence[Var]) -> Iterable[tuple[str, Any]]:
-    """The parts of ``data``, each with what it is called in errors."""
+    """The parts of ``data``, each with its name in errors."""
     if isinstance(data, (str, Path)):
         yield from _files(Path(data))
     elif isinstance(data, Mapping):
@@ -99,7 +99,7 @@ def _files(path: Path) -> Iterable[tuple[str, Any]]:
 
 
 def _named(inputs: Sequence[Var], given: Any, label: str) -> Run:
-    """``given`` by the names of inputs."""
+    """``given`` as a mapping by the names of inputs."""
     names = [one.name for one in inputs]
     if isinstance(given, np.ndarray):
         given = [given]
@@ -120,7 +120,7 @@ def _named(inputs: Sequence[Var], given: Any, label: str) -> Run:
 
 
 def _cut(inputs: Sequence[Var], given: Run, label: str) -> list[Run]:
-    """``given`` in as many runs as its arrays are longer than inputs."""
+    """Split ``given`` into runs if its arrays are longer than the inputs."""
     shapes = {one.name: one.type.shape for one in inputs if isinstance(one.type, TensorType)}
     if all(given[name].ndim == len(shape) + 1 for name, shape in shapes.items()):
         counts = {array.shape[0] for array in given.values()}

@@ -1,4 +1,4 @@
-"""Which operators are computed of bytes, and what they are called: the layers of a quantized model."""
+"""The operators that can compute on bytes, and the names of their calls: the layers of a quantized model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tvmlite.core.node import Node, in_order
-from tvmlite.relay import ops as _ops  # noqa: F401  (enters the operators in the table)
+from tvmlite.relay import ops as _ops  # noqa: F401  (registers the operators)
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
 from tvmlite.relay.ir.op import OPERATORS as TABLE
@@ -18,8 +18,8 @@ from tvmlite.relay.quantize.recurrent import RECURRENT
 
 @dataclass(frozen=True)
 class Product:
-    """An operator that sums products of its first two arguments; ``channels(call)`` is the axis of its second
-    one along which each place is an output channel."""
+    """An operator that sums products of its first two arguments; ``channels(call)`` is the axis of the output
+    channels in the second."""
 
     channels: Callable[[Call], int]
 
@@ -33,32 +33,32 @@ PRODUCTS: Mapping[str, Product] = {
     "nn.matmul": Product(lambda call: 0 if call["transpose_b"] else 1),
     "nn.batch_matmul": Product(lambda call: 1 if call["transpose_b"] else 2),
 }
-"""The operators whose time is that of their products, with constant weights or, of matrices, without."""
+"""The operators dominated by their products. Weights are constant; those of matrix products need not be."""
 
 ELEMENTWISE = frozenset(("add", "subtract", "multiply", "maximum", "minimum"))
-"""Operators of two tensors that read bytes where bytes become of their result."""
+"""Operators on two tensors that read bytes if their results are used as bytes."""
 
 AVERAGES = frozenset(
     ("nn.avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d", "nn.adaptive_avg_pool2d", "mean")
     + ("image.resize2d",)
 )
-"""Operators of one tensor whose results are in the range of its elements."""
+"""Operators on one tensor whose results are in the range of its elements."""
 
 MOVING = AVERAGES | {
     name
     for name, row in TABLE.items()
     if row.fuse > Fuse.BROADCAST and ((is_selection(name) and not row.view) or name == "concatenate")
 }
-"""Operators that mostly move data, which is a quarter as much in bytes; they read bytes where bytes become of
-their result."""
+"""Operators that mostly move data (a quarter as much in bytes); they read bytes if their results are read as
+bytes."""
 
 OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))
-"""All operators that layers can be of."""
+"""All operators that may be layers."""
 
 
 def outer_nodes(body: Expr) -> Iterator[Expr]:
-    """The nodes that are evaluated once in each run, children before parents: those in branches and loops are
-    not, unless something outside reads them, too."""
+    """The nodes that are evaluated once in each run, children before parents: nodes in branches and loops are
+    not, unless something outside reads them as well."""
     return in_order([body], _evaluated)
 
 
@@ -73,8 +73,8 @@ def _evaluated(node: Expr) -> Iterable[Expr]:
 
 
 def names_of(body: Expr) -> dict[Expr, str]:
-    """The name of each call, parameter and part of a tuple: that of the model's node where it has one, else
-    its operator and place. No two are the same, and the same body has the same names."""
+    """The name of each call, parameter and field of a tuple: that of the model's node if it has one, else its
+    operator and number. Names are unique, and depend only on the body."""
     names: dict[Expr, str] = {}
     used: set[str] = set()
     count = 0
@@ -102,8 +102,8 @@ def is_float32(expr: Expr) -> bool:
 
 
 def is_product(node: Expr) -> bool:
-    """Whether ``node`` is a product of float32 that can be one of bytes: its weights are constant, or it is
-    of two batches of matrices."""
+    """Whether ``node`` is a float32 product that can be computed on bytes: its weights are constant, or it
+    multiplies two batches of matrices."""
     if not (isinstance(node, Call) and node.op in PRODUCTS and is_float32(node)):
         return False
     if not all(map(is_float32, node.args)) or isinstance(through_views(node.args[0]), Constant):
@@ -114,16 +114,16 @@ def is_product(node: Expr) -> bool:
 
 
 def is_memory_bound(node: Call) -> bool:
-    """Whether ``node`` mostly moves data, more than a view does."""
+    """Whether ``node`` mostly moves data, and is not a view."""
     return node.op in MOVING and (node.op in AVERAGES or node.op == "concatenate" or selects(node))
 
 
 def fuses(node: Expr) -> bool:
-    """Whether ``node`` is computed element by element, so that the kernel of an argument can do it."""
+    """Whether ``node`` is element-wise or a view, so that it can be fused into the kernel of an argument."""
     kind = fuse_class(node)
     return (kind is not None and kind <= Fuse.BROADCAST) or is_view(node)
 
 
 def same_extents(one: Expr, other: Expr) -> bool:
-    """Whether two tensors have as many elements, as far as is known."""
+    """Whether two tensors are known to have the same shape."""
     return same_shape(tensor_type_of(one).shape, tensor_type_of(other).shape)

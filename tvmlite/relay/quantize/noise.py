@@ -1,4 +1,4 @@
-"""What quantization does to each layer: its noise alone, and the model with some layers quantized only."""
+"""The noise of quantization: of each layer alone, and of a model with a choice of quantized layers."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from tvmlite.relay.quantize.recurrent import RECURRENT
 from tvmlite.relay.quantize.run import Compile, Progress, Runner
 
 SWITCHES = "quantized_layers"
-"""The name of the parameter that says which layers are quantized."""
+"""The name of the input that selects which layers are quantized."""
 
 WITHOUT_NOISE = 200.0
-"""The signal-to-noise ratio, in dB, of a result without any noise."""
+"""The signal-to-noise ratio, in dB, that stands for a result without noise."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a layer whose own operands alone are quantized: ``snr`` of its result in dB, and
-    ``error``, what must be added to each output channel of a product in the mean (None of other layers)."""
+    """The noise of a layer if only its own operands are quantized: the ``snr`` of its result in dB, and, for
+    products, ``error``, the mean correction to add to each output channel (None for other layers)."""
 
     snr: float
     error: np.ndarray | None = None
 
 
 def decibels(signal: float, noise: float) -> float:
-    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``; the least where one is not finite:
-    what is rounded is beyond the numbers that there are."""
+    """The ratio of two sums of squares in dB, at most ``WITHOUT_NOISE``; ``-WITHOUT_NOISE`` if one is not
+    finite, which means that rounded values overflowed."""
     if not np.isfinite(signal) or not np.isfinite(noise):
         return -WITHOUT_NOISE
     if noise <= 0.0 or signal <= 0.0:
@@ -59,7 +59,7 @@ def decibels(signal: float, noise: float) -> float:
 
 
 def layers_of(module: Module) -> dict[str, Call]:
-    """The calls of ``module`` that read marks, by the name of their layer, in order."""
+    """The calls of ``module`` that read marks, by the names of their layers, in order."""
     found: dict[str, Call] = {}
     for node in outer_nodes(module.main.body):
         if isinstance(node, Call) and node.op != MARK and not is_view(node):
@@ -69,7 +69,7 @@ def layers_of(module: Module) -> dict[str, Call]:
 
 
 def marks_read(call: Call) -> list[Call]:
-    """The marks that ``call`` reads, through views and a tuple."""
+    """The marks that ``call`` reads, directly or through views and a tuple."""
     found = []
     stack: list[Expr] = list(call.args)
     while stack:
@@ -85,14 +85,14 @@ def marks_read(call: Call) -> list[Call]:
 
 
 def _realized(mark: Call, data: Expr) -> Expr:
-    """What ``mark`` becomes, over ``data``."""
+    """The quantized form of ``data`` that replaces ``mark``."""
     return quantized_weight(mark, data) if isinstance(data, Constant) else quantized_data(mark, data)
 
 
 def measure_noise(
     module: Module, runs: Sequence[Run], compile: Compile, progress: Progress
 ) -> dict[str, Noise]:
-    """The noise of each layer of a calibrated ``module`` on ``runs``, when what it reads is exact."""
+    """The noise of each layer of a calibrated ``module`` on ``runs``, if the values it reads are exact."""
     layers = layers_of(module)
     exact = _without_marks(module)
 
@@ -112,7 +112,7 @@ def measure_noise(
 
 
 def _without_marks(module: Module) -> dict[Expr, Expr]:
-    """What each node is without the marks that it reads."""
+    """Each node, rebuilt without the marks below it."""
     exact: dict[Expr, Expr] = {}
     for node in postorder(module.main.body):
         assert isinstance(node, Expr)
@@ -129,8 +129,8 @@ def noise_of(
     compile: Compile,
     progress: Progress,
 ) -> dict[str, Noise]:
-    """The noise of ``layers`` of ``module`` on ``runs``: ``exact`` has each without rounding, ``rounded``
-    gives it with its own operands rounded."""
+    """The noise of ``layers`` of ``module`` on ``runs``. ``exact`` maps nodes to their form without rounding;
+    ``rounded`` returns a layer with its own operands rounded."""
     outputs: list[Expr] = []
     for call in layers.values():
         outputs += _compared(call, exact[call], rounded(call))
@@ -151,8 +151,8 @@ def noise_of(
 
 
 def _compared(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
-    """Sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
-    if isinstance(type_of(call), TupleType):  # all states of a recurrent layer come first
+    """The sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
+    if isinstance(type_of(call), TupleType):  # field 0 of a recurrent layer has all states
         signal, rounded = TupleGetItem(signal, 0), TupleGetItem(rounded, 0)
     rank = tensor_type_of(signal).ndim
     axes = tuple(range(rank))
@@ -171,10 +171,10 @@ def channel_axis(call: Call) -> int:
 
 
 def switchable(module: Module) -> tuple[Module, list[str]]:
-    """A calibrated ``module`` with a further input, ``SWITCHES``, and the names of its layers in order.
+    """A calibrated ``module`` with an additional input, ``SWITCHES``, and the names of its layers in order.
 
-    The input is a bool vector: whether each layer is quantized. So any choice of layers is tried without
-    compiling again.
+    The input is a bool vector that says whether each layer is quantized. So any choice of layers can be
+    tested without compiling again.
     """
     layers = list(layers_of(module))
     switches = Var(SWITCHES, TensorType((len(layers),), "bool"))
@@ -199,13 +199,13 @@ def switchable(module: Module) -> tuple[Module, list[str]]:
 
 
 def chosen(run: Runner, layers: Sequence[str], float_layers: frozenset[str]) -> Runner:
-    """``run`` of a switchable module with all of ``layers`` quantized but ``float_layers``."""
+    """``run`` of a switchable module with all of ``layers`` quantized except ``float_layers``."""
     switches = np.array([name not in float_layers for name in layers], bool)
     return lambda inputs: run({**inputs, SWITCHES: switches})
 
 
 def output_noise(exact: Runner, rounded: Runner, runs: Sequence[Run]) -> float:
-    """The signal-to-noise ratio, in dB, of all float outputs of ``rounded`` on ``runs``; 0 dB of none."""
+    """The signal-to-noise ratio, in dB, of all float outputs on ``runs``; ``WITHOUT_NOISE`` if none are."""
     signal = noise = 0.0
     for inputs in runs:
         for a, b in zip(exact(inputs), rounded(inputs), strict=True):
@@ -216,4 +216,4 @@ def output_noise(exact: Runner, rounded: Runner, runs: Sequence[Run]) -> float:
 
 
 Metric = Callable[[Runner], float]
-"""From what runs a model to how good it is, more being better."""
+"""Maps a runner of a model to the quality of the model; higher is better."""

@@ -1,4 +1,4 @@
-"""The float module in the form that is quantized: its weights final, its activations one operator each."""
+"""Prepare a float module for quantization: its weights final, its activations single operators."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tvmlite.relay.passes.sink_transposes import sink_transposes
 from tvmlite.relay.passes.write_out import write_out
 
 NAMESPACE = "qnn."
-"""Of the operators that only quantized modules have."""
+"""The prefix of the operators that only quantized modules have."""
 
 
 def prepare(module: Module, attention: bool = False) -> Module:
-    """``module`` with batch norms folded into weights, and what is written out recognized.
+    """``module`` with batch norms folded into weights, and operations in smaller operators recognized.
 
     Attention becomes one operator, whose products stay in float32, unless they are to be quantized
     (``attention``). An InputError if ``module`` is quantized already.
@@ -58,8 +58,7 @@ def prepare(module: Module, attention: bool = False) -> Module:
 
 
 def check_finite(name: str, call: Call, args: Iterable[Expr]) -> None:
-    """An InputError if a constant among ``args`` of the layer called ``name`` is not finite: no scale holds
-    it."""
+    """Raise an InputError if a constant in ``args`` of the layer ``name`` is not finite: no scale fits."""
     for one in args:
         if not isinstance(one, Constant):
             continue
@@ -69,12 +68,12 @@ def check_finite(name: str, call: Call, args: Iterable[Expr]) -> None:
 
 
 def is_quantized(module: Module) -> bool:
-    """Whether ``module`` computes anything of quantized numbers."""
+    """Whether ``module`` has operators on quantized numbers."""
     return _quantized_node(module) is not None
 
 
 def _quantized_node(module: Module) -> Call | None:
-    """The first operator of ``module`` on quantized numbers."""
+    """The first operator of ``module`` on quantized numbers, or None."""
     bodies = (function.body for function in module.functions.values())
     calls = (node for body in bodies for node in postorder(body) if isinstance(node, Call))
     return next((node for node in calls if _is_of_quantized(node)), None)

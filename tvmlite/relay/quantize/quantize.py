@@ -1,4 +1,4 @@
-"""Quantization of a whole module after training."""
+"""Post-training quantization of a module."""
 
 from __future__ import annotations
 
@@ -52,44 +52,46 @@ def quantize(
     compile: Compile | None = None,
     progress: Progress = silent,
 ) -> QuantizedModule:
-    """``module`` with its products, and what lies between them, in 8 bits where that is faster.
+    """``module`` with its products, and the operators between them, in 8 bits where that is faster.
 
     The result is a float module in which tensors are rounded to steps: ``qnn.dequantize(qnn.quantize(x))``
-    around unchanged operators. Compiling it makes integer kernels of that. Activations are uint8 with one
-    range a tensor, weights int8 with a scale for each output channel (for all with ``per_channel=False``).
+    around unchanged operators. When it is compiled, these become integer kernels. Activations are uint8 with
+    one range per tensor, weights int8 with a scale for each output channel (a single one with
+    ``per_channel=False``).
 
     ``data`` are typical inputs, on which ranges are measured (see ``calibration_runs``); nothing is random.
     ``calibration`` chooses ranges: "mse", "percentile" (of ``percentile``), "min_max" or "entropy"
-    (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed in each run, from the data there;
-    then only products are quantized, and ``data`` may be left out. With ``mode="weight_only"`` weights of
-    dense layers alone are, in ``bits`` (4 or 8) with a scale for each ``group`` of consecutive elements
-    (``relay.quantize.weight_only``); with ``data_bits`` 8 or 16 so are the data that they are multiplied
-    with, in each run. That needs no data but for the report's noise, and takes no other argument. With
-    ``mode="bfloat16"`` or "float16" the operands of products are rounded to 16 bits, and the result is to be
-    compiled with its ``compile_options``: ``tvmlite.compile(made.module, **made.compile_options)``. That
-    needs no data but for ``min_snr`` and the report's noise.
+    (``relay.quantize.ranges``). With ``mode="dynamic"`` ranges are computed from the data in each run; then
+    only products are quantized, and ``data`` may be omitted. With ``mode="weight_only"`` only weights of
+    dense layers are quantized, to ``bits`` (4 or 8) with a scale for each ``group`` of consecutive elements
+    (``relay.quantize.weight_only``); with ``data_bits`` 8 or 16, the data that they are multiplied with is
+    quantized as well, in each run. This needs data only for the report's noise, and takes no other argument.
+    With ``mode="bfloat16"`` or "float16" the operands of products are rounded to 16 bits, and the result is
+    to be compiled with its ``compile_options``: ``tvmlite.compile(made.module, **made.compile_options)``.
+    This needs data only for ``min_snr`` and the report's noise.
 
     ``smooth``, 0 to 1, moves outliers of channels into weights (``smooth_outliers``; 0.5 is usual for
-    transformers); ``equalize`` makes weights of convolutions in a row alike (``equalize_layers``);
-    ``bias_correction`` takes away what rounding adds in the mean (``correct_bias``). ``attention`` quantizes
-    the two products of attention as well, which then is not one kernel.
+    transformers); ``equalize`` equalizes the weights of consecutive convolutions (``equalize_layers``);
+    ``bias_correction`` corrects the mean error of rounding (``correct_bias``). ``attention`` quantizes the
+    two products of attention as well, which then is not one kernel.
 
-    Layers stay in float32 if they are in ``keep_float``, not of ``operators``, have a signal-to-noise ratio
-    below ``min_snr`` (in dB), or if the ``metric`` would else fall by more than ``max_drop``. ``metric(run)``
-    says how good a model is, where ``run(inputs by name)`` gives its outputs; "top1" and "cosine" compare
-    outputs on ``data`` with those in float32. The report names each layer, its precision and why.
+    Layers stay in float32 if they are in ``keep_float`` or not in ``operators``, if their signal-to-noise
+    ratio is below ``min_snr`` (in dB), or if the ``metric`` would otherwise drop by more than ``max_drop``.
+    ``metric(run)`` returns the quality of a model, where ``run(inputs by name)`` returns its outputs; "top1"
+    and "cosine" compare outputs on ``data`` with those in float32. The report lists each layer with its
+    precision and the reason.
 
-    Layers stay in float32 as well if they are slower in 8 bits, conversions included: the compiled model is
+    Layers also stay in float32 if they are slower in 8 bits, conversions included: the compiled model is
     timed kernel by kernel, in float32 and in 8 bits, in interleaved runs on the first of ``data``, and again
-    with those layers in float32; a run is never slower than in float32. What was decided is appended to
-    ``records``, a file, as ``tvmlite.tune``'s records are, or is in the result's ``records``. With records of
-    an equal model on the same machine nothing is timed: the same data and records give the same module.
-    ``measure=False`` times nothing, and quantizes all layers; ``measure=True`` makes an InputError of what
-    cannot be timed, which by default the report mentions. ``compile_options`` are those of
-    ``tvmlite.compile`` that the model is to be compiled with.
+    with those layers in float32, so the result is never slower than float32. The decisions are appended to
+    ``records``, a file, like the records of ``tvmlite.tune``, or are in the result's ``records``. With the
+    records of an equal model on the same machine nothing is timed: the same data and records give the same
+    module. ``measure=False`` times nothing and quantizes all layers; ``measure=True`` raises an InputError if
+    something cannot be timed, which by default is a note in the report. ``compile_options`` are the options
+    of ``tvmlite.compile`` with which the model will be compiled.
 
-    ``compile`` makes of a module what runs it; by default it is compiled for this machine. Layers are timed
-    with the default only.
+    ``compile`` turns a module into a function that runs it; the default compiles for this machine. Layers are
+    timed only with the default.
     """
     if isinstance(module, Function):
         module = Module({"main": module})

@@ -1,4 +1,4 @@
-"""The range in which a tensor is quantized, from a histogram of its elements: four ways to choose it."""
+"""Four methods that choose the quantized range of a tensor from a histogram of its elements."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 import numpy as np
 
 BINS = 4096
-"""Bins of a histogram: a step of 8 bits over the whole range is 16 of them."""
+"""The number of bins of a histogram; a step of 8 bits over the whole range is 16 bins."""
 
 LEVELS = 255
-"""Steps between the ends of a range of 8 bits."""
+"""The number of steps between the ends of an 8-bit range."""
 
 CANDIDATES = 128
-"""Places at which each end of a range may be cut, evenly from 0 to the outermost element."""
+"""The number of candidates for each end of a range, evenly spaced from 0 to the outermost element."""
 
 LARGE = 1e30
-"""Elements beyond which float32 does not do for a histogram."""
+"""The magnitude above which float32 overflows in computing a histogram."""
 
 PERCENTILE = 99.99
-"""The percentage of elements that a range of ``percentile`` holds, on either side."""
+"""The default of ``percentile``: 0.01 percent of elements are cut off on either side."""
 
 
 @dataclass
 class Histogram:
-    """How often the elements of a tensor are in each of ``BINS`` equal parts of ``least`` to ``most``.
+    """The number of elements of a tensor in each of ``BINS`` equal parts of the range ``least`` to ``most``.
 
-    First ``widen`` is called with all arrays, then ``count``. ``zeros`` are elements that are exactly 0, as
-    a rectifier makes them, which no range rounds.
+    First ``widen`` is called with all arrays, then ``count``. ``zeros`` are elements that are exactly 0, such
+    as a rectifier's, which every range represents exactly.
     """
 
     least: float = np.inf
@@ -39,7 +39,7 @@ class Histogram:
     counts: np.ndarray = field(default_factory=lambda: np.zeros(BINS, np.int64))
 
     def widen(self, values: np.ndarray) -> None:
-        """Let ``least`` and ``most`` hold ``values``."""
+        """Extend ``least`` and ``most`` to include ``values``."""
         if values.size:
             self.least = min(self.least, float(values.min()))
             self.most = max(self.most, float(values.max()))
@@ -50,7 +50,7 @@ class Histogram:
         self.zeros += flat.size - int(np.count_nonzero(flat))
         self.total += flat.size
         if max(-self.least, self.most) > LARGE:
-            flat = flat.astype(np.float64)  # in which differences of the largest floats are finite
+            flat = flat.astype(np.float64)  # differences of large float32 values may overflow
         if self.most > self.least:
             self.counts += np.histogram(flat, BINS, (self.least, self.most))[0]
         else:
@@ -58,16 +58,16 @@ class Histogram:
 
     @property
     def centers(self) -> np.ndarray:
-        """The middle of each bin."""
+        """The center of each bin."""
         return self.least + (np.arange(BINS) + 0.5) * self.width
 
     @property
     def width(self) -> float:
-        """That of a bin."""
+        """The width of a bin."""
         return (self.most - self.least) / BINS
 
     def clipped(self, low: float, high: float) -> float:
-        """The share of elements outside ``low`` to ``high``, of 0 to 1, up to a bin."""
+        """The share of elements, 0 to 1, outside ``low`` to ``high``, with the accuracy of a bin."""
         if not self.total or (low <= self.least and high >= self.most):
             return 0.0
         outside = (self.centers < low) | (self.centers > high)
@@ -75,12 +75,12 @@ class Histogram:
 
 
 def min_max(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float, float]:
-    """From the least element to the greatest: nothing is clipped, and an outlier makes all steps large."""
+    """The range from the minimum to the maximum: nothing is clipped, but an outlier makes all steps large."""
     return histogram.least, histogram.most
 
 
 def percentile(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float, float]:
-    """The range without the ``100 - percentile`` percent of elements that are outermost on either side.
+    """The range without the outermost ``100 - percentile`` percent of elements on either side.
 
     Source: Wu et al., "Integer Quantization for Deep Learning Inference: Principles and Empirical
     Evaluation", 2020, arXiv:2004.09602, section 3.2.
@@ -96,9 +96,9 @@ def percentile(histogram: Histogram, symmetric: bool, percentile: float) -> tupl
 
 
 def mse(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float, float]:
-    """The range with the least expected square of the error, that of rounding and that of clipping.
+    """The range with the least expected squared error of rounding and clipping.
 
-    A step ``s`` rounds with an error of ``s^2 / 12`` in the mean. Elements that are 0 are not rounded.
+    Rounding with a step ``s`` has a mean squared error of ``s^2 / 12``. Elements that are 0 are not rounded.
     Source: Banner et al., "Post training 4-bit quantization of convolutional networks for rapid-deployment",
     2019, arXiv:1810.05723, section 3, with measured in place of assumed distributions.
     """
@@ -122,12 +122,12 @@ def mse(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float
 
 
 def _beyond(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of ``ends`` the sum of ``(value - end)^2`` over the values above it, and their number."""
+    """For each of ``ends``, the sum of ``(value - end)^2`` over the values above it, and their number."""
     order = np.argsort(values)
     values, counts = values[order], counts[order]
 
     def above(weights: np.ndarray) -> np.ndarray:
-        """The sum of ``weights`` from each place on."""
+        """The sum of ``weights`` from each position to the end."""
         return np.concatenate((np.cumsum(weights[::-1])[::-1], [0.0]))
 
     start = np.searchsorted(values, ends, side="right")
@@ -136,18 +136,18 @@ def _beyond(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> tuple[n
 
 
 def entropy(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float, float]:
-    """The range whose quantized distribution is nearest to that of the elements, by Kullback and Leibler.
+    """The range whose quantized distribution has the least Kullback-Leibler divergence from the elements'.
 
-    Elements beyond a cut count as at the cut. The quantized distribution has one number a level, spread over
-    those of its bins that have elements. The cut is at one magnitude on both sides, as far as there are
-    elements. Source: Migacz, "8-bit Inference with TensorRT", GTC 2017.
+    Elements beyond a cut are counted at the cut. The quantized distribution has one value per level,
+    distributed evenly over the level's bins that have elements. The cut has the same magnitude on both sides,
+    unless elements end before it. Source: Migacz, "8-bit Inference with TensorRT", GTC 2017.
     """
     largest = max(-histogram.least, histogram.most, 0.0)
     levels = 2 * 127 if symmetric else LEVELS
     best, found = np.inf, (histogram.least, histogram.most)
     centers, counts = histogram.centers, histogram.counts.astype(np.float64)
     if counts[np.abs(centers) <= histogram.width].sum() and histogram.zeros:
-        # All that a rectifier made 0 is one element: exact, it says nothing of the range.
+        # Zeros, as from a rectifier, are exact in every range, and so are not counted.
         at = int(np.clip(-histogram.least / (histogram.width or 1.0), 0, BINS - 1))
         counts[at] = max(counts[at] - histogram.zeros, 0.0)
     for part in np.arange(CANDIDATES // 8, CANDIDATES + 1) / CANDIDATES:
@@ -168,7 +168,7 @@ def entropy(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[f
 
 
 def _coarse(counts: np.ndarray, levels: int) -> np.ndarray:
-    """``counts`` with as much in all filled bins of a level."""
+    """``counts`` with the count of each level distributed evenly over its bins that are not empty."""
     level = np.arange(counts.size) * levels // counts.size
     filled = counts > 0
     sums = np.bincount(level, counts, levels)
@@ -177,7 +177,7 @@ def _coarse(counts: np.ndarray, levels: int) -> np.ndarray:
 
 
 def _divergence(given: np.ndarray, coarse: np.ndarray) -> float:
-    """Kullback's and Leibler's divergence of ``coarse`` from ``given``, both made to sum up to 1."""
+    """The Kullback-Leibler divergence of ``coarse`` from ``given``, both normalized to sum to 1."""
     if not given.sum() or not coarse.sum():
         return np.inf
     p, q = given / given.sum(), coarse / coarse.sum()
@@ -187,7 +187,7 @@ def _divergence(given: np.ndarray, coarse: np.ndarray) -> float:
 
 
 def usable(scales: Any) -> Any:
-    """``scales``, float32, those replaced by 1 that are 0, or subnormal: processors may take these for 0."""
+    """``scales``, float32, with 0 and subnormal values, which processors may flush to 0, replaced by 1."""
     return np.where(scales >= np.finfo(np.float32).tiny, scales, np.float32(1))[()]
 
 
@@ -197,4 +197,4 @@ METHODS: Mapping[str, Callable[[Histogram, bool, float], tuple[float, float]]] =
     "entropy": entropy,
     "mse": mse,
 }
-"""From a histogram, whether the range is to be symmetric about 0, and a percentile, to the two ends."""
+"""Map a histogram, whether the range must be symmetric about 0, and a percentile to the two ends."""

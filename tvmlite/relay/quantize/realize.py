@@ -1,4 +1,4 @@
-"""Marks become numbers of 8 bits: the last of the three passes of quantization."""
+"""Replace marks by 8-bit numbers: the last of the three passes of quantization."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LARGEST_WEIGHT = 127
 
 @graph_pass
 def quantize_realize(body: Expr) -> Expr:
-    """A marked tensor becomes ``qnn.dequantize(qnn.quantize(x, scale, zero), scale, zero)``.
+    """Rewrite a marked tensor to ``qnn.dequantize(qnn.quantize(x, scale, zero), scale, zero)``.
 
-    A mark without a range, as before calibration, becomes that of the range that ``x`` has in each run:
-    dynamic quantization. A marked constant becomes ``qnn.dequantize`` of int8 numbers, -127 to 127, with
-    scales along its ``channel_axis`` that reach its largest elements. What several layers read in one range
-    is quantized once. A recurrent layer of a marked recurrence becomes one of int8.
+    For a mark without a range, as before calibration, the range is computed from ``x`` in each run: dynamic
+    quantization. A marked constant becomes ``qnn.dequantize`` of int8 numbers, -127 to 127, with scales along
+    its ``channel_axis`` that map its largest elements to 127. A tensor that several layers read with the same
+    range is quantized once. A recurrent layer with a marked recurrence becomes its int8 version.
     """
     made: dict[tuple[Expr, str, float, float], Expr] = {}
     weights: dict[tuple[Expr, int | None], Expr] = {}
@@ -53,8 +53,8 @@ def quantize_realize(body: Expr) -> Expr:
 
 
 def realized_recurrence(given: Call, made: Call) -> Call:
-    """``made`` of the realized arguments of a recurrent layer ``given``: of int8 if its recurrence is
-    marked."""
+    """The layer ``made``, ``given`` with realized arguments, as an int8 recurrent layer if the recurrence of
+    ``given`` is marked."""
     mark = given.args[1]
     if not (isinstance(mark, Call) and mark.op == MARK):
         return made
@@ -64,8 +64,8 @@ def realized_recurrence(given: Call, made: Call) -> Call:
 
 
 def scale_and_zero(low: float, high: float, dtype: str) -> tuple[np.float32, int]:
-    """What maps ``low`` to ``high``, widened to hold 0, to all of uint8, or its larger magnitude to 127 of
-    int8. A range of nothing but 0, or so small that its scale is subnormal, has the scale 1."""
+    """The scale and zero point that map ``low`` to ``high``, widened to include 0, to all of uint8; for int8,
+    they map the larger magnitude to 127. If the range is only 0, or its scale subnormal, the scale is 1."""
     low, high = min(low, 0.0), max(high, 0.0)
     if dtype == "int8":
         return np.float32(usable(np.float32(max(-low, high) / LARGEST_WEIGHT))), 0
@@ -88,8 +88,8 @@ def quantized_data(mark: Call, data: Expr) -> Expr:
 
 
 def _dynamic_parameters(mark: Call, data: Expr) -> tuple[Expr, Expr]:
-    """Scale and zero point of the elements of ``data`` in a run, as ONNX's DynamicQuantizeLinear has them; of
-    int8 those of ``scale_and_zero``. For zeros the scale is 1."""
+    """Scale and zero point computed from ``data`` in each run, as in ONNX's DynamicQuantizeLinear; for int8
+    as in ``scale_and_zero``. If all elements are 0, the scale is 1."""
 
     def op(name: str, *args: Expr, **attrs: Any) -> Expr:
         return make(name, *args, span=mark.span, **attrs)
@@ -111,7 +111,7 @@ def _dynamic_parameters(mark: Call, data: Expr) -> tuple[Expr, Expr]:
 
 
 def quantized_weight(mark: Call, weight: Constant) -> Expr:
-    """``weight`` as int8 numbers and scales."""
+    """``weight`` as the dequantization of int8 numbers by constant scales."""
     axis = mark["channel_axis"]
     with mapped.reading(weight.data) as values:
         scales = weight_scales(values, axis)
@@ -125,15 +125,15 @@ def quantized_weight(mark: Call, weight: Constant) -> Expr:
 
 
 def weight_scales(values: np.ndarray, axis: int | None) -> np.ndarray:
-    """The scales, float32, with which each place along ``axis`` fills -127 to 127; one of rank 0 if it is
-    None. Zeros, and numbers so small that their scale would be subnormal, have the scale 1."""
+    """The float32 scales with which the slices along ``axis`` fill -127 to 127; a single scale of rank 0 if
+    it is None. The scale is 1 where it would be 0 or subnormal."""
     others = tuple(k for k in range(values.ndim) if axis is None or k != axis % values.ndim)
     largest = np.max(np.abs(values), axis=others, initial=0.0).astype(np.float32)
     return np.asarray(usable(largest / np.float32(LARGEST_WEIGHT)), np.float32)
 
 
 def spread(scales: np.ndarray, axis: int | None, rank: int) -> np.ndarray:
-    """``scales`` shaped to broadcast against ``rank`` axes."""
+    """``scales`` in a shape that broadcasts with ``rank`` axes."""
     if axis is None:
         return scales
     shape = [1] * rank

@@ -1,4 +1,4 @@
-"""Recurrent layers of int8 weights, whose states are rounded in each step, as onnxruntime's
+"""Recurrent layers with int8 weights whose states are rounded in each step, like onnxruntime's
 DynamicQuantizeLSTM."""
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tvmlite.relay.quantize.ranges import usable
 
 RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}
 """Operators whose second argument is a recurrence ``(blocks, size, gates, lanes)``, and the operator that
-takes it in int8, with a scale, zero point and sum of each column behind the third argument."""
+takes it as int8, with a scale, zero point and sum of each column after the third argument."""
 
 LANES_AXIS = 3
-"""The axis of a recurrence that says, where its mark has it, that each column has a scale of its own."""
+"""The ``channel_axis`` of a recurrence's mark if each column has its own scale."""
 
 LARGEST = 127
-"""Of the codes of weights, which are symmetric, so that zero points are 0."""
+"""The largest code of weights, which are symmetric, so that zero points are 0."""
 
 
 def is_recurrent(node: Expr) -> bool:
-    """Whether ``node`` is a recurrent layer of float32 whose recurrence can be of int8: it is constant."""
+    """Whether ``node`` is a float32 recurrent layer whose recurrence is constant, so that it can be int8."""
     if not (isinstance(node, Call) and node.op in RECURRENT and isinstance(node.args[1], Constant)):
         return False
     return str(node.args[1].dtype) == "float32" and isinstance(_size(node), int)
@@ -38,8 +38,7 @@ def _size(call: Call) -> Any:
 
 
 def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> Call:
-    """``call``, a recurrent layer, of the ``recurrence`` in int8, with a scale for each column or one for
-    all."""
+    """``call``, a recurrent layer, with ``recurrence`` as int8, and a scale for each column or just one."""
     with mapped.reading(recurrence.data) as values:
         axes = (1,) if by_column else None
         largest = np.max(np.abs(values), axis=axes, keepdims=True, initial=0.0)
@@ -54,13 +53,13 @@ def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> C
 
 
 def _columns(values: np.ndarray, size: int) -> np.ndarray:
-    """``(blocks, gates, lanes)`` as a vector of the units of each gate."""
+    """``(blocks, gates, lanes)`` as a vector: the units of each gate, one gate after the other."""
     gates = values.shape[1]
     return np.ascontiguousarray(values.transpose(1, 0, 2).reshape(gates, -1)[:, :size].reshape(-1))
 
 
 def _interleaved(codes: np.ndarray) -> np.ndarray:
-    """``(blocks, size, gates, lanes)`` as ``recurrent_loops.interleaved`` has it."""
+    """``(blocks, size, gates, lanes)`` in the layout of ``recurrent_loops.interleaved``."""
     blocks, size, gates, lanes = codes.shape
     groups = -(-size // TOGETHER)
     padded = np.pad(codes, ((0, 0), (0, groups * TOGETHER - size), (0, 0), (0, 0)))

@@ -1,4 +1,4 @@
-"""How the passes of quantization run a module: they are given a compiler, or take the interpreter."""
+"""Run modules in the passes of quantization: with a compiler that is passed in, or with the interpreter."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Module
 
 Runner: TypeAlias = Callable[[Mapping[str, np.ndarray]], Sequence[np.ndarray]]
-"""From inputs by name to outputs in order."""
+"""Maps inputs by name to outputs in order."""
 
 Compile: TypeAlias = Callable[[Module], Runner]
-"""From a module to what runs it."""
+"""Maps a module to a function that runs it."""
 
 Progress: TypeAlias = Callable[[str, int, int], object]
-"""``progress(what, done, total)`` is called as work goes on."""
+"""``progress(what, done, total)`` is called repeatedly during work."""
 
 
 COMPILER = "compile"
-"""What the compiler is provided as (``core.provided``)."""
+"""The name under which the compiler is registered (``core.provided``)."""
 
 
 def interpreted(module: Module) -> Runner:
-    """``module`` on the interpreter: slow, for small models and for tests."""
+    """Run ``module`` by the interpreter: slow, for small models and for tests."""
 
     def run(inputs: Mapping[str, np.ndarray]) -> Sequence[np.ndarray]:
         result = interpret(module, inputs)
@@ -36,11 +36,11 @@ def interpreted(module: Module) -> Runner:
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """No progress is shown."""
+    """Show no progress."""
 
 
 def compiled(module: Module) -> Runner:
-    """``module`` compiled for this machine, by the compiler that the package provides."""
+    """Run ``module`` compiled for this machine, by the compiler that the package provides."""
     lib = provided(COMPILER)(module)
 
     def run(inputs: Mapping[str, np.ndarray]) -> Sequence[np.ndarray]:

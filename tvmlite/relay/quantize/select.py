@@ -1,4 +1,4 @@
-"""Which layers stay in float32, as measured: those of too much noise, or that cost too much accuracy."""
+"""Select the layers that stay in float32 by measurement: those with too much noise or loss of accuracy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tvmlite.relay.quantize.noise import Metric, Noise, chosen, output_noise, sw
 from tvmlite.relay.quantize.run import Compile, Progress, Runner
 
 MOST_RUNS = 4
-"""Runs on which the effect of each layer by itself on the outputs is measured."""
+"""The maximum number of runs on which the effect of each single layer on the outputs is measured."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """``kept`` in float32 says why by the name of the layer; the metric of the float model and of the
+    """The layers ``kept`` in float32, each with the reason, and the metric of the float model and of the
     quantized one, None without a metric."""
 
     kept: Mapping[str, str]
@@ -29,7 +29,7 @@ class Selection:
 
 
 def below_floor(noise: Mapping[str, Noise], min_snr: float) -> dict[str, str]:
-    """The layers whose signal-to-noise ratio is below ``min_snr`` dB, and why they stay in float32."""
+    """The layers with a signal-to-noise ratio below ``min_snr`` dB, each with the reason in words."""
     return {
         name: f"{one.snr:.1f} dB, the floor is {min_snr:g}"
         for name, one in noise.items()
@@ -45,12 +45,12 @@ def within_drop(
     compile: Compile,
     progress: Progress,
 ) -> Selection:
-    """As few layers of a calibrated ``module`` in float32 as keep ``metric`` within ``max_drop`` of float32.
+    """Keep as few layers of a calibrated ``module`` in float32 as keep ``metric`` within ``max_drop`` of
+    float32.
 
-    Layers are ordered by the noise that each makes in the outputs if it alone is quantized, measured on the
-    first ``MOST_RUNS`` of ``runs``; the loudest ones stay in float32, how many is found by bisection, and the
-    metric is measured again for each number tried. An InputError if no choice is within ``max_drop``, which
-    only a metric that changes from call to call can be.
+    Layers are ordered by the noise in the outputs if only that layer is quantized, measured on the first
+    ``MOST_RUNS`` of ``runs``. Those with the most noise stay in float32; their number is found by bisection,
+    with the metric measured for each number that is tried.
     """
     module, layers = switchable(module)
     progress("compiling", 0, 0)
@@ -80,7 +80,7 @@ def within_drop(
 
 
 def measured_metric(metric: Metric, run: Runner) -> float:
-    """The ``metric`` of what runs a model; an InputError if it gives no finite number."""
+    """The ``metric`` of a model that ``run`` runs; an InputError if it is not a finite number."""
     value = metric(run)
     if not isinstance(value, (int, float, np.floating)) or not np.isfinite(value):
         raise InputError(f"quantize: metric gave {show(value)}, expected a finite number")
@@ -100,7 +100,7 @@ def _effects(run: Runner, layers: Sequence[str], runs: Sequence[Run], progress: 
 
 
 def same_top(exact: Runner, runs: Sequence[Run]) -> Metric:
-    """The share of rows of the first output, along its last axis, whose greatest element stays the same."""
+    """The share of rows (last axis) of the first output whose maximum is at the same position as before."""
     expected = [np.argmax(exact(inputs)[0], axis=-1) for inputs in runs]
 
     def metric(run: Runner) -> float:
@@ -129,4 +129,4 @@ def cosine(exact: Runner, runs: Sequence[Run]) -> Metric:
 
 
 METRICS = {"top1": same_top, "cosine": cosine}
-"""Metrics that need no labels: how near the outputs are to those of the float model."""
+"""Metrics that need no labels: the similarity of the outputs to those of the float model."""

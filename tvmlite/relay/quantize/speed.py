@@ -1,7 +1,7 @@
-"""Which layers are faster in few bits: what measures it is given, and what it finds.
+"""The interface for measuring which layers are faster in few bits, and its result.
 
-Kernels are timed where modules are compiled, to the right of this room. What a kernel computes is known there
-by the spans of its operators; so each layer, and each rounding of what a layer reads, gets a span of its own.
+Kernels are timed where modules are compiled, in a room that may import this one. There, the spans of
+operators say what a kernel computes; so each layer, and each rounding of an operand, gets a distinct span.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from tvmlite.relay.quantize.layers import names_of
 from tvmlite.relay.text import printer
 
 FASTER_LAYERS = "faster_layers"
-"""What a ``Measure`` is provided as (``core.provided``)."""
+"""The name under which a ``Measure`` is registered (``core.provided``)."""
 
 CONVERSION = "conversion"
-"""The source of the spans of what only quantization computes."""
+"""The source of the spans of operators that exist only for quantization."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A model of which each of ``layers`` is in ``dtype`` or in float32.
+    """A model in which each of ``layers`` may be in ``dtype`` or in float32.
 
-    ``exact`` is the model in float32, ``narrow(kept)`` that with all layers but those of ``kept`` in
-    ``dtype``, and the options that it is compiled with; both have spans of ``with_spans``. ``together`` has
-    by the name of a layer those that are decided with it. ``inputs`` are those of a run, None if there are no
-    data. ``given`` is the float model as it was, where ``exact`` is an adjusted one. ``key`` is the same for
-    models of equal operators and types that are made narrow in the same way.
+    ``exact`` is the model in float32; ``narrow(kept)`` returns the model with all layers but those in
+    ``kept`` in ``dtype``, and the options to compile it with. Both have the spans of ``with_spans``.
+    ``together`` maps the name of a layer to those that are decided with it. ``inputs`` are those of a run,
+    None if there is no data. ``given`` is the original float model if ``exact`` is an adjusted one. ``key``
+    is equal for models with equal operators and types that are quantized in the same way.
     """
 
     exact: Module
@@ -52,8 +52,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class LayerTime:
-    """Seconds of a layer in a run, ``exact`` in float32 and ``narrow`` in few bits, with the conversions that
-    are there for its sake; of all layers together that a kernel computes."""
+    """Seconds of a layer in a run, ``exact`` in float32 and ``narrow`` in few bits, including the conversions
+    that it needs; if a kernel computes several layers, of all of them together."""
 
     exact: float
     narrow: float
@@ -61,12 +61,11 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class Speed:
-    """The result of a measurement: ``kept`` says by the name of each layer in float32 why it is, ``remarks``
-    what there is to say of others; ``times`` are of layers, ``latency`` of a run in float32 and as it is to
-    be.
+    """The result of a measurement: ``kept`` maps each layer that stays in float32 to the reason, ``remarks``
+    other layers to remarks; ``times`` are of layers, ``latency`` is that of a run in float32 and as decided.
 
-    ``unknown`` says why nothing was measured, else it is empty. ``records`` hold the decisions, and give the
-    same ones again.
+    ``unknown`` is the reason why nothing was measured, or empty. ``records`` hold the decisions; passing them
+    again gives the same decisions.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -88,14 +87,14 @@ class Measure(Protocol):
         progress: Callable[[str, int, int], object],
         required: bool,
     ) -> Speed:
-        """The decisions in ``records``, a file or the records themselves, or measured ones, which are
-        appended to that file. ``options`` are of ``compile``. What cannot be measured is an InputError if it
-        is ``required``."""
+        """The decisions in ``records``, a file or the records themselves; if there are none, they are
+        measured and appended to the file. ``options`` are those of ``compile``. If something cannot be
+        measured and it is ``required``, an InputError is raised."""
         ...
 
 
 def with_spans(module: Module) -> Module:
-    """``module`` with a span for each call that its name, as ``names_of`` has it, is the node of."""
+    """``module`` with spans whose node is the name of each call (``names_of``)."""
     names = names_of(module.main.body)
 
     def named(node: Expr, made: Expr) -> Expr:
@@ -107,7 +106,7 @@ def with_spans(module: Module) -> Module:
 
 
 def with_conversion_spans(module: Module) -> Module:
-    """``module`` with spans of the marks that say for which layer they are."""
+    """``module`` with a span for each mark whose node is the name of the mark's layer."""
 
     def named(node: Expr) -> Expr:
         if not (isinstance(node, Call) and node.op == MARK):
@@ -118,6 +117,6 @@ def with_conversion_spans(module: Module) -> Module:
 
 
 def key_of(module: Module, *settings: object) -> str:
-    """A hash of the operators, types and marks of ``module``, not of its weights, and of ``settings``."""
+    """A hash of the operators, types and marks of ``module``, but not of its weights, and of ``settings``."""
     text = printer.astext(module, show_meta_data=False)
     return hashlib.sha256("\n".join([text, *map(str, settings)]).encode()).hexdigest()[:8]

@@ -1,7 +1,7 @@
-"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; data stay floats or are rounded, too.
+"""Weights of dense layers in 4 or 8 bits, in groups with a scale each; optionally, their data is rounded.
 
-Where few rows are multiplied with large weights, as a language model does for each token, the time is that of
-reading them. No calibration data is needed.
+If few rows are multiplied with large weights, as a language model does for each token, the time is dominated
+by reading the weights. No calibration data is needed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.quantized.group_quantized import BITS, DATA_BITS, bytes_of
 
 GROUP_QUANTIZED = "nn.contrib_dense_group_quantized"
-"""The operator that dense layers become."""
+"""The operator that replaces dense layers."""
 
 ROWS = 1 << 10
-"""Rows of a weight that are rounded at a time: what that takes is not in memory for all of them."""
+"""The number of rows of a weight that are rounded at a time, to limit the memory for temporaries."""
 
 
 def weight_only(
@@ -35,19 +35,20 @@ def weight_only(
     least: int = 0,
     data_bits: int = 0,
 ) -> Module:
-    """``mod`` with the constant float32 weights of ``nn.dense`` and ``nn.matmul`` in codes of ``bits``.
+    """``mod`` with the constant float32 weights of ``nn.dense`` and ``nn.matmul`` as codes of ``bits``.
 
     Each ``group`` consecutive elements of a row (those that are multiplied with one row of the data) share a
-    scale, and a zero point unless ``symmetric``. Of a row that ``group`` does not divide, the last group is
-    shorter. Weights of fewer than ``least`` elements stay floats. Scales are rounded to float16 before codes
-    are chosen, unless float16 cannot hold one. An element is then off by at most half a scale; in symmetric
-    groups, one that is as large as the largest, with the other sign, by a whole one.
+    scale, and a zero point unless ``symmetric``. If ``group`` does not divide a row, its last group is
+    shorter. Weights with fewer than ``least`` elements stay floats. Scales are rounded to float16 before
+    codes are chosen, unless float16 cannot represent one. The error of an element is then at most half a
+    scale; in symmetric groups, it may be a whole scale for an element with the largest magnitude and the
+    opposite sign.
 
-    With ``data_bits`` 8 or 16 the data of these products, and of those whose weights are in few bits already,
-    are rounded in each run, in the same groups (``relay.ops.quantized.group_data``): a term is off by at most
-    1/254 or 1/65278 of the largest of its group. With 0 they stay floats.
+    With ``data_bits`` 8 or 16, the data of these products, and of those whose weights are in few bits
+    already, is rounded in each run, in the same groups (``relay.ops.quantized.group_data``): the error of a
+    term is at most 1/254 or 1/65278 of the largest in its group. With 0 the data stays in floats.
 
-    An InputError names a weight that is not finite, and ``bits``, ``group`` and ``data_bits`` that are none.
+    An InputError names a weight that is not finite, or an invalid ``bits``, ``group`` or ``data_bits``.
     """
     if isinstance(mod, Function):
         mod = Module({"main": mod})
@@ -57,7 +58,7 @@ def weight_only(
 
 
 def rounded_by(module: Module, rule: Callable[[Expr], Expr]) -> Module:
-    """``module`` with each expression of its body as ``rule`` has it; the same object if it changes none."""
+    """``module`` with ``rule`` applied to each expression of its body; the same object if nothing changes."""
     body = rewrite(module.main.body, rule)
     if body is module.main.body:
         return module
@@ -67,8 +68,8 @@ def rounded_by(module: Module, rule: Callable[[Expr], Expr]) -> Module:
 def rounding(
     bits: int, group: int, *, symmetric: bool = True, least: int = 0, data_bits: int = 0
 ) -> Callable[[Expr], Expr]:
-    """What ``weight_only`` does to a product; other expressions stay the same object. A weight of several
-    products is rounded once."""
+    """The rewrite rule of ``weight_only`` for products; other expressions are returned unchanged. A weight
+    that several products share is rounded once."""
     if bits not in BITS or isinstance(bits, bool):
         raise InputError(f"weight_only: bits is {bits!r}, expected 4 or 8")
     if not isinstance(group, int) or group < 1 or group * bits % 8:
@@ -97,7 +98,7 @@ def rounding(
 
 
 def _weight_of(node: Expr) -> tuple[Constant, bool] | None:
-    """The constant weight of a product of floats, and whether its rows are along its last axis."""
+    """The constant weight of a float product, and whether its rows are along its last axis."""
     match node:
         case Call("nn.dense", (data, Constant() as weight)):
             by_row = True
@@ -145,7 +146,7 @@ def _rounded(
     whole = np.pad(rows, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
     largest, last = 1 << (bits - 1), (1 << bits) - 1
     low, high = whole.min(axis=2), whole.max(axis=2)
-    if symmetric:  # the element of the largest magnitude has the lowest code, which none is opposite to
+    if symmetric:  # the largest magnitude gets the lowest code, which has no opposite code
         scale = np.where(high > -low, high, low) / np.float32(-largest)
         zero = np.full(scale.shape, largest, np.float32)
         scale = _short(scale)
@@ -160,7 +161,7 @@ def _rounded(
 
 
 def _short(scale: np.ndarray) -> np.ndarray:
-    """Scales rounded to float16, of normal numbers; as they are where float16 has no such."""
+    """Scales rounded to float16 where that is a normal number or 0, otherwise unchanged."""
     with np.errstate(over="ignore", under="ignore"):
         short = scale.astype(np.float16).astype(np.float32)
     limits = np.finfo(np.float16)

@@ -1,1 +1,1 @@
-"""The text of relay: printed, and read back."""
+"""Relay's text format: printer and parser."""

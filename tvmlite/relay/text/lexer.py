@@ -1,4 +1,4 @@
-"""Relay text cut into tokens, with the place of each for errors."""
+"""Splits Relay text into tokens, with the offset of each for errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATTERN = re.compile(
 )
 
 _AROUND = 100
-"""How much of a line an error shows on either side of the place at fault."""
+"""The number of characters that an error shows on either side of its position in a long line."""
 
 
 Item = TypeVar("Item")
@@ -36,7 +36,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text: what kind it is, its characters, and where they begin."""
+    """A token: its kind, its characters, and the offset where they begin."""
 
     kind: str
     text: str
@@ -44,7 +44,7 @@ class Token:
 
 
 class Lexer:
-    """The tokens of ``text`` one by one; ``source`` names it in errors."""
+    """The tokens of ``text``, one after the other; ``source`` is its name in errors."""
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source = text, source
@@ -54,15 +54,15 @@ class Lexer:
 
     @property
     def token(self) -> Token:
-        """The current token; kind ``end`` after the last."""
+        """The current token; its kind is ``end`` after the last."""
         return self._tokens[self._next]
 
     def peek(self, ahead: int = 1) -> Token:
-        """The token ``ahead`` of the current one."""
+        """The token that is ``ahead`` tokens after the current one."""
         return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
 
     def take(self) -> Token:
-        """The current token, and on to the next."""
+        """Return the current token and advance to the next."""
         token = self.token
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
@@ -72,7 +72,7 @@ class Lexer:
         return self.token.text in texts and self.token.kind in ("sign", "name")
 
     def accept(self, text: str) -> bool:
-        """Take the current token if it is ``text``."""
+        """Take the current token if it is ``text``, and return whether it was."""
         if self.at(text):
             self.take()
             return True
@@ -85,7 +85,7 @@ class Lexer:
         return self.take()
 
     def until(self, end: str, read: Callable[[], Item]) -> list[Item]:
-        """What ``read`` gives, item by item with commas between, up to the sign ``end``, which is left."""
+        """The results of ``read`` for items separated by commas, up to the sign ``end``, which is left."""
         found: list[Item] = []
         while not self.at(end):
             found.append(read())
@@ -94,24 +94,24 @@ class Lexer:
         return found
 
     def inside(self, begin: str, end: str, read: Callable[[], Item]) -> list[Item]:
-        """What ``read`` gives, item by item, between the signs ``begin`` and ``end``."""
+        """The results of ``read``, called for items between the signs ``begin`` and ``end``."""
         self.expect(begin)
         found = self.until(end, read)
         self.expect(end)
         return found
 
     def expect_kind(self, kind: str, what: str) -> Token:
-        """Take the current token, which must be of ``kind``; ``what`` says that to the user."""
+        """Take the current token, which must be of ``kind``; ``what`` describes the kind in errors."""
         if self.token.kind != kind:
             self.fail(f"expected {what}, found {self._shown_token()}")
         return self.take()
 
     def unexpected(self, wanted: str) -> NoReturn:
-        """Raise: the current token is not what was ``wanted``."""
+        """Raise a ParseError: the current token is not what was ``wanted``."""
         self.fail(f"expected {wanted}, found {self._shown_token()}")
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raise a ParseError at ``token``, or the current one: line, column, and the line itself."""
+        """Raise a ParseError at ``token``, or at the current one, with line, column, and the line's text."""
         offset = (token or self.token).offset
         line, column, content = self._place(offset)
         first = max(0, column - 1 - _AROUND)
@@ -121,12 +121,12 @@ class Lexer:
         raise ParseError(f"{self.source}:{line}:{column}: {message}\n  {before}{shown}{after}\n  {mark}^")
 
     def span(self, token: Token) -> Span:
-        """The line of ``token``."""
+        """The span of ``token``: its line."""
         line, _, content = self._place(token.offset)
         return Span(self.source, line, content.strip())
 
     def unquote(self, token: Token) -> str:
-        """The name in ``%x``, ``@main``, ``%"odd name"``, or the content of a string."""
+        """The name in ``%x``, ``@main`` or ``%"odd name"``, or the content of a string."""
         bare = token.text[1:] if token.text[0] in "%@" else token.text
         if not bare.startswith('"'):
             return bare

@@ -1,4 +1,4 @@
-"""Constants and attributes as text and back: small arrays in full, large ones by their content's hash."""
+"""Convert constants and attributes to text and back: small arrays in full, large ones by their hash."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tvmlite.relay.ir.nodes import Constant
 from tvmlite.te import expr as te
 
 INLINE_ELEMENTS = 16
-"""Arrays of at most so many elements are printed in full."""
+"""The maximum number of elements of an array that is printed in full."""
 
 SUFFIXES = {
     "float32": "f", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "int64": "i64",
     "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
 }  # fmt: skip
-"""What follows a scalar's digits, by dtype; an int32 may go without."""
+"""The suffix of a scalar's digits, by dtype; an int32 needs none."""
 
 METADATA = "#[metadata]"
 
@@ -37,18 +37,18 @@ _hashes: WeakKeyDictionary[Constant, str] = WeakKeyDictionary()
 
 
 def show_constant(constant: Constant) -> str:
-    """A constant as Relay text; a large one is remembered, so that ``recall`` finds it by its hash."""
+    """A constant as Relay text; a large one is remembered so that ``recall`` finds it by its hash."""
     text = inline(constant)
     return f'meta[relay.Constant]["{remember(constant)}"]' if text is None else text
 
 
 def inline(constant: Constant) -> str | None:
-    """A constant with its elements written out; None if it is too large, or text would not give its bytes."""
+    """A constant with its elements as text; None if it is too large or text does not reproduce its bytes."""
     return _inline(constant.data) if constant.size <= INLINE_ELEMENTS else None
 
 
 def remember(constant: Constant) -> str:
-    """The hash of the constant's dtype, shape and bytes; ``recall`` finds it while the constant lives."""
+    """The hash of the constant's dtype, shape and bytes, for ``recall`` while the constant is alive."""
     key = _hashes.get(constant)
     if key is None:
         key = _hashes[constant] = _hash(constant.data)
@@ -57,21 +57,21 @@ def remember(constant: Constant) -> str:
 
 
 def recall(key: str) -> Constant | None:
-    """The constant that was printed under ``key`` in this process, if it still lives."""
+    """The constant that was printed under ``key`` in this process, if it is still alive."""
     return _by_hash.get(key)
 
 
 def array_of(items: Any, dtype: str, shape: Iterable[int] | None = None) -> np.ndarray:
-    """The array of a literal: nested lists of numbers, with a shape where the lists do not determine it."""
+    """The array of a literal: nested lists of numbers, with a shape if the lists do not determine it."""
     array = np.asarray(items, dtype=object if items and not dtypes.is_float(dtype) else None)
     if array.dtype == object and dtypes.is_narrow(dtype):
-        array = array.astype(np.int64)  # ml_dtypes does not take objects
+        array = array.astype(np.int64)  # ml_dtypes does not convert objects
     array = array.astype(dtypes.numpy_of(dtype))
     return array if shape is None else array.reshape(tuple(shape))
 
 
 def _inline(data: np.ndarray) -> str | None:
-    """The literal of a small array; None if the text would not give the same bytes (odd NaNs)."""
+    """The literal of a small array; None if the text would not reproduce its bytes (unusual NaNs)."""
     dtype = dtypes.check(data.dtype)
     numbers = [_number(v, dtype) for v in data.reshape(-1)]
     back = [v if isinstance(v, (bool, int)) else float(v) for v in map(_read, numbers)]
@@ -118,7 +118,7 @@ def _hash(data: np.ndarray) -> str:
 
 
 def metadata_section(constants: Mapping[str, Constant]) -> str:
-    """The section of a text that holds its large constants, by hash, so that it can be read anywhere."""
+    """The section of a text that holds its large constants by hash, so that any process can read it."""
     table = {
         key: {
             "dtype": dtypes.check(constant.data.dtype),
@@ -131,7 +131,7 @@ def metadata_section(constants: Mapping[str, Constant]) -> str:
 
 
 def read_metadata(section: str) -> dict[str, Constant]:
-    """The constants of a metadata section; a ParseError says which of them is damaged."""
+    """The constants in a metadata section; a ParseError says which of them is damaged."""
     try:
         table = json.loads(section)
         rows = {key: (row["dtype"], tuple(row["shape"]), row["data"]) for key, row in table.items()}
@@ -157,7 +157,7 @@ def _read_constant(key: str, dtype: Any, shape: Any, data: Any) -> Constant:
 
 
 def show_attribute(value: Any) -> str:
-    """An attribute's value as text: numbers, strings, None, lists of those, dimension expressions."""
+    """An attribute's value as text: numbers, strings, None, lists of these, dimension expressions."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(show_attribute, value))}]"
     if isinstance(value, te.Expr):

@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph: its ends, its operators, and its text, folded."""
+"""The HTML of a graph in a notebook: inputs and outputs, operators, and the text, collapsed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tvmlite.relay.ir.types import TupleType, show_type
 from tvmlite.show import html
 
 MOST_TEXT = 200_000
-"""Characters of text that a notebook keeps at most; ``print`` and ``tvmlite show`` give more."""
+"""The maximum number of characters of text in a notebook; ``print`` and ``tvmlite show`` print all of it."""
 
 
 def module_html(module: Module) -> str:
-    """Parameters and results with their types, operators by how often they are called, and Relay text."""
+    """Parameters and results with their types, operators by number of calls, and the Relay text."""
     nodes = {node for one in module.functions.values() for node in postorder(one.body)}
     calls = Counter(node.op for node in nodes if isinstance(node, Call) and isinstance(node.op, str))
     megabytes = sum(node.nbytes for node in nodes if isinstance(node, Constant)) / 1e6

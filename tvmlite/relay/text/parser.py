@@ -1,4 +1,4 @@
-"""Reads Relay's text format: ``parse(str(module))`` gives a module alike."""
+"""Reads Relay's text format: ``parse(str(module))`` returns an equal module."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from tvmlite.relay.text.values import ValueReader, nesting
 from tvmlite.te import expr as te
 
 MAX_BLOCKS = 150
-"""How deep branches and functions may nest in a text."""
+"""The maximum nesting depth of branches and functions in a text."""
 
 
 def parse(text: str, source: str = "<relay text>") -> Module:
-    """The module that ``text`` writes.
+    """The module in ``text``.
 
-    A text that is not Relay text is a ParseError with line and column, in ``source``. Attributes that
-    are left out take their defaults; a written result type is checked.
+    Invalid text is a ParseError with line and column in ``source``. Attributes that are left out take their
+    defaults; a result type in the text is checked.
     """
     return Parser(*_split(text, source), source).module()
 
 
 def parse_expr(text: str, source: str = "<relay text>") -> Expr:
-    """The expression that ``text`` writes; its ``free_var`` lines make new variables."""
+    """The expression in ``text``; its ``free_var`` lines create new variables."""
     return Parser(*_split(text, source), source).whole_expression()
 
 
@@ -60,7 +60,7 @@ def _split(text: str, source: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass
 class _Block:
-    """A block being read: what to do with its value, its lets, and the names it hides."""
+    """A block being read: the function that takes its value, its Lets, and the outer names that it hides."""
 
     finish: Callable[[Expr], None]
     end: str | None
@@ -69,17 +69,17 @@ class _Block:
 
 
 class Parser(ValueReader):
-    """Reads line after line; the blocks that are open, and what to do when each closes, are on a stack."""
+    """Reads line by line, with a stack of the open blocks and of what to do when each is closed."""
 
     def __init__(self, text: str, metadata: dict[str, Any], source: str) -> None:
         super().__init__(text, source, metadata)
         self._names: dict[str, Expr] = {}
         self._blocks: list[_Block] = []
 
-    # --- the outside ---
+    # --- modules and expressions ---
 
     def module(self) -> Module:
-        """The header, then definitions."""
+        """Read the header, then definitions."""
         attrs = self._header()
         functions: dict[str, Function] = {}
         while self.lexer.token.kind != "end":
@@ -96,7 +96,7 @@ class Parser(ValueReader):
         return Module(functions, output_names, tuple(attrs.items()))
 
     def whole_expression(self) -> Expr:
-        """Free variables, then lines up to the end of the text."""
+        """Read free variables, then lines up to the end of the text."""
         found: list[Expr] = []
         while self.lexer.accept("free_var"):
             name, var = self._variable("a variable, as in %x")
@@ -116,25 +116,25 @@ class Parser(ValueReader):
         return attrs
 
     def _variable(self, what: str) -> tuple[str, Var]:
-        """``%x: type``; its name as it is written, and the variable."""
+        """Read ``%x: type``; return the name as written, and the variable."""
         token = self.lexer.expect_kind("local", what)
         self.lexer.expect(":")
         return token.text, self._var(token, self.type())
 
-    # --- what dialects of the text make in their own way ---
+    # --- methods that dialects of the text override ---
 
     def _var(self, token: Token, type_: Type) -> Var:
-        """The variable that is declared at ``token``."""
+        """The variable declared at ``token``."""
         return Var(self.lexer.unquote(token), type_, self.lexer.span(token))
 
     def _let_var(self, token: Token, declared: Type | None, value: Expr) -> Var:
-        """The variable of a let, with the type that is written, or that of its value."""
+        """The variable of a Let, with the declared type, if there is one, or the type of its value."""
         return self._var(token, declared if declared is not None else type_of(value))
 
     def _made_function(
         self, params: tuple[Var, ...], body: Expr, attrs: Attrs, result: Type | None, token: Token
     ) -> Function:
-        """A function, whose result's type, where it is written, is checked."""
+        """A function; if its result type is declared, the type is checked."""
         span = self.lexer.span(token)
         if result is not None:
             _check_result(body, result, span)
@@ -143,7 +143,7 @@ class Parser(ValueReader):
     # --- blocks ---
 
     def _read_blocks(self) -> None:
-        """Read lines until the block that was opened last, and all inside it, are closed."""
+        """Read lines until the block that was opened last, and all blocks inside it, are closed."""
         base = len(self._blocks) - 1
         while len(self._blocks) > base:
             token = self.lexer.token
@@ -202,7 +202,7 @@ class Parser(ValueReader):
         self._right_side(finish)
 
     def _close(self, value: Expr) -> None:
-        """The value of the innermost block is read: wrap its lets around it, and leave it."""
+        """Close the innermost block with ``value`` as its value: wrap its Lets around it."""
         block = self._blocks.pop()
         if block.end is not None:
             self.lexer.expect(block.end)
@@ -216,7 +216,7 @@ class Parser(ValueReader):
         block.finish(value)
 
     def _right_side(self, finish: Callable[[Expr], None]) -> None:
-        """A value for ``finish``: one that opens a block is handed over when the block closes."""
+        """Read a value and pass it to ``finish``: at once, or, if it opens a block, when that is closed."""
         token = self.lexer.token
         if self.lexer.accept("fn"):
             self._function(token, finish)
@@ -296,7 +296,7 @@ class Parser(ValueReader):
 
     @nesting
     def expression(self) -> Expr:
-        """A variable, constant, call or tuple, with projections."""
+        """Read a variable, constant, call or tuple, with projections."""
         value = self._primary()
         while self.lexer.token.kind == "field":
             token = self.lexer.take()
@@ -369,7 +369,7 @@ class Parser(ValueReader):
         return tuple(args), attrs
 
     def _attributes(self, end: str) -> dict[str, Any]:
-        """``name=value`` pairs up to ``end``."""
+        """Read ``name=value`` pairs up to ``end``."""
         attrs: dict[str, Any] = {}
 
         def pair() -> None:

@@ -1,7 +1,7 @@
-"""Relay's text format: every expression has a name, a line and its type; ``parser.parse`` reads it back.
+"""Prints Relay's text format: each expression on a line, with a name and its type; ``parser.parse`` reads it.
 
-Where a value is used in one branch or one function only, its line stands there; the text of a graph
-that shares parts shares their names.
+A value that is used in one branch or one function only is printed inside it. Shared subexpressions are
+printed once and referred to by name.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ INDENT = "  "
 
 
 def show(node: Node) -> str:
-    """A module, function or expression as text; large constants by their hash only."""
+    """A module, function or expression as text, with large constants by hash only."""
     return astext(node, show_meta_data=False)
 
 
 def astext(node: Node, show_meta_data: bool = False) -> str:
-    """``node`` as text; with ``show_meta_data`` the large constants follow, and it can be read anywhere."""
+    """``node`` as text; with ``show_meta_data`` large constants follow, so that any process can read it."""
     if not isinstance(show_meta_data, (bool, int)):
         raise InputError(f"astext: show_meta_data is {describe(show_meta_data)}, expected True or False")
     constants: dict[str, Constant] = {}
@@ -76,19 +76,19 @@ def _attributes(attrs: Iterable[tuple[str, Any]]) -> list[str]:
 
 @dataclass(eq=False)
 class Scope:
-    """A block of text: the lines that stand in it, and the block around it."""
+    """A block of text: its lines, and the block around it."""
 
     parent: Scope | None
     depth: int = 0
     statements: list[Expr] = field(default_factory=list)
 
     def child(self) -> Scope:
-        """A block inside of this one."""
+        """A new block inside this one."""
         return Scope(self, self.depth + 1)
 
 
 class Layout:
-    """Which block each line of a graph stands in, and which expressions need no line."""
+    """The block of each line of a graph, and the expressions that need no line."""
 
     def __init__(self, root: Expr) -> None:
         self.root_scope = Scope(None)
@@ -116,7 +116,7 @@ class Layout:
                 self._scopes[node].statements.append(node)
 
     def _scope_of_use(self, node: Expr, index: int) -> Scope:
-        """The scope in which ``node`` uses its ``index``-th dependency."""
+        """The scope in which ``node`` uses its dependency number ``index``."""
         scope = self._scopes[node]
         match node:
             case If() if index > 0:
@@ -130,16 +130,15 @@ class Layout:
         return scope
 
     def scope_of(self, node: Expr) -> Scope:
-        """The innermost block around the uses of ``node``."""
+        """The innermost block around all uses of ``node``."""
         return self._scopes[node]
 
     def is_written_in(self, node: Expr, index: int) -> bool:
-        """Whether the ``index``-th dependency of ``node``, if nothing else reads it, has no line but that of
-        ``node``."""
+        """Whether dependency number ``index`` of ``node`` has no line of its own if nothing else reads it."""
         return False
 
     def is_inline(self, node: Expr) -> bool:
-        """Whether ``node`` is written where it is used."""
+        """Whether ``node`` is printed where it is used."""
         match node:
             case Var() | Constant() | TupleGetItem():
                 return True
@@ -151,7 +150,7 @@ class Layout:
 
 
 def run_nested(first: Iterator[Any]) -> None:
-    """Carry out a generator that yields generators, with a stack of our own: what they walk may be deep."""
+    """Run a generator that yields generators, with an explicit stack, since nesting may be deep."""
     stack = [first]
     while stack:
         inner = next(stack[-1], None)
@@ -162,7 +161,7 @@ def run_nested(first: Iterator[Any]) -> None:
 
 
 class Printer:
-    """Writes one function or expression; ``constants`` collects the large ones by hash."""
+    """Prints one function or expression; ``constants`` collects the large constants by hash."""
 
     layout: ClassVar[type[Layout]] = Layout
 
@@ -173,7 +172,7 @@ class Printer:
         self._taken: set[str] = set()
         self._counter = 0
         self._lines: list[str] = []
-        with contextlib.suppress(TvmliteError):  # an ill-typed graph is printed with the types that are known
+        with contextlib.suppress(TvmliteError):  # ill-typed graphs are printed with the known types
             type_of(root)
 
     def definition(self, name: str, function: Function) -> str:
@@ -182,14 +181,14 @@ class Printer:
         return "\n".join(self._lines) + "\n"
 
     def expression(self, root: Expr) -> str:
-        """The lines of an expression, after the variables that are free in it."""
+        """The lines of an expression, after declarations of its free variables."""
         for var in free_variables(self._layout.order):
             self._lines.append(f"free_var {self._typed(var)};")
         run_nested(self._block(self._layout.root_scope, root, 0, ""))
         return "\n".join(self._lines)
 
     def _number(self, node: Expr) -> int:
-        """The number that names ``node``, whose line is next."""
+        """The next number, which names ``node``."""
         self._counter += 1
         return self._counter - 1
 
@@ -197,7 +196,7 @@ class Printer:
         self._lines.append(INDENT * depth + text)
 
     def _block(self, scope: Scope, result: Expr, depth: int, end: str) -> Iterator[Any]:
-        """The lines of ``scope``; the last is ``result``."""
+        """The lines of ``scope``, the last of which is ``result``."""
         declared: list[str] = []
         while True:
             for node in scope.statements:
@@ -216,7 +215,7 @@ class Printer:
         self._taken.difference_update(declared)
 
     def _statement(self, start: str, node: Expr, depth: int, end: str) -> Iterator[Any]:
-        """One expression, possibly over several lines, between ``start`` and ``end``."""
+        """One expression, on one or several lines, between ``start`` and ``end``."""
         match node:
             case Function():
                 scope = self._layout.blocks[node, 0]
@@ -268,7 +267,7 @@ class Printer:
         self._taken.difference_update(self._texts[p] for p in function.params)
 
     def _simple(self, node: Expr) -> str:
-        """A call or tuple, which fit on a line."""
+        """A call or a tuple, on a single line."""
         if isinstance(node, Tuple):
             return self._tuple(node)
         assert isinstance(node, Call)
@@ -280,7 +279,7 @@ class Printer:
         return f"{name}({', '.join(items)}){comment}"
 
     def _text(self, node: Expr) -> str:
-        """How other lines refer to ``node``."""
+        """The text by which other lines refer to ``node``."""
         path = ""
         while isinstance(node, TupleGetItem):
             path = f".{node.index}{path}"
@@ -292,7 +291,7 @@ class Printer:
             if literals.inline(node) is None:
                 self._constants.setdefault(literals.remember(node), node)
             return f"({text}){path}" if path else text
-        if isinstance(node, Var):  # free: an ill-formed graph is printed, too
+        if isinstance(node, Var):  # free: ill-formed graphs are printed as well
             return f"%{_bare_or_quoted(node.name)}{path}"
         assert isinstance(node, Tuple), f"a {type(node).__name__} has no line of its own"
         return self._tuple(node)
@@ -302,11 +301,11 @@ class Printer:
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
     def _typed(self, var: Var) -> str:
-        """``var`` where it is bound, with its type."""
+        """``var`` with its type, as printed where it is bound."""
         return f"{self._declare(var)}: {show_type(var.type)}"
 
     def _declare(self, var: Var) -> str:
-        """A name for ``var`` that no variable around it has: its own, where that is free."""
+        """A name for ``var`` that no variable around it has: its own, if that is not taken."""
         name, count = var.name, 0
         while f"%{_bare_or_quoted(name)}" in self._taken:
             count += 1
@@ -317,7 +316,7 @@ class Printer:
 
 
 def not_default(call: Call) -> Attrs:
-    """The attributes that differ from the operator's defaults: reading the text fills in the others."""
+    """The attributes that differ from the operator's defaults; reading the text restores the others."""
     row = op.get(call.op) if isinstance(call.op, str) and op.is_known(call.op) else None
     if row is None:
         return call.attrs

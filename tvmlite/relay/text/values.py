@@ -19,7 +19,7 @@ from tvmlite.relay.text.lexer import Lexer, Token
 from tvmlite.te import expr as te
 
 MAX_NESTING = 100
-"""How deep parentheses, brackets and calls may nest within one expression."""
+"""The maximum nesting depth of parentheses, brackets and calls in an expression."""
 
 _BINARY: dict[str, type[te.Binary]] = {
     "or": te.Or, "and": te.And, "==": te.Equal, "!=": te.NotEqual, "<": te.Less, "<=": te.LessEqual,
@@ -37,7 +37,7 @@ Read = TypeVar("Read", bound=Callable[..., Any])
 
 
 def nesting(read: Read) -> Read:
-    """A method that reads what may be inside of itself: a ParseError where it is so too deeply."""
+    """Decorate a method that reads nested text: raise a ParseError if the nesting is too deep."""
 
     @functools.wraps(read)
     def counted(self: ValueReader, *given: Any) -> Any:
@@ -52,7 +52,7 @@ def nesting(read: Read) -> Read:
 
 
 class ValueReader:
-    """The leaves of the grammar; ``metadata`` holds the large constants that came with the text."""
+    """Reads the leaves of the grammar; ``metadata`` has the large constants in the text."""
 
     lexer_class: type[Lexer] = Lexer
 
@@ -65,7 +65,7 @@ class ValueReader:
 
     @nesting
     def type(self) -> Type:
-        """``Tensor[(1, h), float32]``, a dtype alone for a scalar, ``(A, B)``, ``fn (A) -> B``."""
+        """Read ``Tensor[(1, h), float32]``, a dtype alone for a scalar, ``(A, B)``, or ``fn (A) -> B``."""
         lexer = self.lexer
         if lexer.accept("Tensor"):
             lexer.expect("[")
@@ -100,7 +100,7 @@ class ValueReader:
         return tuple(self.lexer.inside("(", ")", self.type))
 
     def dtype(self) -> str:
-        """The name of a dtype."""
+        """Read the name of a dtype."""
         token = self.lexer.expect_kind("name", "a dtype")
         try:
             return dtypes.check(token.text)
@@ -120,7 +120,7 @@ class ValueReader:
 
     @nesting
     def dimension(self, least: int = 1) -> Dim:
-        """An expression over named dimensions, of operators that bind at least as tightly as ``least``."""
+        """Read an expression over named dimensions, of operators with a precedence of at least ``least``."""
         left = self._operand()
         while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= least:
             operator = self.lexer.take()
@@ -208,7 +208,7 @@ class ValueReader:
         return bool(value.value) if isinstance(value, te.Const) and value.dtype == "bool" else value
 
     def _float(self) -> float | None:
-        """The next tokens as a float, with its sign; None if they are none."""
+        """The next tokens as a float, with its sign; None if they are not a float."""
         lexer = self.lexer
         negative = lexer.at("-")
         token = lexer.peek() if negative else lexer.token

@@ -1,1 +1,1 @@
-"""Passes that gather operators into kernels, and share them."""
+"""Passes that fuse operators into kernels, and share kernels."""

@@ -1,4 +1,4 @@
-"""What a kernel dequantizes at its end is stored as codes, and dequantized by the kernels that read it."""
+"""Move a final ``qnn.dequantize`` from a kernel to the kernels that read it, so that codes are stored."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tvmlite.relay.passes.precision.narrow_links import reads_by_element
 
 @graph_pass
 def dequantize_late(body: Expr) -> Expr:
-    """Groups (``fuse``) that end in ``qnn.dequantize`` give codes, a quarter of the memory, where all that
-    read them are groups in which element-wise and injective operators do."""
+    """Let a group (``fuse``) that ends in a ``qnn.dequantize`` by constants return the codes, a quarter of
+    the memory, and let its readers dequantize; only if all readers are groups that read it in element-wise or
+    injective operators."""
     readers = readers_of(body)
     late: dict[Expr, Call] = {}
     for node, found in readers.items():
@@ -36,8 +37,8 @@ def dequantize_late(body: Expr) -> Expr:
 
 
 def _dequantization(node: Expr) -> Call | None:
-    """The last operator of the group that ``node`` calls, if it dequantizes by constants what others of the
-    group compute."""
+    """The last operator of the group that ``node`` calls, if it dequantizes by constants a value that is
+    computed in the group."""
     if not (isinstance(node, Call) and isinstance(node.op, Function)):
         return None
     match node.op.body:
@@ -47,7 +48,7 @@ def _dequantization(node: Expr) -> Call | None:
 
 
 def _function(group: Function, own: Mapping[Var, Call], is_late: bool) -> Function:
-    """``group`` whose parameters ``own`` are codes, and its result too if it ``is_late``."""
+    """``group`` with the parameters ``own`` as codes, and, if it ``is_late``, its result as well."""
     params, real = {param: param for param in group.params}, {}
     for param, last in own.items():
         codes, *parameters = last.args

@@ -1,20 +1,20 @@
-"""Gathers operators into groups that become one kernel each: TVM's FuseOps.
+"""Fuse operators into groups that become one kernel each, as TVM's FuseOps does.
 
-An operator joins its immediate post-dominator, the first operator that all its results flow into, if
-every operator on the paths between is willing, by the fusion classes of the operator table:
+An operator is merged with its immediate post-dominator, the first operator on every path from it to the
+result, if every operator on the paths between them may be fused, by the fusion classes of the operator table:
 
-- an anchor (conv, dense) or a reduction takes the element-wise tail of its output;
-- element-wise and broadcasting operators join consumers of their own kind, injective ones,
-  reductions, and the tails of anchors;
-- injective operators join injective consumers and reductions, after all of the above.
+- an anchor (conv, dense) or a reduction takes the element-wise operators after it as its epilogue;
+- element-wise and broadcasting operators join consumers of their own classes, injective operators,
+  reductions, and the epilogues of anchors;
+- injective operators join injective consumers and reductions, in a second phase after all of the above.
 
-Each operator ends in exactly one group, so nothing is computed twice, but where that was decided
-(``decisions``): cheap operators that several kernels read may be computed in each of those. A group has
-one result. Operators with tuples for results, and the arguments of operators that take a tuple, stay apart.
+Each operator ends up in exactly one group, so nothing is computed twice, except where a decision
+(``decisions``) has several consumers recompute a cheap operator. A group has one result. Operators whose
+result is a tuple are never fused, and values that are read through a tuple are not fused with their readers.
 
-Where it may pay to stay apart all the same it is a decision too, joined by default: the
-tail of an anchor reads another value of its size, which another anchor may be waiting to be added to; or
-elements are read more than once, or in another order than they are made in.
+Where fusing may not pay off, it is a decision, with fusing as the default: if the epilogue of an anchor reads
+another tensor of the anchor's shape, with whose producer it could be fused instead; or if the elements of the
+operator are read more than once, or in another order than they are computed in.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 MAX_GROUP_SIZE = 64
-"""The most operators in one group: larger ones compile slowly and spill registers."""
+"""The largest number of operators in a group: larger groups compile slowly and spill registers."""
 
 SMALL_CONSTANT = 4
-"""A constant of at most so many elements is written into the kernel; others are its arguments."""
+"""Constants of at most this many elements are written into the kernel; larger ones are its arguments."""
 
 JOINED, APART = "joined", "apart"
-"""The alternatives of whether to join."""
+"""The alternatives of the decision whether to fuse."""
 
 ONCE, AGAIN = "once", "in each reader"
-"""The alternatives for what several kernels read."""
+"""The alternatives of the decision where to compute a value that several kernels read."""
 
 
 @graph_pass
 def fuse(body: Expr, decisions: Decisions | None = None) -> Expr:
-    """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
+    """Wrap each fused group of operator calls in a function with the attribute ``Primitive``."""
     nodes = _graph(body)
     groups = _grouped(nodes, decisions)
     again = _recomputed(nodes, groups)
@@ -59,14 +59,16 @@ def fuse(body: Expr, decisions: Decisions | None = None) -> Expr:
 
 @graph_pass
 def separate(body: Expr) -> Expr:
-    """Wrap every operator call in a ``Primitive`` function of its own: one kernel an operator."""
+    """Wrap every operator call in a ``Primitive`` function of its own: one kernel per operator."""
     nodes = _graph(body)
     return _rebuild(body, _Groups(nodes)) if nodes else body
 
 
 @dataclass(eq=False)
 class _Node:
-    """An operator call, who reads its result, and where the readings meet again."""
+    """An operator call, its consumers ``readers``, each with the fusion class of its read, and its immediate
+    post-dominator ``meeting``, if any; ``depth`` is that in the tree of post-dominators. If ``escapes``,
+    something other than operator calls uses the result."""
 
     call: Call
     kind: Fuse
@@ -76,11 +78,11 @@ class _Node:
     meeting: _Node | None = None
     depth: int = 1
     path: Fuse = Fuse.ELEMWISE
-    """The least willing kind of reading between here and ``meeting``."""
+    """The most restrictive class of a read on the paths from here to ``meeting``."""
 
 
 def _graph(body: Expr) -> list[_Node]:
-    """The operator calls of ``body``, producers first, with readers and post-dominators filled in."""
+    """The operator calls of ``body``, producers first, with their readers and post-dominators."""
     by_expr: dict[Expr, _Node] = {}
     for expr in postorder(body):
         assert isinstance(expr, Expr)
@@ -107,7 +109,7 @@ def _kind(call: Call) -> Fuse:
 
 
 def _reading(reader: _Node, arg: Expr) -> Fuse:
-    """Element-wise and broadcasting operators read arguments of their result's shape element by element."""
+    """The class of a read: that of ``reader``, or, if that is at most BROADCAST, by the shape of ``arg``."""
     if reader.kind > Fuse.BROADCAST:
         return reader.kind
     given, result = type_of(arg), type_of(reader.call)
@@ -117,7 +119,7 @@ def _reading(reader: _Node, arg: Expr) -> Fuse:
 
 
 def _find_meeting(node: _Node) -> None:
-    """The immediate post-dominator: the least common ancestor of all readers in the tree of meetings."""
+    """Set the post-dominator: the least common ancestor of all readers in the tree of post-dominators."""
     if node.escapes or not node.readers:
         node.path = Fuse.OPAQUE
         return
@@ -140,9 +142,9 @@ def _find_meeting(node: _Node) -> None:
 
 
 class _Groups:
-    """A partition of the nodes: each group's sink (its one result), kind and members.
+    """A partition of the nodes into groups, each with a sink (the node of its result), a kind and members.
 
-    ``decisions`` say what joins where it may pay not to; ``apart`` are nodes that were decided not to join.
+    ``decisions`` are for merges that may not pay off; ``apart`` are the nodes that one has kept from merging.
     """
 
     def __init__(self, nodes: list[_Node], decisions: Decisions | None = None) -> None:
@@ -161,12 +163,12 @@ class _Groups:
         return self._kind[self.sink(node)]
 
     def joined(self, nodes: set[_Node]) -> list[_Node]:
-        """The members, producers first, if the groups of ``nodes`` were one."""
+        """The members, producers first, of the group that merging the groups of ``nodes`` would make."""
         found = [one for sink in {self.sink(node) for node in nodes} for one in self._members[sink]]
         return sorted(found, key=lambda one: one.index)
 
     def merge(self, nodes: set[_Node], into: _Node) -> None:
-        """Make one group of the groups of ``nodes``; the sink of ``into`` stays its sink."""
+        """Merge the groups of ``nodes`` into one, whose sink is that of the group of ``into``."""
         target = self.sink(into)
         for node in sorted(nodes, key=lambda one: one.index):
             source = self.sink(node)
@@ -176,13 +178,13 @@ class _Groups:
                 self._members[target] += self._members[source]
 
     def members(self) -> dict[Expr, list[_Node]]:
-        """The nodes of each group, producers first, by the call that gives the group's result."""
+        """The nodes of each group, producers first, keyed by the call that computes the group's result."""
         sinks = dict.fromkeys(map(self.sink, self._into))
         return {sink.call: sorted(self._members[sink], key=lambda one: one.index) for sink in sinks}
 
 
 def _grouped(nodes: list[_Node], decisions: Decisions | None) -> _Groups:
-    """The groups of ``nodes``."""
+    """Partition ``nodes`` into fused groups."""
     groups = _Groups(nodes, decisions)
     for phase in range(2):
         for node in nodes:
@@ -191,9 +193,9 @@ def _grouped(nodes: list[_Node], decisions: Decisions | None) -> _Groups:
 
 
 def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
-    """The operators of groups that were decided to be computed in each reader, by the call that is read.
+    """The operators of groups that a decision has each consumer recompute, keyed by the call that is read.
 
-    It is a question where a group is element-wise and its readers, in several groups, all take it in.
+    It is a decision for element-wise groups whose consumers are in several groups and may all be fused.
     """
     found: dict[Call, list[Call]] = {}
     for node in nodes:
@@ -209,7 +211,7 @@ def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
 
 
 def _copied(body: Expr, again: dict[Call, list[Call]]) -> Expr:
-    """``body`` with a copy of the operators for each reader of those that are computed ``again``."""
+    """``body`` with a separate copy of the operators in ``again`` for each of their consumers."""
     done: dict[Expr, Expr] = {}
 
     def argument(value: Expr) -> Expr:
@@ -226,7 +228,7 @@ def _copied(body: Expr, again: dict[Call, list[Call]]) -> Expr:
 
 
 def _try(node: _Node, groups: _Groups, phase: int) -> None:
-    """Merge ``node`` with its post-dominator, and all between, if its group's kind allows it in ``phase``."""
+    """Merge ``node`` with its post-dominator and all between if its group's kind allows it in ``phase``."""
     sink = node.meeting
     if sink is None or node in groups.apart or groups.sink(node) is groups.sink(sink):
         return
@@ -248,7 +250,8 @@ def _sink_that_can_fuse(kind: Fuse, last: bool) -> bool:
 
 
 def _merge_paths(start: _Node, sink: _Node, groups: _Groups, willing: Callable[[Fuse, bool], bool]) -> None:
-    """Merge all that lies on paths from ``start`` to ``sink`` if each group on them is ``willing``."""
+    """Merge all groups on the paths from ``start`` to ``sink`` if ``willing`` holds for each of them, unless
+    the group would be too large or is decided to stay apart."""
     between: set[_Node] = set()
     stack = [start]
     while stack:
@@ -270,7 +273,7 @@ def _merge_paths(start: _Node, sink: _Node, groups: _Groups, willing: Callable[[
 
 
 def _is_open(start: _Node, members: list[_Node], groups: _Groups) -> bool:
-    """Whether it may pay to keep the group of ``start`` apart from the rest of ``members``."""
+    """Whether merging the group of ``start`` with the rest of ``members`` may not pay off."""
     own = groups.sink(start)
     if groups.kind(start) not in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
         rest = (one.call for one in members if groups.sink(one) is not own)
@@ -283,7 +286,7 @@ def _is_open(start: _Node, members: list[_Node], groups: _Groups) -> bool:
 
 
 def _is_large(value: Expr, result: Call) -> bool:
-    """Whether ``value`` is computed, or given, in the shape of ``result``."""
+    """Whether ``value`` is not a constant and has the shape of ``result``."""
     type_, like = type_of(value), type_of(result)
     if isinstance(value, Constant) or not (isinstance(type_, TensorType) and isinstance(like, TensorType)):
         return False
@@ -291,7 +294,7 @@ def _is_large(value: Expr, result: Call) -> bool:
 
 
 def _decided(start: _Node, members: list[_Node], groups: _Groups) -> str:
-    """Whether the group of ``start`` joins the rest of ``members``."""
+    """The decision whether to merge the group of ``start`` with the rest of ``members``."""
     own = groups.sink(start)
 
     def place() -> list[list[Call]]:
@@ -302,7 +305,7 @@ def _decided(start: _Node, members: list[_Node], groups: _Groups) -> str:
 
 
 def _rebuild(body: Expr, groups: _Groups) -> Expr:
-    """``body`` with each group in a function of its own."""
+    """Wrap each group in ``body`` in a function of its own."""
     members = groups.members()
     inside = {node.call for group in members.values() for node in group}
     done: dict[Expr, Expr] = {}
@@ -317,7 +320,7 @@ def _rebuild(body: Expr, groups: _Groups) -> Expr:
 
 
 def _function(calls: list[Call]) -> tuple[Function, list[Expr]]:
-    """A group's function, and the expressions outside it that it is applied to."""
+    """The function of the group ``calls``, and the expressions outside the group that are its arguments."""
     params: dict[Expr, Var] = {}
     made: dict[Expr, Expr] = {}
 

@@ -1,4 +1,4 @@
-"""Reshapes at the edge of a fused group leave it: outside, they are views of memory instead of copies."""
+"""Move reshapes at the edges of a fused group out of it: there they are views of memory, not copies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def hoist_views(body: Expr) -> Expr:
-    """A call of ``fn(p) { reshape(g(reshape(p))) }`` becomes ``reshape(fn(p) { g(p) }(reshape(x)))``.
+    """Rewrite calls of ``fn(p) { reshape(g(reshape(p))) }`` to ``reshape(fn(p) { g(p) }(reshape(x)))``.
 
-    A group that is nothing but reshapes vanishes.
+    A group that consists of reshapes only is removed.
     """
     return rewrite(body, _hoist)
 
@@ -40,7 +40,7 @@ def _hoist(node: Expr) -> Expr:
 
 
 def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
-    """``body`` with views of parameters as parameters; ``arguments`` learns what they stand for."""
+    """``body`` with new parameters in place of views of parameters, and their values in ``arguments``."""
 
     def outside(node: Expr) -> Expr:
         if not (is_view(node) and isinstance(node, Call) and node.args[0] in arguments):
@@ -54,7 +54,7 @@ def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
 
 
 def _call(node: Call, body: Expr, arguments: dict[Expr, Expr]) -> Call:
-    """A group of ``body`` on those ``arguments`` that it reads, its parameters named in order."""
+    """A call of a group with ``body``, whose parameters, named in order, are the ``arguments`` it reads."""
     read: dict[Expr, Var] = {}
 
     def named(inner: Expr) -> Expr:

@@ -1,4 +1,4 @@
-"""Every output of the model becomes the result of a call of its own, so that a kernel can write it."""
+"""Make every output of the model the result of a call of its own, so that a kernel can write it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Source: TypeAlias = "tuple[Expr, int]"
 
 
 def materialize_outputs(module: Module) -> Module:
-    """Outputs that are parameters, constants, or outputs already, or views of them, become copies.
+    """Copy outputs that are parameters, constants, earlier outputs, or views of these.
 
-    What branches and loops give is copied by the entry where it must be.
+    The results of branches and loops are copied by the entry where necessary.
     """
     main = module.main
     lets, body = without_lets(main.body)
@@ -42,8 +42,8 @@ def materialize_outputs(module: Module) -> Module:
 
 
 def _materialized(value: Expr, seen: set[Source], span: Span | None) -> Expr:
-    """``value``, an output or a tuple of some, with copies of what nothing writes for it alone; ``seen`` is
-    what earlier outputs are."""
+    """``value``, an output or a tuple of outputs, with copies of everything that is not computed for this
+    output alone; ``seen`` has the sources of earlier outputs."""
     if isinstance(value, Tuple):
         fields = tuple(_materialized(field, seen, span) for field in value.fields)
         kept = all(a is b for a, b in zip(fields, value.fields, strict=True))
@@ -61,7 +61,7 @@ def _materialized(value: Expr, seen: set[Source], span: Span | None) -> Expr:
 
 
 def _source(value: Expr) -> Source:
-    """What makes the bytes of ``value``, which views would share, and which of its results they are."""
+    """The expression that computes the elements of ``value``, through views, and the index of its result."""
     while is_view(value):
         (value,) = value.args  # type: ignore[union-attr]
     return (value.value, value.index) if isinstance(value, TupleGetItem) else (value, 0)

@@ -1,4 +1,4 @@
-"""Results of kernels take the places of operands that nothing reads any more."""
+"""Let kernels store their results over operands that are not read any more."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tvmlite.relay.ir.types import TensorType, same_shape
 from tvmlite.relay.passes.graph_pass import rebuild
 
 IN_PLACE_RULES: dict[str, Callable[[Function, int, Target], bool]] = {}
-"""By technique: whether its kernel of a group, for a target, reads what it needs of a parameter before it
-stores results over it, though that is not ``read_in_step``."""
+"""By technique: a test whether its kernel of a group, for a target, may store the result over a parameter
+that is not ``read_in_step``, because it reads all it needs of the parameter before it stores over it."""
 
 
 def reuse_operands(module: Module, target: Target | None = None) -> Module:
-    """Mark groups ``in_place=k`` whose result shall lie where their argument ``k`` does.
+    """Mark groups with ``in_place=k`` whose result is to be stored in the memory of argument ``k``.
 
-    The argument is an intermediate value that dies at the call (``memory.last_uses``); the kernel reads each
-    element of it only to make the element of the result with the same index (``read_in_step``), or a
-    technique's kernel for ``target`` may be given one array for both (``IN_PLACE_RULES``). What kernel and
-    entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go. Groups
-    whose result is an output declared to be the memory of an input (``update_in_place``) have that input as
-    their argument ``k``. Where memory is small, an order of steps is found first in which least is needed if
-    results lie where operands did (``step_order``).
+    The argument is an intermediate value that is read last by the call (``memory.last_uses``). The kernel
+    reads each element of it only to compute the result's element with the same index (``read_in_step``), or a
+    technique's kernel for ``target`` allows one array for both (``IN_PLACE_RULES``). ``lower_group`` and
+    ``memory.plan`` carry the mark out. Existing marks are removed. If the result is an output that is
+    declared to be in the memory of an input (``update_in_place``), ``k`` is the position of that input. For
+    standalone targets, where memory is small, last reads are those in the order of steps that needs the least
+    memory with this reuse (``step_order``).
     """
     main = module.main
     updated = _updated_inputs(module)
@@ -69,7 +69,7 @@ def reuse_operands(module: Module, target: Target | None = None) -> Module:
 
 
 def _updated_inputs(module: Module) -> dict[Expr, Expr]:
-    """The calls whose results are outputs in the memory of an input, and that input."""
+    """The calls whose results are outputs in the memory of an input, each with that input."""
     declared = dict(dict(module.attrs).get(memory.IN_PLACE, ()))
     params = {param.name: param for param in module.main.params}
     slots = memory.slots_of(module.main.body) if declared else []
@@ -80,7 +80,8 @@ def _updated_inputs(module: Module) -> dict[Expr, Expr]:
 def read_in_step(group: Function, position: int) -> bool:
     """Whether element i of a parameter of ``group`` is read for element i of its one result only.
 
-    Parameter and result have one type, and all that depends on the parameter is element-wise in that shape.
+    The parameter and the result have the same type, and everything that depends on the parameter is
+    element-wise in that shape.
     """
     param, result = group.params[position], type_of(group.body)
     if not isinstance(result, TensorType) or not anchor(group).schedule.stores_once:
@@ -98,7 +99,7 @@ def read_in_step(group: Function, position: int) -> bool:
 
 
 def _in_shape(node: Expr, result: TensorType) -> bool:
-    """Whether ``node`` has the shape of ``result`` and, if a call, is made element by element."""
+    """Whether ``node`` has the shape of ``result`` and is a variable or an element-wise call."""
     if isinstance(node, Call):
         if not isinstance(node.op, str) or operators.get(node.op).fuse > Fuse.BROADCAST:
             return False
@@ -109,7 +110,7 @@ def _in_shape(node: Expr, result: TensorType) -> bool:
 
 
 def _marked(group: Function, position: int | None) -> Function:
-    """``group`` with the mark for ``position``, or with none; itself if that is how it is."""
+    """``group`` with the mark for ``position``, or with none if it is None; the same object if unchanged."""
     attrs = {name: value for name, value in group.attrs if name != memory.IN_PLACE}
     if position is not None:
         attrs[memory.IN_PLACE] = position

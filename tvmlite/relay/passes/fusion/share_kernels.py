@@ -1,4 +1,4 @@
-"""Groups that differ in numbers only become one kernel, which takes the numbers as arguments."""
+"""Let groups that differ in constants only share one kernel, which takes the constants as arguments."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.text import printer
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
-"""Operators whose formulas are the same for a float known at compile time and for one that is not."""
+"""Operators with the same formula for a float that is known at compile time and for one that is not."""
 
 QUANTIZATION = ("qnn.quantize", "qnn.dequantize")
-"""Such operators whose integers, the zero points, are numbers like others."""
+"""Operators for which this holds for floats (scales) and integers (zero points)."""
 
 
 @graph_pass
 def share_kernels(body: Expr) -> Expr:
-    """Numbers written into groups become parameters where other groups are the same but for them::
+    """Replace scalar constants in groups by parameters if the groups are otherwise equal::
 
         fn(p0) { multiply(p0, 0.5f) }(x)         fn(p0, p1) { multiply(p0, p1) }(x, 0.5f)
         fn(p0) { multiply(p0, 0.25f) }(y)  -->   fn(p0, p1) { multiply(p0, p1) }(y, 0.25f)
 
-    So the layers of a quantized model, which have scales of their own, are one kernel: it is compiled and
-    tuned once. A number that is the same in all of them stays where it is.
+    So the layers of a quantized model, each with its own scales, are one kernel that is compiled and tuned
+    once. A constant that is the same in all groups is left in them.
     """
     kin: dict[str, dict[Function, list[Constant]]] = {}
     for node in postorder(body):
@@ -51,7 +51,8 @@ def share_kernels(body: Expr) -> Expr:
 
 
 def _numbers(group: Function) -> Iterator[Constant]:
-    """The numbers that arithmetic alone in ``group`` takes, in order of first use, each once."""
+    """The distinct scalar constants in ``group`` that nothing but these operators reads, in order of first
+    use."""
     found: dict[Constant, None] = {}
     others: set[Expr] = set()
     for node in postorder(group.body):
@@ -64,20 +65,20 @@ def _numbers(group: Function) -> Iterator[Constant]:
 
 
 def _is_number(constant: Constant, reader: Call) -> bool:
-    """Whether ``constant`` is one number, and ``reader`` takes it as it would any other."""
+    """Whether ``constant`` is a scalar and an operand of ``reader`` that could be a parameter."""
     known = QUANTIZATION if not dtypes.is_float(constant.dtype.name) else ARITHMETIC + QUANTIZATION
     return constant.shape == () and reader.op in known
 
 
 def _varying(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:
-    """For each of ``groups``, alike but for their numbers, those that are not the same in all."""
+    """For each of ``groups``, which are equal apart from their constants, the constants that differ."""
     columns: Sequence[tuple[Constant, ...]] = list(zip(*groups.values(), strict=True))
     places = [k for k, column in enumerate(columns) if len({one.data.tobytes() for one in column}) > 1]
     return {group: [numbers[k] for k in places] for group, numbers in groups.items()} if places else {}
 
 
 def _with_parameters(group: Function, numbers: list[Constant]) -> Function:
-    """``group`` with parameters, the last ones, for ``numbers``."""
+    """``group`` with additional parameters at the end in place of ``numbers``."""
     count = len(group.params)
     params = [Var(f"p{count + k}", type_of(one), one.span) for k, one in enumerate(numbers)]
     body = substitute(group.body, dict(zip(numbers, params, strict=True)))

@@ -1,1 +1,1 @@
-"""Passes that choose in which element types is computed."""
+"""Passes that choose the element types in which operators compute."""

@@ -1,4 +1,4 @@
-"""Exponentials, tanh and erf by quicker, less exact formulas. Only where it is asked for: opt level 4."""
+"""Compute ``exp``, ``tanh`` and ``erf`` by faster, less exact formulas: at level 4, or in 16-bit models."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FAST = {"exp": "fast_exp", "tanh": "fast_tanh", "erf": "fast_erf"}
 
 @graph_pass
 def fast_math(body: Expr) -> Expr:
-    """``exp``, ``tanh`` and ``erf`` of float32, and ``sigmoid``, ``nn.silu`` and ``nn.gelu`` made of them.
+    """Replace ``exp``, ``tanh``, ``erf``, ``sigmoid``, ``nn.silu`` and ``nn.gelu`` of float32 by fast
+    versions.
 
-    The errors, measured over all float32 (``ops/elementwise/fast.py``): ``exp`` 1e-5 of its value,
-    between -87 and 88, where it stops; ``tanh`` 4e-5 and ``erf`` 3e-5 absolute; so ``sigmoid`` 1e-5, gelu
-    3e-5 of ``x`` at most.
-    Softmax and attention stay exact: their exponentials are not what takes their time.
+    The errors, measured over all float32 (``ops/elementwise/fast.py``): ``exp`` 1e-5 of its value, between
+    -87 and 88, where it is clamped; ``tanh`` 4e-5 and ``erf`` 3e-5 absolute; so ``sigmoid`` 1e-5, gelu at
+    most 3e-5 of ``x``. Softmax and attention stay exact: their exponentials do not dominate their time.
     """
     return rewrite(body, _fast)
 

@@ -1,7 +1,7 @@
-"""What a kernel of narrow products hands on to element-wise kernels is stored in 16 bits: half the memory.
+"""Store results of groups with 16-bit products in 16 bits if element-wise kernels read them: half the memory.
 
-``to_mixed_precision`` rounds what products read. When operators are in groups it is known what else is stored
-between kernels: the sum that a residual connection skips to, say. Reductions, norms among them, read float32.
+``to_mixed_precision`` rounds what products read. Only after fusion is it known which other values are stored
+between kernels, such as the sum of a residual connection. Reductions, including norms, read float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 
 @graph_pass
 def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
-    """What is stored between groups (``fuse``) in ``dtype``, where the product it is made of is."""
+    """Store results of groups (``fuse``) with products of ``dtype`` in ``dtype`` for element-wise readers."""
     links = {
         node
         for node, readers in readers_of(body).items()
@@ -38,7 +38,7 @@ def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
 
 
 def _has_narrow_product(node: Expr, dtype: str) -> bool:
-    """Whether ``node`` calls a group with a float32 result in which sums of narrow products are computed."""
+    """Whether ``node`` calls a group with a float32 result and a float32 sum of products in ``dtype``."""
     if not (isinstance(node, Call) and isinstance(node.op, Function)) or _dtype(node) != "float32":
         return False
     return any(
@@ -49,7 +49,7 @@ def _has_narrow_product(node: Expr, dtype: str) -> bool:
 
 
 def reads_by_element(reader: Expr | None, value: Expr) -> bool:
-    """Whether ``reader`` is a group in which none but element-wise and injective operators read ``value``."""
+    """Whether ``reader`` is a group in which only element-wise and injective operators read ``value``."""
     if not (isinstance(reader, Call) and isinstance(reader.op, Function)):
         return False
     params = {param for param, arg in zip(reader.op.params, reader.args, strict=True) if arg is value}
@@ -59,7 +59,7 @@ def reads_by_element(reader: Expr | None, value: Expr) -> bool:
 
 
 def _function(group: Function, narrow: set[Var], dtype: str, is_link: bool) -> Function:
-    """``group`` with parameters ``narrow`` in ``dtype``, and its result too if it ``is_link``."""
+    """``group`` with the parameters ``narrow`` in ``dtype``, and, if it ``is_link``, its result as well."""
     params = {param: param for param in group.params}
     widened: dict[Expr, Expr] = {}
     for param in narrow:

@@ -1,22 +1,21 @@
-"""Matrix products and convolutions in 16-bit floats, the rest in float32: TVM's ToMixedPrecision.
+"""Compute matrix products and convolutions in 16-bit floats, the rest in float32: TVM's ToMixedPrecision.
 
-What an operator does is one of three:
+There are three kinds of operators:
 
-- ``ALWAYS``: its operands are 16 bits wide, its sums add up in float32, and so it gives them; such operators
-  are what takes the time. Each is a decision (``decisions``): the 16-bit type, the default, or float32;
-- it computes nothing but moves values about (``Rounding.NEVER``), and so deals in 16 bits wherever what it
-  reads, or what is read of it, is rounded to them;
-- everything else computes in float32.
+- ``ALWAYS``: operators that dominate the time. Their operands are 16-bit, their sums and results float32.
+  Each is a decision (``decisions``): the 16-bit type, which is the default, or float32.
+- Operators that only move values (``Rounding.NEVER``). They work on 16-bit values if their operand or their
+  result is rounded to 16 bits.
+- All other operators compute in float32.
 
-A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it is made, and everybody reads
-the rounded one: one tensor of half the size lies between kernels, and what is fused behind a product (a bias,
-an activation, a residual sum) works on the unrounded sums. ``narrow_links`` rounds what else goes from kernel
-to kernel.
+A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it is computed, and all its
+readers read the rounded value. So one tensor of half the size is stored between kernels, and the epilogue of
+a product (a bias, an activation, a residual sum) reads the unrounded sums. ``narrow_links`` rounds other
+values that are stored between kernels.
 
-Where the processor has no arithmetic of 16 bits (``multiplies_halves``), a product of halves would widen both
-operands next to each multiply-add. There what is rounded is the same, but it is stored as the float32 that it
-then is: a weight is rounded at compile time, a result in the kernel that makes it, and products are those of
-float32.
+If the processor has no 16-bit float arithmetic (``multiplies_halves``), a product of 16-bit floats would
+widen both operands before each multiply-add. Then the same values are rounded, but stored as float32: a
+weight is rounded at compile time, a result in the kernel that computes it, and products are those of float32.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ ALWAYS = frozenset(
 )
 
 WIDE_OPERANDS = ("mask",)
-"""What ``ALWAYS`` operators read in float32: masks are added to sums, and may be as large as floats are."""
+"""Operands of ``ALWAYS`` operators that stay float32: masks, which are added to sums and may be any float."""
 
 ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 """Instruction sets that multiply 16-bit floats."""
 
 
 def multiplies_halves(target: Target) -> bool:
-    """Whether ``target`` is to multiply 16-bit floats as they are.
+    """Whether products on ``target`` read operands that are stored as 16-bit floats.
 
-    C source is: it is for any machine, small ones too, where a weight of 32 bits may be too large.
+    In C source they do: it is for any machine, including small ones, on which 32-bit weights may not fit.
     """
     return target.kind == "c" or any(map(target.has, ARITHMETIC))
 
@@ -64,8 +63,8 @@ def to_mixed_precision(
 ) -> Callable[[Module], Module]:
     """The pass to ``dtype``, bfloat16 or float16; inputs and outputs of the module keep their types.
 
-    If ``target`` does not multiply halves, they are stored as float32. ``decisions`` may choose float32 for
-    products. Another dtype is a ConfigError.
+    If ``target`` does not multiply 16-bit floats, they are stored as float32. ``decisions`` may choose
+    float32 for single products. Another dtype is a ConfigError.
     """
     if dtype not in DTYPES:
         raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
@@ -80,9 +79,9 @@ def to_mixed_precision(
 
 @dataclass
 class _Mixed:
-    """A body while its values find their precision: each has a ``wide`` form, a ``narrow`` one, or both.
+    """The rewriting of one body: each value gets a ``wide`` form, a ``narrow`` form, or both.
 
-    What is narrow is rounded to ``dtype``, and of dtype ``stored``.
+    Narrow values are rounded to ``dtype`` and stored in the dtype ``stored``.
     """
 
     root: Expr
@@ -100,31 +99,31 @@ class _Mixed:
         for node in reversed(nodes):
             self._mark(node)
         for node in nodes:
-            if not isinstance(node, Tuple):  # tuples are made where they are read
+            if not isinstance(node, Tuple):  # tuples are rebuilt in their readers
                 self._make(node)
         return self._as_wide(self.root)
 
     def _mark(self, node: Expr) -> None:
-        """Note what is to be rounded of what ``node`` reads; whether ``node`` is has been noted."""
+        """Add the operands of ``node`` that must be rounded to ``rounded``; its readers have been visited."""
         if node in self.products:
             self.rounded.update(self._operands(node))
         elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_moved(node)):
             self.rounded.update(_floats(node))
 
     def _is_product(self, node: Expr) -> bool:
-        """Whether ``node`` takes its operands in 16 bits: it could, and so it was decided."""
+        """Whether ``node`` takes its operands in 16 bits: it can, and the decision says so."""
         if not (isinstance(node, Call) and node.op in ALWAYS and _dtypes(node) == {"float32"}):
             return False
         either = self.dtype, "float32"
         return decide(self.decisions, "precision", lambda: [[node]], either, self.dtype) == self.dtype
 
     def _operands(self, node: Expr) -> set[Expr]:
-        """What an ``ALWAYS`` operator reads in 16 bits."""
+        """The operands that the ``ALWAYS`` operator ``node`` reads in 16 bits."""
         assert isinstance(node, Call)
         return rounded_operands(node)
 
     def _make(self, node: Expr) -> None:
-        """``node`` of rewritten children, in the precision that it is computed in."""
+        """Rebuild ``node`` on rewritten children, in the precision that it is computed in."""
         if self._is_moved_narrow(node):
             self.narrow[node] = self._read(node, _floats(node))
             return
@@ -138,7 +137,7 @@ class _Mixed:
             self.wide[node] = made
 
     def _is_moved_narrow(self, node: Expr) -> bool:
-        """Whether ``node`` moves values that are there in 16 bits, or are to be."""
+        """Whether ``node`` moves values that are 16-bit already, or is to be rounded to 16 bits."""
         if isinstance(node, TupleGetItem):
             return node.value in self.narrow
         if not _is_moved(node):
@@ -147,7 +146,7 @@ class _Mixed:
         return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
 
     def _read(self, node: Expr, narrow: set[Expr]) -> Expr:
-        """``node`` of its children rewritten, those in ``narrow`` 16 bits wide."""
+        """``node`` with its children rewritten, those in ``narrow`` as 16-bit values."""
 
         def read(child: Expr) -> Expr:
             if isinstance(child, Tuple):
@@ -157,13 +156,13 @@ class _Mixed:
         return node.map_children(read)
 
     def _as_narrow(self, value: Expr) -> Expr:
-        """``value`` in 16 bits; cast once."""
+        """The narrow form of ``value``; a cast is made once."""
         if value not in self.narrow:
             self.narrow[value] = self._rounded(self.wide[value])
         return self.narrow[value]
 
     def _as_wide(self, value: Expr) -> Expr:
-        """``value`` in the type that it had; cast once."""
+        """``value`` in its original type; a cast is made once."""
         if isinstance(value, Tuple):
             return value.map_children(self._as_wide)
         if value not in self.wide:
@@ -178,12 +177,12 @@ class _Mixed:
         return self.wide[value]
 
     def _rounded(self, value: Expr) -> Expr:
-        """``value`` of float32, narrow."""
+        """The narrow form of the float32 ``value``."""
         rounded = self._cast(value, self.dtype)
         return rounded if self.stored == self.dtype else self._cast(rounded, self.stored)
 
     def _cast(self, value: Expr, dtype: str) -> Expr:
-        """``value``, which is float32 or 16 bits wide, as ``dtype``."""
+        """``value``, which is float32 or 16-bit, as ``dtype``."""
         match value:
             case Call("cast", (source,)) if _dtypes(source) == {dtype} == {self.dtype}:
                 return source
@@ -191,22 +190,22 @@ class _Mixed:
 
 
 def rounded_operands(call: Call) -> set[Expr]:
-    """What a product of ``ALWAYS`` reads in 16 bits."""
+    """The operands that a product in ``ALWAYS`` reads in 16 bits."""
     names = operators.get(str(call.op), call.span).argument_names
     wide = {arg for name, arg in zip(names, call.args, strict=False) if name in WIDE_OPERANDS}
     return _floats(call) - wide
 
 
 def _floats(node: Expr) -> set[Expr]:
-    """What ``node`` reads of float32, the fields of tuples among them."""
+    """The float32 operands of ``node``, including the fields of tuples."""
     children = [child for child in node.children() if isinstance(child, Expr)]
     fields = [one for child in children for one in (child.fields if isinstance(child, Tuple) else (child,))]
     return {one for one in fields if _dtypes(one) == {"float32"}}
 
 
 def _is_moved(node: Expr) -> bool:
-    """Whether the floats of ``node`` are those of an argument, in other places; what replaces some elements
-    of a tensor (``tensor_scatter``) may do so in its memory and is therefore none."""
+    """Whether the floats of ``node`` are those of its only float argument, at other positions. Operators that
+    replace some elements of a tensor (``tensor_scatter``) have two, and may be done in place."""
     if not (isinstance(node, Call) and isinstance(node.op, str)):
         return False
     moves = operators.get(node.op, node.span).rounding is Rounding.NEVER
@@ -218,7 +217,7 @@ def _is_computed(node: Expr) -> bool:
 
 
 def _dtypes(value: Expr) -> set[str]:
-    """The dtypes of ``value``, a tensor or a tuple of them."""
+    """The dtypes of ``value``, a tensor or a tuple of tensors."""
     type_ = type_of(value)
     kinds = type_.fields if isinstance(type_, TupleType) else (type_,)
     return {one.dtype if isinstance(one, TensorType) else "" for one in kinds}

@@ -1,1 +1,1 @@
-"""Passes over quantized operators of TVM."""
+"""Passes on TVM's quantized operators."""

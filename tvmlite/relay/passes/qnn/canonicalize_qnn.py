@@ -1,4 +1,4 @@
-"""Quantized operators of TVM become plain operators of integers: ``qnn.transform.CanonicalizeOps``."""
+"""Expand TVM's quantized operators into plain integer operators: ``qnn.transform.CanonicalizeOps``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tvmlite.relay.passes.write_out import placed, written
 
 @graph_pass
 def canonicalize_qnn(body: Expr) -> Expr:
-    """``qnn.add`` and others are written out; ``qnn.requantize`` by constants is a product and a shift.
+    """Expand ``qnn.add`` and others; ``qnn.requantize`` by constants becomes a product and a shift.
 
-    ``qnn.quantize`` and ``qnn.dequantize`` stay, and so does ``qnn.requantize`` by scales that are computed.
+    ``qnn.quantize`` and ``qnn.dequantize`` are kept, as is ``qnn.requantize`` by scales that are computed.
     """
     return rewrite(body, _canonical)
 
@@ -33,9 +33,9 @@ def _canonical(node: Expr) -> Expr:
         return _by_constants(node)
     if not (isinstance(node.op, str) and op.get(node.op).quantized):
         return node
-    if (plain := written(node)) is not node:  # of another layout
+    if (plain := written(node)) is not node:  # it had another layout
         return placed(plain, node, _canonical)
-    tensor_type_of(node)  # what is wrong with it is said of it, and not of what it becomes
+    tensor_type_of(node)  # errors are about this node, not about its expansion
     return placed(RULES[node.op](node, *node.args), node, _canonical)
 
 
@@ -60,7 +60,7 @@ def _by_constants(node: Call) -> Expr:
 
 
 def _fixed_point(node: Call, data: Expr, factor: np.ndarray) -> Expr:
-    """``data * factor``, of int32: a product in int64, a half, and a shift."""
+    """``data * factor`` in int32: a multiplication in int64, the addition of one half, and a shift."""
     multiplier, shift = multiplier_and_shift(factor)
     right = np.minimum(POINT - np.minimum(shift, 0), MOST_SHIFT)
     half = np.left_shift(np.int64(1), right - 1)

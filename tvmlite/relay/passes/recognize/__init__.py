@@ -1,1 +1,1 @@
-"""Passes that find operators which an exporter wrote out in smaller ones."""
+"""Passes that recognize operators that an exporter wrote in smaller ones."""

@@ -1,4 +1,4 @@
-"""Gelu, silu, hard swish and mish that an exporter wrote out become one operator again."""
+"""Recognize gelu, silu, hard swish and mish that an exporter wrote in smaller operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.relay.passes.polynomials import polynomial, same_polynomial
 from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
 
 NEAR = 5
-"""How many operators above its curve the root of an activation is at most."""
+"""The maximum depth of operators between the root of an activation and its curve."""
 
 X = Wildcard("x")
 SIGMOID = 1.0 / (1.0 + op("exp", -X))
@@ -33,13 +33,14 @@ HALVES = {(1, 0): 0.5, (1, 1): 0.5}
 
 @graph_pass
 def recognize_activations(body: Expr) -> Expr:
-    """``0.5 x (1 + erf(x / sqrt 2))`` becomes ``nn.gelu``; so do ``nn.silu``, ``nn.hard_swish``, ``nn.mish``.
+    """Rewrite ``0.5 x (1 + erf(x / sqrt 2))`` to ``nn.gelu``; likewise ``nn.silu``, ``nn.hard_swish``,
+    ``nn.mish``.
 
     Formulas are compared as polynomials in ``x`` and its curve (``erf``, ``tanh``, ``sigmoid``, a clipped
-    line), so that neither the order of factors nor how they are distributed matters. ``1 / (1 + exp(-x))``
-    is ``sigmoid(x)``, ``min(max(x, a), b)`` is ``clip``. Hard swish, which needs no transcendental function,
-    keeps its order and so its bits where the model states those of its data (``settled``), or rounds it to
-    steps afterwards (``quantized_chains``).
+    line), so neither the order of factors nor their distribution matters. ``1 / (1 + exp(-x))`` becomes
+    ``sigmoid(x)``, ``min(max(x, a), b)`` becomes ``clip``. Hard swish, which needs no transcendental
+    function, is left as written, with the same bits, if its data is exact (``settled``) or the result is
+    rounded to steps afterwards (``quantized_chains``).
     """
     exact = quantized_chains(body) | settled(body)
     return rebuild(body, lambda node, made: _recognize(made, node in exact))
@@ -90,7 +91,7 @@ def _like(node: Call, made: Expr) -> Expr | None:
 
 
 def _activation(node: Call, keeps_bits: bool) -> Expr:
-    """What ``node`` is in terms of a curve below it; ``node`` itself if it is nothing known."""
+    """``node`` as an activation of a curve below it; ``node`` itself if it is not a known one."""
     for curve in _curves(node, NEAR):
         if keeps_bits and curve.op == "clip":
             continue
@@ -102,7 +103,7 @@ def _activation(node: Call, keeps_bits: bool) -> Expr:
 
 
 def _curves(expr: Expr, depth: int) -> Iterator[Call]:
-    """The curves that ``expr`` is arithmetic of."""
+    """The curves below ``expr``, reached through arithmetic only."""
     if not isinstance(expr, Call) or depth == 0:
         return
     if expr.op in CURVES:
@@ -113,7 +114,7 @@ def _curves(expr: Expr, depth: int) -> Iterator[Call]:
 
 
 def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, str]]]:
-    """The activations that ``node`` is, with their data."""
+    """The activations that ``node`` is equal to, each with its data and attributes."""
     match curve.op:
         case "erf" | "tanh":
             bends = (("none", LINE),) if curve.op == "erf" else (("tanh", CUBIC),)
@@ -135,7 +136,7 @@ def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, st
 
 
 def _leaves(expr: Expr, depth: int) -> Iterator[Expr]:
-    """Everything that ``expr`` might be a polynomial in, the nearest last."""
+    """All expressions that ``expr`` may be a polynomial in, ``expr`` itself last."""
     if isinstance(expr, Call) and depth and expr.op in ("add", "multiply", "divide", "power", "subtract"):
         for arg in expr.args:
             yield from _leaves(arg, depth - 1)
@@ -148,7 +149,7 @@ def _is_product(node: Expr, data: Expr, curve: Expr) -> bool:
 
 
 def _is_hard_swish(node: Call, curve: Call, data: Expr) -> bool:
-    """``c x clip(line, low, high)`` that is ``x clip(x / 6 + 1 / 2, 0, 1)``."""
+    """Whether ``node``, of the form ``c x clip(line, low, high)``, equals ``x clip(x / 6 + 1 / 2, 0, 1)``."""
     terms = polynomial(node, (data, curve)) or {}
     factor = terms.get((1, 1), 0.0)
     line = {key: value * factor for key, value in (polynomial(curve.args[0], (data,)) or {}).items()}

@@ -1,4 +1,4 @@
-"""Attention that an exporter wrote out as two products around a softmax becomes one operator again."""
+"""Recognize attention that an exporter wrote as two products around a softmax."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from tvmlite.relay.passes.patterns import (
 from tvmlite.relay.passes.simplify.simplify_expr import simplified
 
 HIDDEN = -1e30
-"""What is filled in for a hidden score is at most this: nothing is left of the score beside it."""
+"""The largest value that is filled in for a hidden score: its weight vanishes next to other scores."""
 
 ONE_KERNEL, APART = "one kernel", "apart"
-"""The alternatives of a decision."""
+"""The alternatives of the decision."""
 
 
 @graph_pass
 def recognize_attention(body: Expr, decisions: Decisions | None = None) -> Expr:
-    """``batch_matmul(softmax(batch_matmul(q, k) * scale + mask), v)`` becomes ``nn.attention``.
+    """Rewrite ``batch_matmul(softmax(batch_matmul(q, k) * scale + mask), v)`` to ``nn.attention``.
 
-    Scales may stand before or behind the first product, masks may be added or filled in (``where`` with minus
-    infinity or the least float), reshapes and transposes may lie anywhere between. Keys and values that are
-    repeated for several heads are read where they are. A transpose of the result becomes its layout.
+    Scales may come before or after the first product, masks may be added or filled in (``where`` with minus
+    infinity or the least float), and reshapes and transposes may come anywhere in between. Keys and values
+    that are repeated for several heads are read unrepeated. A transpose of the result becomes its layout.
 
-    Each is a decision (``relay.passes.decisions``): ``one kernel``, the default, or ``apart``.
+    Each match is a decision (``relay.passes.decisions``): ``one kernel``, the default, or ``apart``.
     """
     return rewrite_with_readers(body, lambda node, readers: _recognize(node, readers, decisions))
 
 
 def _decided(node: Call, made: Expr, decisions: Decisions | None) -> str:
-    """Whether ``node``, the product with the values, becomes attention, which ``made`` is a view of."""
+    """The decision whether ``node``, the product with the values, becomes ``made``, a view of attention."""
 
     def place() -> list[list[Call]]:
         inner = through_views(made)
@@ -71,16 +71,16 @@ def _recognize(node: Expr, readers: Readers, decisions: Decisions | None) -> Exp
 
 @dataclass
 class _Scores:
-    """What stands between the scores and the softmax, and what was done to rows of it."""
+    """What is done to the scores between the first product and the softmax, and to its rows afterwards."""
 
     scale: float = 1.0
     masks: list[Expr] = field(default_factory=list)
     zero_hidden: bool = False
     emptied: Expr | None = None
-    """Which rows are 0 instead, with a last axis of 1."""
+    """The rows that are replaced by 0, as a condition whose last axis is 1."""
 
     def add(self, mask: Expr) -> None:
-        """Add ``mask``, which is scaled by all that is scaled behind it."""
+        """Add ``mask``, multiplied by the scale that is applied after it."""
         factor = constant(self.scale, tensor_type_of(mask).dtype)
         self.masks.append(mask if self.scale == 1.0 else make("multiply", mask, factor))
 
@@ -108,7 +108,7 @@ def _attention(node: Call, readers: Readers) -> Expr | None:
 
 
 def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
-    """The softmax that ``expr`` is, or whose rows it replaces by 0: where they are NaN, or a mask says so."""
+    """The softmax in ``expr``, below a ``where`` that sets rows to 0 if they are NaN or by a condition."""
     if isinstance(expr, Call) and expr.op == "where" and scalar_of(expr.args[1]) == 0.0:
         condition, _, softmax = expr.args
         if not same_type(type_of(softmax), type_of(expr)):
@@ -126,7 +126,7 @@ def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
 
 
 def _read_once(expr: Expr, readers: Readers) -> bool:
-    """Whether nothing else reads ``expr``, or what it is a view of."""
+    """Whether ``expr``, and what it is a view of, has a single reader."""
     while readers.get(expr, 1) == 1:
         if not (isinstance(expr, Call) and is_view(expr)):
             return True
@@ -135,7 +135,7 @@ def _read_once(expr: Expr, readers: Readers) -> bool:
 
 
 def _product(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
-    """The product that gives the scores; ``found`` learns what was done to them since."""
+    """The product that computes the scores; operations on the scores are added to ``found``."""
     shape = tensor_type_of(expr).shape
     while readers.get(expr, 1) == 1:
         inner = through_views(expr)
@@ -154,7 +154,7 @@ def _keeps_dtype(product: Call) -> bool:
 
 
 def _step(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
-    """``expr`` without the scale or the mask that was put on it last."""
+    """``expr`` without the last scale or mask that was applied to it, which is added to ``found``."""
     if not isinstance(expr, Call):
         return None
     if is_view(expr) and same_shape(tensor_type_of(expr.args[0]).shape, shape):
@@ -176,7 +176,7 @@ def _step(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
 
 
 def _filled(expr: Call, found: _Scores) -> Expr | None:
-    """``where(seen, scores, -inf)``, or the other way round, as a mask that is added."""
+    """The scores in ``where(seen, scores, -inf)``, or the reverse; the fill becomes a mask that is added."""
     condition, first, second = expr.args
     dtype = tensor_type_of(expr).dtype
     zero, hidden = constant(0, dtype), constant(-math.inf, dtype)
@@ -192,7 +192,7 @@ def _filled(expr: Call, found: _Scores) -> Expr | None:
 
 
 def _holds_product(expr: Expr) -> bool:
-    """Whether scores lie below ``expr``: a product, under scales and masks."""
+    """Whether ``expr`` contains scores: a product, under scales and masks."""
     for _ in range(8):
         expr = through_views(expr)
         if not isinstance(expr, Call):
@@ -217,7 +217,7 @@ def _may_hold(expr: Expr) -> bool:
 def _assembled(
     node: Call, parts: tuple[Expr, Expr, Expr], lead: tuple[Dim, Dim], found: _Scores, flat: bool
 ) -> Expr | None:
-    """The operator, its result in the shape of ``node``; None where the parts do not fit together."""
+    """The attention operator, in the shape of ``node``; None if the parts do not fit together."""
     (query, first), (key, second) = _unscaled(parts[0]), _unscaled(parts[1])
     split = [part for one in (query, key, parts[2]) if (part := _in_heads(one, lead)) is not None]
     mask = _mask(found.masks, tensor_type_of(node).dtype, flat)
@@ -248,7 +248,7 @@ def _reshaped(expr: Expr, shape: Shape) -> Expr:
 
 
 def _unscaled(expr: Expr) -> tuple[Expr, float]:
-    """``expr`` without the scalar factors below its reshapes and transposes, and their product."""
+    """``expr`` without the scalar factors under its reshapes and transposes, and their product."""
     if not isinstance(expr, Call):
         return expr, 1.0
     if is_view(expr) or expr.op == "transpose":
@@ -265,7 +265,7 @@ def _unscaled(expr: Expr) -> tuple[Expr, float]:
 
 
 def _in_heads(expr: Expr, lead: tuple[Dim, Dim]) -> Expr | None:
-    """``(b * h, n, d)`` as ``(b, h, n, d)``; None if it has another number of batches."""
+    """``(b * h, n, d)`` as ``(b, h, n, d)``; None if the first extent is not ``b * h``."""
     shape = tensor_type_of(expr).shape
     whole = lead[0] * lead[1]
     if not same_dim(shape[0], whole):
@@ -279,7 +279,7 @@ def _in_heads(expr: Expr, lead: tuple[Dim, Dim]) -> Expr | None:
 
 
 def _unrepeated(expr: Expr) -> Expr:
-    """``(b, g, n, d)`` whose heads are repeated in runs to make ``expr``; ``expr`` itself if they are not."""
+    """The ``(b, g, n, d)`` whose heads, each repeated in a run, are ``expr``; else ``expr`` itself."""
     if not (isinstance(expr, Call) and is_view(expr)):
         return expr
     wide = expr.args[0]
@@ -297,7 +297,7 @@ def _unrepeated(expr: Expr) -> Expr:
 
 
 def _mask(masks: list[Expr], dtype: str, flat: bool) -> Expr | None:
-    """The sum of ``masks`` with four axes; a scalar 0 if there are none."""
+    """The sum of ``masks`` with at most four axes; a scalar 0 if there are none."""
     total: Expr | None = None
     for mask in masks:
         while isinstance(mask, Call) and mask.op == "broadcast_to":
@@ -312,13 +312,13 @@ def _mask(masks: list[Expr], dtype: str, flat: bool) -> Expr | None:
 
 
 def _with_heads(mask: Expr) -> Expr:
-    """A mask for ``(b, s, t)`` as one for ``(b, 1, s, t)``."""
+    """A mask for ``(b, s, t)`` as a mask for ``(b, 1, s, t)``."""
     shape = tensor_type_of(mask).shape
     return _reshaped(mask, (shape[0], 1, *shape[1:])) if len(shape) == 3 else mask
 
 
 def _with_layout(node: Call, readers: Readers) -> Expr | None:
-    """A transpose of attention's result, some rows of it replaced or not, as attention in another layout."""
+    """A transpose of attention's result, even with rows of it replaced, as attention in another layout."""
     (inner,) = node.args
     axes: tuple[int, ...] = node["axes"] or ()
     if not isinstance(inner, Call) or readers.get(inner, 1) != 1 or len(axes) != 4 or axes[-1] not in (3, -1):
@@ -338,7 +338,7 @@ def _replaces_rows(call: Call) -> bool:
 
 
 def _where_in_layout(node: Call, where: Call, readers: Readers) -> Expr | None:
-    """``transpose(where(rows, 0, attention))`` with the transposes on the rows and the attention."""
+    """``transpose(where(rows, 0, attention))`` with the transposes moved to the rows and the attention."""
     rows, zero, attention = where.args
     value = _with_layout(dataclasses.replace(node, args=(attention,)), readers)
     if value is None:

@@ -1,4 +1,4 @@
-"""Layer and RMS normalisations that an exporter wrote out become one operator again, and so one kernel."""
+"""Recognize layer and RMS normalizations that an exporter wrote in smaller operators, as one kernel each."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ CENTRED = DATA - Reduction("mean", DATA)
 
 @graph_pass
 def recognize_norms(body: Expr) -> Expr:
-    """``d / sqrt(mean(d * d) + epsilon)`` with ``d = x - mean(x)`` becomes ``nn.layer_norm(x)``.
+    """Rewrite ``d / sqrt(mean(d * d) + epsilon)`` with ``d = x - mean(x)`` to ``nn.layer_norm(x)``.
 
-    With ``d = x`` it is ``nn.rms_norm(x)``. The root may be divided by, or its inverse multiplied with;
-    squares may be powers, means sums over a count. A factor and a summand along the same axis become gamma
-    and beta.
+    With ``d = x`` it is ``nn.rms_norm(x)``. The axis must have a constant extent. The formula may divide by
+    the root or multiply by its inverse; squares may be powers, and means sums divided by the count. A factor
+    and a summand along the same axis become gamma and beta.
     """
     return rewrite_with_readers(body, _recognize)
 
@@ -94,14 +94,14 @@ def _with_beta(node: Call, readers: Readers) -> Expr | None:
 
 
 def _is_plain(norm: Expr, gamma: float) -> bool:
-    """Whether ``norm`` is a normalisation that does not scale or move yet."""
+    """Whether ``norm`` is a normalization with this ``gamma`` and without a shift."""
     if not isinstance(norm, Call) or norm.op not in NORMS or scalar_of(norm.args[1]) != gamma:
         return False
     return norm.op == "nn.rms_norm" or scalar_of(norm.args[2]) == 0.0
 
 
 def _vector(norm: Expr, given: Expr, result: Call) -> Expr | None:
-    """``given`` as a vector along the axis of ``norm``, if it is one and leaves the type as it is."""
+    """``given`` as a vector along the axis of ``norm``; None if it is not one, or changes the type."""
     if not isinstance(norm, Call) or not same_type(type_of(norm), type_of(result)):
         return None
     type_, own = tensor_type_of(norm), tensor_type_of(given)

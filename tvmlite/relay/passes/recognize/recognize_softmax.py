@@ -1,4 +1,4 @@
-"""Softmax that an exporter wrote out as exponentials over their sum becomes one operator again."""
+"""Recognize softmax that an exporter wrote as exponentials divided by their sum."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ SHIFTED = X - Reduction("max", X)
 
 @graph_pass
 def recognize_softmax(body: Expr) -> Expr:
-    """``exp(x) / sum(exp(x))`` becomes ``nn.softmax(x)``, and the logarithm of that ``nn.log_softmax(x)``.
+    """Rewrite ``exp(x) / sum(exp(x))`` to ``nn.softmax(x)``, and the logarithm of that to
+    ``nn.log_softmax(x)``.
 
-    The greatest of ``x`` may be subtracted before. Where it is not, sums beyond the floats gave NaN and no
-    longer do: the operator subtracts it. ``y - log(sum(exp(y)))`` is ``nn.log_softmax`` too.
+    The maximum of ``x`` may have been subtracted before. If it was not, sums that overflowed gave NaN and no
+    longer do, because the operator subtracts it. ``y - log(sum(exp(y)))`` is ``nn.log_softmax`` as well.
     """
     return rewrite(body, _recognize)
 

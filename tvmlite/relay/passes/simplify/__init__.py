@@ -1,1 +1,1 @@
-"""Passes that leave less to compute: folding, algebra, combining, dropping."""
+"""Passes that reduce computation: folding, algebra, merging, removal of unused code."""

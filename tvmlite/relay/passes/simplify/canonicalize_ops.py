@@ -1,4 +1,4 @@
-"""Operators that are a shorthand are written out, so that other passes know one form."""
+"""Expand operators that are shorthands, so that other passes see one form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def canonicalize_ops(body: Expr) -> Expr:
-    """``nn.bias_add(x, b)`` becomes ``x + expand_dims(b)``, as in TVM."""
+    """Rewrite ``nn.bias_add(x, b)`` to ``x + expand_dims(b)``, as TVM does."""
     return rewrite(body, _canonical)
 
 

@@ -1,4 +1,4 @@
-"""A dense layer that is applied to one slice of an array after the other is applied to the array at once."""
+"""Apply a dense layer that is applied to several slices of an array to the whole array once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 
 LEAST_SHARE = 0.5
-"""Of the rows of the array: with fewer of them in use, too much would be computed that nothing reads."""
+"""The least share of the array's rows that must be in slices: otherwise too many results would be unused."""
 
 
 class _Layer(NamedTuple):
-    """A dense layer of ``weight`` and ``attrs`` of slices of ``data`` along ``axis``."""
+    """A dense layer with ``weight`` and ``attrs`` that is applied to slices of ``data`` along ``axis``."""
 
     data: Expr
     weight: Expr
@@ -27,10 +27,10 @@ class _Layer(NamedTuple):
 
 @graph_pass
 def combine_dense_of_slices(body: Expr) -> Expr:
-    """``dense(x[0], w)``, ``dense(x[1], w)``, ... become ``dense(x, w)[0]``, ``dense(x, w)[1]``, ...
+    """Rewrite ``dense(x[0], w)``, ``dense(x[1], w)``, ... to ``dense(x, w)[0]``, ``dense(x, w)[1]``, ...
 
-    Recurrent layers that exporters write out step by step multiply each step's input by the same weights:
-    together those are read once, not once a step. Slices are ``take`` of one constant index and
+    Recurrent layers that exporters write step by step multiply each step's input by the same weights: this
+    way the weights are read once, not once per step. Slices are ``take`` of one constant index and
     ``strided_slice``, along one axis that is not the last and has a constant extent.
     """
     layers: dict[Expr, _Layer] = {}
@@ -45,7 +45,7 @@ def combine_dense_of_slices(body: Expr) -> Expr:
 
 
 def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
-    """``body`` with slices of the whole of each layer in place of the calls that ``layers`` has."""
+    """``body`` with the calls in ``layers`` replaced by slices of one call per layer on the whole array."""
     wholes: dict[_Layer, Call] = {}
 
     def combined(node: Expr, made: Expr) -> Expr:
@@ -61,7 +61,7 @@ def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
 
 
 def _slice(value: Expr) -> tuple[Call, int, int] | None:
-    """``value``, the axis it is a slice along, and its rows there; None if it is no slice, or of the last."""
+    """The slice ``value``, its axis and its extent there; None if it is no slice, or one of the last axis."""
     match value:
         case Call(op="take", args=(data, Constant(index))) if index.ndim == 0 and value["axis"] is not None:
             axis, count = value["axis"] % tensor_type_of(data).ndim, 1
@@ -76,6 +76,6 @@ def _slice(value: Expr) -> tuple[Call, int, int] | None:
 
 
 def _is_profitable(layer: _Layer, pieces: dict[Call, int]) -> bool:
-    """Whether ``pieces`` are several, and most of their array."""
+    """Whether there are several ``pieces`` and they cover most of their array."""
     extent = tensor_type_of(layer.data).shape[layer.axis]
     return len(pieces) > 1 and isinstance(extent, int) and sum(pieces.values()) >= LEAST_SHARE * extent

@@ -1,4 +1,4 @@
-"""Convolutions of the same data that differ in nothing but their weights become one."""
+"""Merge convolutions of the same data that differ only in their weights."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LEAST = 2
 
 @graph_pass
 def combine_parallel_conv2d(body: Expr) -> Expr:
-    """``conv2d(x, u) + a``, ``conv2d(x, v) + b`` become slices of ``conv2d(x, [u; v]) + [a; b]``.
+    """Rewrite ``conv2d(x, u) + a``, ``conv2d(x, v) + b`` to slices of ``conv2d(x, [u; v]) + [a; b]``.
 
-    Of constant weights of one kernel size, without groups, where every reader takes a slice into its own
-    kernel.
+    The weights must be constants of one kernel size, without groups, in the default layouts, and every reader
+    must be able to fuse its slice into its own kernel.
     """
     return combine_parallel(body, _key, _combined, 1, LEAST)
 

@@ -1,4 +1,4 @@
-"""Dense layers of the same data, such as the query, key and value of attention, become one."""
+"""Merge dense layers of the same data, such as the query, key and value of attention."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.simplify.parallel_branches import combine_parallel
 
 LEAST = 2
-"""From so many layers on, one is quicker: the data is read once, and there is more to share out."""
+"""The least number of layers to merge: the data is read once, and there is more work to divide."""
 
 
 @graph_pass
 def combine_parallel_dense(body: Expr) -> Expr:
-    """``dense(x, u) + a``, ``dense(x, v) + b`` become slices of ``dense(x, [u; v]) + [a, b]``.
+    """Rewrite ``dense(x, u) + a``, ``dense(x, v) + b`` to slices of ``dense(x, [u; v]) + [a, b]``.
 
-    Of constant weights, where every reader takes a slice into its own kernel. Products of whole numbers stay
-    apart: their results are rounded to bytes by the kernels that compute them, sums that are sliced would be
-    stored in four times the memory.
+    The weights must be constant, and every reader must be able to fuse its slice into its own kernel. Integer
+    products are not merged: the kernels that compute them round their results to bytes, whereas sums that are
+    sliced would be stored in four times the memory.
     """
     return combine_parallel(body, _key, _combined, -1, LEAST)
 

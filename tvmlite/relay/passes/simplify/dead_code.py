@@ -1,4 +1,4 @@
-"""Drops what no result needs: lets, branches that are one, fields of tuples that stand beside."""
+"""Remove expressions that no result needs: Lets, Ifs with equal branches, unused fields of tuples."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def dead_code(body: Expr) -> Expr:
-    """Put every let's value in its variable's place: the language is pure, and graphs share.
+    """Replace every Let's variable by its value: expressions have no side effects, and graphs share nodes.
 
-    With its let goes a value that nothing uses. A field of a tuple that is written out is taken directly; an
-    ``if`` whose branches are one expression becomes that expression. Parameters stay.
+    A value that is not used disappears with its Let. A field of a tuple that is constructed in the graph is
+    read directly; an ``if`` with identical branches becomes that branch. Parameters are kept.
     """
     lets: dict[Var, Expr] = {}
     done: dict[Expr, Expr] = {}

@@ -1,4 +1,4 @@
-"""Expressions that are written twice are computed once."""
+"""Compute equal expressions once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.text.literals import show_attribute
 
 SMALL_BYTES = 4096
-"""Constants up to this size are compared by value, larger ones only with themselves."""
+"""Constants up to this size are compared by value, larger ones by identity."""
 
 
 @graph_pass
 def eliminate_common_subexpr(body: Expr) -> Expr:
-    """Make one node of all calls with the same operator, arguments and attributes.
+    """Merge all calls with the same operator, arguments and attributes into one node.
 
-    Branches and loops keep calls of their own, unless there is one like it around them: a branch that is not
-    taken is not computed.
+    A call in a branch or a loop is merged only with a call in the same block or a block around it: branches
+    that are not taken are not computed.
     """
     blocks, _ = blocks_of(body, Block(body))
     first: dict[Hashable, list[tuple[Block, Expr]]] = {}
@@ -37,7 +37,7 @@ def eliminate_common_subexpr(body: Expr) -> Expr:
 
 
 def _is_around(outer: Block, block: Block) -> bool:
-    """Whether ``block`` is ``outer``, or inside."""
+    """Whether ``block`` is ``outer`` or inside it."""
     while block.depth > outer.depth:
         assert block.parent is not None
         block = block.parent
@@ -45,7 +45,7 @@ def _is_around(outer: Block, block: Block) -> bool:
 
 
 def _key(node: Expr) -> Hashable | None:
-    """Equal for nodes that compute the same; the children of ``node`` are unified already."""
+    """A key that is equal for nodes that compute the same; the children of ``node`` are unified already."""
     match node:
         case Call(op, args, attrs):
             return "call", op, args, tuple((name, show_attribute(value)) for name, value in attrs)

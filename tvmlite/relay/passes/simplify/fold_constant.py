@@ -1,4 +1,4 @@
-"""Evaluates at compile time what depends on constants only."""
+"""Evaluate expressions that depend on constants only, at compile time."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 LARGE_BYTES = 1 << 20
 GROWTH = 16
-"""A result of more than ``LARGE_BYTES`` that is over ``GROWTH`` times its inputs is left to be computed."""
+"""A result larger than ``LARGE_BYTES`` and than ``GROWTH`` times its operands is computed at run time."""
 
 WEIGHT_BYTES = 1 << 30
-"""But weights are laid out for the kernels that read them, and so are folded up to this size."""
+"""Weights are an exception, since kernels read them in their own layouts: they are folded up to this size."""
 
 
 @graph_pass
 def fold_constant(body: Expr) -> Expr:
-    """Replace calls of operators on constants by their results, branches on a constant by the one taken.
+    """Replace calls of operators on constants by their results, and branches on constants by those taken.
 
-    A large constant whose elements are moved, or changed one by one, is computed where it is wanted.
+    A large constant that rearranges another, or is computed from it element-wise, is computed at each access.
     """
     return rewrite(body, _Folding().fold)
 
 
 class _Folding:
-    """One run of the pass; ``large`` are calls that depend on constants alone and yet were not folded."""
+    """One run of the pass; ``large`` are the calls that depend on constants only and were not folded."""
 
     def __init__(self) -> None:
         self.large: set[Expr] = set()
@@ -60,7 +60,7 @@ class _Folding:
         return made
 
     def _weights(self, arg: Expr) -> Expr:
-        """``arg`` as a constant, even a large one, if it depends on constants alone."""
+        """``arg`` as a constant, even a large one, if it depends on constants only."""
         if arg not in self.large:
             return arg
         return rewrite(arg, lambda node: _evaluated(node, WEIGHT_BYTES) if isinstance(node, Call) else node)
@@ -79,7 +79,7 @@ def _constant_value(arg: Expr) -> Value:
 
 
 def _evaluated(node: Call, limit: int) -> Expr:
-    """The result of ``node`` if all its arguments are constants, and it is not too large; else ``node``."""
+    """The result of ``node`` if all its arguments are constants and it is not too large; else ``node``."""
     symbolic = any(is_symbolic(value) for _, value in node.attrs)
     size = _type_bytes(type_of(node))
     if symbolic or size is None or not all(map(_is_constant, node.args)):
@@ -91,18 +91,18 @@ def _evaluated(node: Call, limit: int) -> Expr:
     try:
         return _as_constant(call_reference(node, [_constant_value(arg) for arg in node.args]), node.span)
     except ExecutionError:
-        return node  # the fault is the data's: it is reported when, and if, the call is run
+        return node  # the data is invalid: reported if the call is run
 
 
 def _is_rearrangement(node: Call) -> bool:
-    """Whether each element of the result is made of a few of one constant: such calls do not fail."""
+    """Whether each element of the result depends on few elements of one constant: such calls do not fail."""
     fuse = op.fuse_class(node)
     one = len(node.args) == 1 and isinstance(node.args[0], Constant)
     return one and fuse is not None and fuse <= op.Fuse.INJECTIVE
 
 
 def _type_bytes(type_: Type) -> int | None:
-    """The bytes of a value of ``type_``; None where a dimension is symbolic."""
+    """The size of a value of ``type_`` in bytes; None if a dimension is symbolic."""
     if isinstance(type_, TupleType):
         sizes = [_type_bytes(field) for field in type_.fields]
         return None if any(size is None for size in sizes) else sum(sizes)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def _as_constant(value: Value, span: Span | None) -> Expr:
 
 
 def _static_shape(node: Call, type_: Type) -> Expr:
-    """``shape_of`` needs the shape of its argument, not the argument."""
+    """``shape_of`` as a constant, if the type of its argument has a static shape."""
     if isinstance(type_, TensorType) and type_.is_static:
         return Constant(np.array(type_.shape, node["dtype"]), node.span)
     return node

@@ -1,4 +1,4 @@
-"""Moves a scale after a convolution or dense layer into its weights: what batch normalisation leaves."""
+"""Fold a scale after a convolution or dense layer, as batch normalization leaves it, into the weights."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from tvmlite.relay.passes.quantized_chains import quantized_chains
 
 CONVOLUTIONS = {"nn.conv1d": "OIW", "nn.conv2d": "OIHW", "nn.conv3d": "OIDHW"}
 TRANSPOSED = {"nn.conv1d_transpose": "IOW", "nn.conv2d_transpose": "IOHW", "nn.conv3d_transpose": "IODHW"}
-"""The convolutions with the kernel layouts that are understood; the data's channels are axis 1."""
+"""The supported convolutions and their kernel layouts; the data's channels are axis 1."""
 
 
 @graph_pass
 def fold_scale_axis(body: Expr) -> Expr:
-    """``conv(x, w) * c`` becomes ``conv(x, w * c)``, and ``(conv(x, w) + b) * c`` ``conv(x, w * c) + b * c``.
+    """Rewrite ``conv(x, w) * c`` to ``conv(x, w * c)``, and ``(conv(x, w) + b) * c`` to
+    ``conv(x, w * c) + b * c``.
 
-    For constant ``w``, ``b`` and ``c``, where ``c`` differs between output channels at most, and nothing else
-    reads what is scaled, and all scaled weights are finite. Sums of whole numbers are exact until they are
-    scaled: where steps are what becomes of them (``quantized_chains``), they stay so.
+    ``w``, ``b`` and ``c`` must be constant; ``c`` may differ between output channels only; nothing else may
+    read the scaled value; and all scaled weights must be finite. Sums of integers are exact until they are
+    scaled: where the result is rounded to steps (``quantized_chains``), they are left as they are.
     """
     return rewrite_with_readers(body, _fold, kept=quantized_chains(body))
 
@@ -68,7 +69,7 @@ def _scaled_bias(call: Call, bias: Expr, factor: np.ndarray) -> Constant | None:
     if call.op == "add":
         product = bias.data * factor
         if product.size > max(bias.data.size, factor.size):
-            return None  # the bias and the scale lie along different axes
+            return None  # the bias and the scale vary along different axes
         return Constant(product, bias.span)
     rank = tensor_type_of(call).ndim
     channels = _along(factor, rank, call["axis"] % rank)
@@ -88,13 +89,13 @@ def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
     shape = [1] * len(weights.shape)
     shape[place[1]] = -1
     scaled = _product(weights, channels.reshape(shape), place[1])
-    # a zero in the data times an infinite weight is NaN, where a finite sum is scaled it is not
+    # zero times an infinite weight would be NaN; a finite sum times the scale is not
     return None if scaled is None else dataclasses.replace(call, args=(call.args[0], scaled))
 
 
 def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | None:
-    """``weights * factor``, which varies along ``axis`` only, computed where it is wanted if it is large.
-    None if it is not finite: then that shows in the largest or the least of a channel."""
+    """``weights * factor``, deferred if it is large. ``factor`` varies along ``axis`` only. None if the
+    product is not finite, which is tested on the maximum and the minimum of each channel."""
     others = tuple(k for k in range(len(weights.shape)) if k != axis)
     with mapped.reading(weights.data) as data, np.errstate(over="ignore", invalid="ignore"):
         ends = [end(data, axis=others, keepdims=True, initial=0) * factor for end in (np.max, np.min)]
@@ -110,7 +111,7 @@ def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | Non
 
 
 def _channel_axes(call: Call) -> tuple[int, int] | None:
-    """The axis of the output channels in the result of an anchor, and in its weights."""
+    """The axis of the output channels in the result of an anchor and in its weights."""
     name = str(call.op)
     if name in CONVOLUTIONS and call["kernel_layout"] == CONVOLUTIONS[name]:
         return 1, 0
@@ -125,7 +126,7 @@ def _channel_axes(call: Call) -> tuple[int, int] | None:
 
 
 def _along(factor: np.ndarray, rank: int, axis: int) -> np.ndarray | None:
-    """``factor`` as a vector along ``axis`` of a value of ``rank`` axes; None if it varies along others."""
+    """``factor`` as a vector along ``axis`` of a value of rank ``rank``; None if it varies along others."""
     shape = (1,) * (rank - factor.ndim) + factor.shape
     if any(extent != 1 for position, extent in enumerate(shape) if position != axis):
         return None

@@ -1,4 +1,4 @@
-"""What is done to each piece of an array, and joined again, is done to the whole array at once."""
+"""Apply operators to a whole array instead of to each of its pieces, whose results are concatenated."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import Readers, rewrite_with_readers
 
 WITH_SETTINGS = ("cast", "clip")
-"""Element-wise operators whose attributes have nothing to do with shapes; the others must have none."""
+"""Element-wise operators whose attributes do not depend on the shape; others must not have attributes."""
 
 MOST_STEPS = 32
-"""Operators that are followed from a concatenation back to the pieces."""
+"""The maximum number of operators between a concatenation and the pieces."""
 
 
 @graph_pass
 def join_pieces(body: Expr) -> Expr:
-    """A concatenation of the same operators on neighbouring slices is those operators on the whole::
+    """Rewrite a concatenation of the same operators on adjacent slices to these operators on the whole::
 
         concatenate((dense(x[0:2], w), dense(x[2:4], w), dense(x[4:6], w)))   -->   dense(x[0:6], w)
 
-    Layers that exporters write out step by step ("time distributed") are one layer so. Pieces and result lie
-    along the first axis, and the operators make each row of theirs of a row, or of what all pieces share:
-    reshapes, element-wise ones and dense layers. Those that something else reads, too, are left alone.
+    Layers that exporters write step by step ("time distributed") become one layer. Slicing and concatenation
+    are along the first axis, and each row of an operator's result depends on one row of its operands, or on
+    operands that all pieces share: reshapes, element-wise operators and dense layers. Operators with other
+    readers are not joined.
     """
     return rewrite_with_readers(body, _joined)
 
 
 def _joined(node: Expr, readers: Readers) -> Expr:
-    """``node``, or what a concatenation of pieces is on the whole."""
+    """``node``; if it concatenates pieces, the same computation on the whole array, where there is one."""
     match node:
         case Call(op="concatenate", args=(Tuple(fields),)) if len(fields) > 1:
             if node["axis"] % tensor_type_of(node).ndim == 0:
@@ -46,7 +47,7 @@ def _joined(node: Expr, readers: Readers) -> Expr:
 
 
 def _whole(pieces: Sequence[Expr], readers: Readers, steps: int) -> Expr | None:
-    """The expression that is ``pieces``, one after the other; None if there is none at no more work."""
+    """The expression whose parts are ``pieces``, in order; None if there is none that takes no more work."""
     first = pieces[0]
     if isinstance(first, TupleGetItem):
         return _whole_of_split(pieces)
@@ -70,7 +71,7 @@ def _whole(pieces: Sequence[Expr], readers: Readers, steps: int) -> Expr | None:
 
 
 def _whole_of_rows(calls: Sequence[Call], readers: Readers, steps: int) -> Expr | None:
-    """The whole of ``calls`` of an operator that makes rows of rows."""
+    """The whole of ``calls``, whose operator computes rows from rows."""
     first = calls[0]
     if not _is_by_rows(first) or any(one.attrs != first.attrs for one in calls):
         return None
@@ -96,7 +97,7 @@ def _is_by_rows(call: Call) -> bool:
 
 
 def _is_shared(arg: Expr, call: Call) -> bool:
-    """Whether ``arg`` is read for each row of ``call`` in the same way."""
+    """Whether every row of ``call`` reads ``arg`` in the same way."""
     if call.op == "nn.dense":
         return arg is call.args[1]
     shape = tensor_type_of(arg).shape
@@ -104,7 +105,7 @@ def _is_shared(arg: Expr, call: Call) -> bool:
 
 
 def _has_its_rows(arg: Expr, call: Call) -> bool:
-    """Whether row i of ``call`` is made of row i of ``arg``."""
+    """Whether row i of ``call`` depends on row i of ``arg``."""
     shape, result = tensor_type_of(arg).shape, tensor_type_of(call).shape
     return (
         len(shape) == len(result)
@@ -114,7 +115,7 @@ def _has_its_rows(arg: Expr, call: Call) -> bool:
 
 
 def _whole_of_slices(slices: Sequence[Call]) -> Expr | None:
-    """What neighbouring ``slices`` of the first axis of one array are together."""
+    """The slice that consists of the adjacent ``slices`` of one array along its first axis."""
     (data,) = slices[0].args
     bounds = [_bounds(one) for one in slices if one.args[0] is data]
     known = [one for one in bounds if one is not None]
@@ -128,7 +129,7 @@ def _whole_of_slices(slices: Sequence[Call]) -> Expr | None:
 
 
 def _bounds(call: Call) -> tuple[int, int] | None:
-    """The rows that a slice takes, if it takes whole rows, and numbers say which."""
+    """The first row of a slice and the end of its rows, if it takes whole rows and both are numbers."""
     begin, end, strides, axes = (call[name] for name in ("begin", "end", "strides", "axes"))
     if strides not in (None, (1,)) or axes not in (None, (0,)) or call["slice_mode"] != "end":
         return None
@@ -139,7 +140,7 @@ def _bounds(call: Call) -> tuple[int, int] | None:
 
 
 def _whole_of_split(pieces: Sequence[Expr]) -> Expr | None:
-    """What was split along the first axis into ``pieces``, all of them in order."""
+    """The array that was split along the first axis into ``pieces``, if they are all its parts in order."""
     assert isinstance(pieces[0], TupleGetItem)
     split = pieces[0].value
     if not (isinstance(split, Call) and split.op == "split"):

@@ -1,4 +1,4 @@
-"""Operators that read the same data, as one whose result is sliced: what two passes share."""
+"""Merge operators that read the same data into one whose result is sliced; used by two passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.passes.graph_pass import readers_of
 
 @dataclass(eq=False)
 class Branch:
-    """``anchor``, a call with constant weights; ``end``, its bias added where that is a constant."""
+    """``anchor``, a call with constant weights, and ``end``, the addition of its constant bias, if any."""
 
     anchor: Call
     end: Call
@@ -25,14 +25,14 @@ class Branch:
 
 
 Key = Callable[[Call], "Hashable | None"]
-"""What the anchors of branches that can be one have in common; None for a call that is no anchor."""
+"""Returns equal keys for anchors of branches that can be merged; None for a call that is not an anchor."""
 
 Combine = Callable[[Expr, Sequence[Call]], Expr]
-"""One anchor in place of several, given the data that they read."""
+"""Builds one anchor in place of several, given the data that they read."""
 
 
 def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: int) -> Expr:
-    """``body`` with ``least`` or more anchors of one ``key`` as one; ``axis`` is that of their channels."""
+    """Merge ``least`` or more anchors of ``body`` with equal keys; ``axis`` is the axis of channels."""
     groups = _groups(body, key, axis, least)
     group_of: dict[Expr, list[Branch]] = {branch.end: group for group in groups for branch in group}
     if not groups:
@@ -63,7 +63,7 @@ def _groups(body: Expr, key: Key, axis: int, least: int) -> list[list[Branch]]:
 
 
 def _branch(anchor: Call, readers: Mapping[Expr, Sequence[Expr | None]], axis: int) -> Branch:
-    """``anchor`` with the bias behind it, if nothing else reads its plain result."""
+    """``anchor`` with the bias added to it, if nothing else reads its result."""
     if len(readers[anchor]) == 1:
         (reader,) = readers[anchor]
         if isinstance(reader, Call) and reader.op == "add":
@@ -75,7 +75,7 @@ def _branch(anchor: Call, readers: Mapping[Expr, Sequence[Expr | None]], axis: i
 
 
 def _bias(given: Expr, anchor: Call, axis: int) -> np.ndarray | None:
-    """``given`` as a constant with an element for each channel of ``anchor`` and extent 1 beside, or None."""
+    """``given`` as a constant with one element per channel of ``anchor`` and extent 1 elsewhere, or None."""
     type_ = tensor_type_of(anchor)
     if not isinstance(given, Constant) or len(given.shape) > type_.ndim:
         return None
@@ -86,7 +86,7 @@ def _bias(given: Expr, anchor: Call, axis: int) -> np.ndarray | None:
 
 
 def _read_in_slices(expr: Expr, readers: Mapping[Expr, Sequence[Expr | None]]) -> bool:
-    """Whether all that read ``expr`` compute what they read in their own loops: a slice is no copy."""
+    """Whether every reader of ``expr`` can compute its slice in its own loops, so that no slice is a copy."""
     for reader in readers[expr]:
         if not (isinstance(reader, Call) and isinstance(reader.op, str)):
             return False
@@ -99,7 +99,7 @@ def _read_in_slices(expr: Expr, readers: Mapping[Expr, Sequence[Expr | None]]) -
 
 
 def _whole(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> Expr:
-    """All branches of ``group`` side by side, their biases added."""
+    """The merged anchor of ``group``, with the concatenated biases added."""
     made = combine(data, [branch.anchor for branch in group])
     biases = [branch.bias for branch in group if branch.bias is not None]
     if not biases:
@@ -108,7 +108,7 @@ def _whole(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> 
 
 
 def _slice(group: Sequence[Branch], end: Expr, whole: Expr, axis: int) -> Expr:
-    """The part of ``whole`` that ``end`` is."""
+    """The slice of ``whole`` that equals ``end``."""
     rank = tensor_type_of(end).ndim
     begin = 0
     for branch in group:

@@ -1,4 +1,4 @@
-"""Small algebra that never changes a type: neutral elements, views of views, conversions to what is."""
+"""Algebraic simplification that never changes a type: neutral elements, views of views, no-op conversions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 SMALL_ELEMENTS = 1 << 16
-"""Larger constants are not searched for zeros and ones."""
+"""Constants with more elements are not tested for zeros and ones."""
 
 NO_OPS = ("copy", "cast", "reshape", "expand_dims", "squeeze", "broadcast_to")
 """Operators that do nothing if their result has the type of their argument."""
@@ -20,18 +20,18 @@ NO_OPS = ("copy", "cast", "reshape", "expand_dims", "squeeze", "broadcast_to")
 
 @graph_pass
 def simplify_expr(body: Expr) -> Expr:
-    """Apply the rules bottom-up, each node once.
+    """Apply the rules bottom-up, once to each node.
 
-    ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
-    reshapes to the type that is there, and slices of everything. A reshape of a reshape, a transpose of a
-    transpose are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back
-    to is not left.
+    ``x * 1``, ``x / 1``, ``x + 0`` and ``x - 0`` become ``x`` if it has the same type; so do copies, casts
+    and reshapes to the type of ``x``, padding by 0, and slices of all of ``x``. A reshape of a reshape and a
+    transpose of a transpose are merged; a transpose that only moves axes of extent 1 becomes a reshape. A
+    layout transform and its inverse are removed.
     """
     return rewrite(body, simplified)
 
 
 def simplified(node: Expr) -> Expr:
-    """``node`` by the rules, if one fits; its arguments are simple already."""
+    """``node``, rewritten by the first rule that applies; its arguments are simplified already."""
     match node:
         case TupleGetItem(Tuple(fields), index):
             return fields[index]
@@ -56,7 +56,7 @@ def simplified(node: Expr) -> Expr:
 
 
 def _is_neutral(node: Call, c: Constant) -> bool:
-    """Whether every element of ``c`` leaves the other operand of ``node`` as it is."""
+    """Whether ``c`` consists of neutral elements of ``node``: zeros or ones."""
     return c.size <= SMALL_ELEMENTS and bool((c.data == (node.op in ("multiply", "divide"))).all())
 
 
@@ -70,16 +70,16 @@ def _reshape_of_reshape(node: Call) -> Expr:
     try:
         return merged if same_type(type_of(merged), type_of(node)) else node
     except TypeInferError:
-        return node  # the two steps were provable one by one, their sum is not
+        return node  # each step has a type, but the merged one cannot be proved
 
 
 def _layout(node: Call) -> Expr:
-    """Nothing, where it is laid out as it is, or was before it was laid out otherwise."""
+    """``node`` without a layout transform that changes nothing or undoes the one before it."""
     (x,) = node.args
     if node["src_layout"] == node["dst_layout"]:
         return x
     if isinstance(x, Call) and x.op == "layout_transform" and x["src_layout"] == node["dst_layout"]:
-        source = x.args[0]  # whose blocks may have been filled up: then there is more of it now
+        source = x.args[0]  # its last block may have been padded: then types differ
         if x["dst_layout"] == node["src_layout"] and same_type(type_of(source), type_of(node)):
             return source
     return node
@@ -104,20 +104,20 @@ def _transpose(node: Call) -> Expr:
 
 
 def _keeps_order(shape: Shape, axes: tuple[int, ...]) -> bool:
-    """Whether the axes that are longer than 1 stay in order."""
+    """Whether the axes with an extent above 1 keep their order."""
     long = [axis for axis in axes if not is_one(shape[axis])]
     return long == sorted(long)
 
 
 def _axes(node: Call) -> tuple[int, ...]:
-    """The permutation of a transpose, in full."""
+    """The permutation of a transpose, with all axes and none negative."""
     rank = tensor_type_of(node).ndim
     given = node["axes"]
     return tuple(axis % rank for axis in given) if given else tuple(reversed(range(rank)))
 
 
 def _takes_all(node: Call, x: Expr) -> bool:
-    """Whether a slice has as many elements along each axis as ``x``, in their order."""
+    """Whether a slice takes all elements of ``x``, in order."""
     strides = node["strides"] if isinstance(node["strides"], tuple) else (node["strides"],)
     return set(strides) <= {None, 1} and same_type(type_of(node), type_of(x))
 

@@ -1,4 +1,4 @@
-"""Takes apart what only training needs: batch normalisation becomes a scale and a shift, dropout nothing."""
+"""Expand operators for training: batch normalization becomes a scale and a shift, dropout is removed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 WIDE = ("float32", "float64")
-"""In narrower floats a folded scale would lose digits that the operator, computing in float32, keeps."""
+"""In narrower floats, a folded scale would lose digits that the operator keeps by computing in float32."""
 
 
 @graph_pass
 def simplify_inference(body: Expr) -> Expr:
-    """``nn.batch_norm(x, ..)`` becomes ``(x * scale + shift, mean, variance)``, ``nn.dropout(x)`` ``(x, 1)``.
+    """Rewrite ``nn.batch_norm(x, ..)`` to ``(x * scale + shift, mean, variance)``, ``nn.dropout(x)`` to
+    ``(x, 1)``.
 
-    Scale and shift are ``gamma / sqrt(variance + epsilon)`` and ``beta - mean * scale``, so that of constants
-    they are constant.
+    The scale is ``gamma / sqrt(variance + epsilon)``, the shift ``beta - mean * scale``: both are constant if
+    their operands are. Batch norms in 16-bit floats are kept.
     """
     return rewrite(body, _simplify)
 
@@ -42,7 +43,7 @@ def _batch_norm(node: Call) -> Expr:
     axis = node["axis"] % type_.ndim
 
     def spread(vector: Expr) -> Expr:
-        """A vector over ``axis`` in a shape that broadcasts with the data."""
+        """Reshape a vector along ``axis`` so that it broadcasts with the data."""
         behind = type_.ndim - axis - 1
         return make("expand_dims", vector, axis=1, num_newaxis=behind, span=span) if behind else vector
 

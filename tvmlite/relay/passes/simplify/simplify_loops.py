@@ -1,9 +1,8 @@
-"""Loops carry only what changes from iteration to iteration and is needed.
+"""Remove states from loops that do not change or are not needed.
 
-TensorFlow's ``while`` carries weights and bounds as states that each iteration hands on as they are; where
-their values stand in their places, weights are constants, which are packed and folded as any. A loop whose
-iterations are counted before its rows are made (``relay.onnx.control``) needs nothing but what its condition
-does.
+TensorFlow's ``while`` carries weights and bounds as states that each iteration passes on unchanged. Once
+replaced by their initial values, weights are constants, which are packed and folded as usual. A loop that
+only counts iterations for another (``relay.onnx.control``) needs only the states that its condition needs.
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 
 @graph_pass
 def simplify_loops(body: Expr) -> Expr:
-    """Put the initial value of a state that never changes in the state's place; drop states and rows that
-    neither a result nor the condition needs, and whether to go on from a loop that has no condition."""
+    """Of loops that are read field by field, replace states that never change by their initial values; remove
+    states and rows that neither a result nor the condition needs; without a condition, replace the bool that
+    says whether to continue."""
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
     used = _fields_used(nodes, body)
     done: dict[Expr, Expr] = {}
@@ -47,7 +47,7 @@ def simplify_loops(body: Expr) -> Expr:
 
 
 def _fields_used(nodes: list[Expr], body: Expr) -> dict[Expr, set[int]]:
-    """The fields that are used of each loop, for loops of which nothing else is."""
+    """The fields of each loop that are used, for loops that are used through their fields only."""
     used: dict[Expr, set[int]] = {node: set() for node in nodes if isinstance(node, Loop)}
     whole = {body}
     for node in nodes:
@@ -59,8 +59,8 @@ def _fields_used(nodes: list[Expr], body: Expr) -> dict[Expr, set[int]]:
 
 
 def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
-    """``loop`` with what is needed of it, and by number what ``used`` fields of it are then; itself if all
-    is needed."""
+    """``loop`` without what is not needed, and the new expressions of its fields, by number; ``loop`` itself
+    if all is needed."""
     lets, inner = without_lets(loop.body)
     assert isinstance(inner, Tuple)
     results = inner.fields
@@ -91,7 +91,7 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
 def _needed(
     states: tuple[Var, ...], results: tuple[Expr, ...], used: set[int], always: list[Expr]
 ) -> set[int]:
-    """The states that are ``used``, that ``always`` is computed from, or that such states become."""
+    """The states that are in ``used``, or that ``always`` or another needed state's next value depends on."""
     numbers = {var: k for k, var in enumerate(states)}
 
     def computed_from(node: Expr) -> Sequence[Node]:

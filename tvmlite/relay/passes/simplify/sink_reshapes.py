@@ -1,4 +1,4 @@
-"""Axes of extent 1 are dropped and inserted behind the element-wise tail of a convolution, not before it."""
+"""Move the removal and insertion of axes of extent 1 from before to after a convolution's epilogue."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from tvmlite.relay.passes.simplify.simplify_expr import simplified
 
 @graph_pass
 def sink_reshapes(body: Expr) -> Expr:
-    """``relu(squeeze(conv2d(x, w)) + b)`` becomes ``squeeze(relu(conv2d(x, w) + expand_dims(b)))``.
+    """Rewrite ``relu(squeeze(conv2d(x, w)) + b)`` to ``squeeze(relu(conv2d(x, w) + expand_dims(b)))``.
 
-    Exporters write a convolution along one axis as one along two: an axis is inserted before it and dropped
-    behind it. Between the convolution and its tail that keeps them from being one kernel, and between one
-    convolution and the next from having one layout. Behind the tail it meets the axis that is inserted for
-    the next, and both are gone.
+    Exporters write a convolution along one axis as one along two: they insert an axis before it and remove it
+    afterwards. Between a convolution and its epilogue, the removal prevents fusion; between two convolutions,
+    it prevents a common layout. After the epilogue, it cancels with the next convolution's insertion.
     """
-    tails: set[Expr] = set()  # anchors, and what is element by element made of them
+    tails: set[Expr] = set()  # anchors and their element-wise epilogues
 
     def sunk(node: Expr) -> Expr:
         if is_view(node):
@@ -46,7 +45,7 @@ def sink_reshapes(body: Expr) -> Expr:
 
 
 def _is_elementwise(node: Expr) -> bool:
-    """Whether ``node`` is an operator that treats all axes of its arguments alike."""
+    """Whether ``node`` is an element-wise operator that treats all axes of its arguments alike."""
     match node:
         case Call(op=str() as name, args=args) if args:
             row = operators.get(name, node.span)
@@ -55,8 +54,8 @@ def _is_elementwise(node: Expr) -> bool:
 
 
 def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
-    """The element-wise call ``node`` before the reshape that its arguments have had, if it reads one of
-    ``tails`` through it, and all other arguments may be had in the same shape."""
+    """The element-wise call ``node``, moved before the reshape of its arguments. None unless it reads one of
+    ``tails`` through the reshape and all other arguments can take the same shape."""
     assert isinstance(node, Call)
     views = [arg for arg in node.args if isinstance(arg, Call) and is_view(arg) and arg.args[0] in tails]
     if not views or not isinstance(type_of(node), TensorType):
@@ -76,8 +75,8 @@ def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
 
 
 def _positions(source: Shape, shape: Shape) -> list[int | None] | None:
-    """The axis of ``shape`` that each axis of ``source`` is, None for one of extent 1 that is none; None if
-    they differ in more than axes of extent 1."""
+    """The axis of ``shape`` that corresponds to each axis of ``source``, None for an axis of extent 1 without
+    one; None if the shapes differ in more than axes of extent 1."""
     places: list[int | None] = []
     axis = 0
     for extent in source:
@@ -94,7 +93,7 @@ def _positions(source: Shape, shape: Shape) -> list[int | None] | None:
 
 
 def _reshaped(arg: Expr, shape: Shape, source: Shape, places: Sequence[int | None]) -> Expr | None:
-    """The argument ``arg`` of a call of ``shape`` for the same call of ``source``; None if it is unknown."""
+    """``arg`` of a call with result ``shape``, for that call with result ``source``; None if unknown."""
     type_ = tensor_type_of(arg)
     if isinstance(arg, Call) and is_view(arg) and same_shape(type_.shape, shape):
         return arg.args[0] if same_shape(tensor_type_of(arg.args[0]).shape, source) else None

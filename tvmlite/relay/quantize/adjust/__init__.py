@@ -1,1 +1,1 @@
-"""Changes of a float model that leave what it computes as it is, but are kinder to 8 bits."""
+"""Adjustments of a model that reduce the error of 8 bits: equalization, smoothing, bias correction."""

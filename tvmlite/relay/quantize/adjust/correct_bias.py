@@ -1,4 +1,4 @@
-"""Bias correction: what quantization adds to a layer's results in the mean is taken away again."""
+"""Bias correction: subtract the mean error that quantization adds to a layer's results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tvmlite.relay.quantize.noise import Noise, channel_axis, layers_of
 
 
 def correct_bias(module: Module, noise: Mapping[str, Noise]) -> Module:
-    """``module``, with marks, with the mean error of each output channel added to every layer of products.
+    """``module``, with marks, and with the mean error of each output channel corrected in every product
+    layer.
 
-    Where a constant is added behind, that becomes another constant. Source: Nagel et al., "Data-Free
-    Quantization Through Weight Equalization and Bias Correction", 2019, arXiv:1906.04721, section 4.2, with
-    the error measured on data (its appendix D), of weights and data together.
+    The correction is added to the layer's result, or to a constant bias if it has one. Source: Nagel et al.,
+    "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, arXiv:1906.04721, section
+    4.2, with the error measured on data (its appendix D), for weights and data together.
     """
     body = module.main.body
     errors: dict[Expr, np.ndarray] = {
@@ -50,13 +51,13 @@ def correct_bias(module: Module, noise: Mapping[str, Noise]) -> Module:
 
 
 def _shaped(call: Call, error: np.ndarray) -> np.ndarray:
-    """``error`` shaped to broadcast against the result of ``call``."""
+    """``error`` in a shape that broadcasts with the result of ``call``."""
     behind = tensor_type_of(call).ndim - 1 - channel_axis(call)
     return error.reshape(-1, *(1,) * behind)
 
 
 def _bias(call: Expr, readers: list[Expr | None]) -> Expr | None:
-    """The sum of ``call`` and a constant, if nothing else reads it."""
+    """The addition of a constant to ``call``, if nothing else reads ``call``."""
     match readers:
         case [Call(op="add", args=(a, b)) as reader] if same_type(type_of(reader), type_of(call)):
             return reader if isinstance(b if a is call else a, Constant) else None

@@ -1,4 +1,4 @@
-"""Cross-layer equalization: the channels between two layers get ranges of one size, without any data."""
+"""Cross-layer equalization: scale the channels between two layers to weights of equal range, without data."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from tvmlite.relay.quantize.layers import is_product, outer_nodes
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 
 ROUNDS = 40
-"""Times that all pairs are equalized, one after the other; then factors are 1 but for their last bits."""
+"""The maximum number of rounds over all pairs; by then, factors are 1 up to rounding."""
 
 MOST = 1e4
-"""The largest factor of one step: channels without weights stay as they are."""
+"""The largest factor of a single step; channels without weights are left unchanged."""
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """``first``, whose results are read by ``second`` alone, behind an added constant ``bias`` if any."""
+    """Two layers, ``first`` read only by ``second``, and the addition ``bias`` of a constant between, if
+    any."""
 
     first: Call
     second: Call
@@ -36,12 +37,12 @@ class _Pair:
 
 @graph_pass
 def equalize_layers(body: Expr) -> Expr:
-    """Convolutions that follow each other compute the same with weights whose channels are alike in size.
+    """Rescale consecutive convolutions so that the channels between them have weights of similar magnitude.
 
     Output channel ``i`` of the first is divided by ``s = sqrt(r1 / r2)`` and the weights of input channel
-    ``i`` of the second multiplied by it, where ``r1`` and ``r2`` are the largest magnitudes of their weights
-    of that channel. Only a bias and a rectifier may lie between them. Depthwise networks gain most, as each
-    of their channels has few weights. Source: Nagel et al., "Data-Free Quantization Through Weight
+    ``i`` of the second are multiplied by it, where ``r1`` and ``r2`` are the largest magnitudes of their
+    weights for that channel. Only a bias and a rectifier may be between them. Depthwise networks gain most,
+    as each of their channels has few weights. Source: Nagel et al., "Data-Free Quantization Through Weight
     Equalization and Bias Correction", 2019, arXiv:1906.04721, section 4.1.
     """
     pairs = _pairs(body)
@@ -84,7 +85,7 @@ def equalize_layers(body: Expr) -> Expr:
 
 
 def _divided(call: Call, arg: Expr, divisor: np.ndarray) -> Expr:
-    """The constant argument of a sum, by channel divided; any other as it is."""
+    """``arg`` divided by channel if it is the constant of the sum ``call``; otherwise unchanged."""
     if not isinstance(arg, Constant):
         return arg
     shaped = divisor.reshape(-1, *(1,) * (tensor_type_of(call).ndim - 2))
@@ -92,7 +93,7 @@ def _divided(call: Call, arg: Expr, divisor: np.ndarray) -> Expr:
 
 
 def _pairs(body: Expr) -> list[_Pair]:
-    """The pairs, in the order in which they are computed; nothing else reads what lies between them."""
+    """The pairs, in the order of their computation; the values between them have no other readers."""
     readers = readers_of(body)
     found = []
     for node in outer_nodes(body):
@@ -117,13 +118,12 @@ def _is_single(value: Expr, readers: dict[Expr, list[Expr | None]]) -> bool:
 
 
 def _keeps_factors(value: Expr) -> TypeGuard[Call]:
-    """Whether ``value`` is a function of one tensor, element by element, that a factor above 0 may be moved
-    through."""
+    """Whether ``value`` is an element-wise function of one tensor that commutes with positive factors."""
     return fuse_class(value) is Fuse.ELEMWISE and is_homogeneous(value)
 
 
 def _biased(call: Call) -> Expr:
-    """What a sum adds a constant for each channel to; the sum itself if it is none."""
+    """The value to which a sum adds a constant per channel; the sum itself if it is not of that form."""
     for value, other in (call.args, call.args[::-1]):
         if isinstance(other, Constant) and same_type(type_of(value), type_of(call)):
             rank = tensor_type_of(call).ndim
@@ -140,13 +140,13 @@ def _is_constant_convolution(node: Expr) -> bool:
 
 
 def _is_depthwise(call: Call) -> bool:
-    """Whether each output channel reads the input channel of its own number."""
+    """Whether each output channel reads only the input channel with the same number."""
     shape = tensor_type_of(call.args[1]).shape
     return bool(call["groups"] == shape[0] and shape[1] == 1)
 
 
 def _input_axis(call: Call) -> int:
-    """The axis of the weights along which the input channels of ``call`` lie."""
+    """The axis of the input channels of ``call`` in its weights."""
     return 0 if _is_depthwise(call) and call["groups"] > 1 else 1
 
 
@@ -164,7 +164,7 @@ def _along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
 
 
 def _factor(first: np.ndarray, second: np.ndarray, call: Call) -> np.ndarray:
-    """What the output channels of ``first`` are divided by."""
+    """The factors by which the output channels of ``first`` are divided."""
     axis = _input_axis(call)
     one = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
     other = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))

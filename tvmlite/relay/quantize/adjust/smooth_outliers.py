@@ -1,4 +1,4 @@
-"""Outliers of activations are moved into weights, channel by channel, before anything is quantized."""
+"""Move outliers from activations into weights, channel by channel, before quantization."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from tvmlite.relay.quantize.run import Compile, Progress
 def smooth_outliers(
     module: Module, runs: Sequence[Run], strength: float, compile: Compile, progress: Progress
 ) -> Module:
-    """A prepared ``module`` that computes the same, in which channels of the data of products are more alike.
+    """An equivalent of the prepared ``module`` in which the channels of products' data have more similar
+    ranges.
 
-    Channel ``j`` is divided by ``a^strength / w^(1 - strength)`` and its weights multiplied by that, ``a``
-    and ``w`` being its largest magnitudes in the data, on ``runs``, and in the weights. The division is by
-    another scale and shift of the layer norm before, where that has no other readers, else it is an
-    element-wise product in the kernel before. ``strength`` 0 leaves all to the data, 1 to the weights.
-    Source: Xiao et al., "SmoothQuant: Accurate and Efficient Post-Training Quantization for Large Language
-    Models", 2022, arXiv:2211.10438, section 4.
+    Channel ``j`` is divided by ``a^strength / w^(1 - strength)`` and its weights are multiplied by it, where
+    ``a`` and ``w`` are its largest magnitudes in the data, on ``runs``, and in the weights. The division is
+    folded into the scale and shift of a layer norm before the product, if that has no other readers;
+    otherwise it is an element-wise product in the kernel before. A ``strength`` near 0 leaves the differences
+    between channels in the data, one near 1 moves them to the weights. Source: Xiao et al., "SmoothQuant:
+    Accurate and Efficient Post-Training Quantization for Large Language Models", 2022, arXiv:2211.10438,
+    section 4.
     """
     if not is_number(strength) or not 0 < strength < 1:
         raise InputError(f"quantize: smooth is {show(strength)}, expected a number between 0 and 1")
@@ -45,7 +47,7 @@ def smooth_outliers(
     scaled: dict[Expr, Expr] = {}
 
     def divided(value: Expr, made: Expr) -> Expr:
-        """``made`` of ``value`` with its channels divided; through views."""
+        """``made``, the new form of ``value``, with its channels divided, through views."""
         if value in factors:
             if value not in scaled:
                 scaled[value] = _divided(value, made, factors[value], sources[value], readers)
@@ -66,7 +68,7 @@ def smooth_outliers(
 
 
 def _sources(body: Expr) -> dict[Expr, list[Call]]:
-    """The data of products with constant weights, behind views that keep channels, and the products."""
+    """The data of products with constant weights, through views that keep channels, and their products."""
     found: dict[Expr, list[Call]] = {}
     for node in outer_nodes(body):
         if isinstance(node, Call) and is_product(node) and isinstance(node.args[1], Constant):
@@ -84,7 +86,7 @@ def _sources(body: Expr) -> dict[Expr, list[Call]]:
 
 
 def _before_views(value: Expr) -> Expr:
-    """What ``value`` shows in another shape with the same last axis."""
+    """The value of which ``value`` is a view with the same last axis."""
     while is_view(value):
         assert isinstance(value, Call)
         inner = value.args[0]
@@ -117,7 +119,7 @@ def _factors(
     compile: Compile,
     progress: Progress,
 ) -> dict[Expr, np.ndarray]:
-    """What the channels of each of ``sources`` are divided by."""
+    """The factors by which the channels of each of ``sources`` are divided."""
     outputs: list[Expr] = []
     for value, layers in sources.items():
         rank, axis = tensor_type_of(value).ndim, _data_axis(value, layers[0])
@@ -173,7 +175,7 @@ def _divided(
 
 
 def _is_read_by(value: Expr, layers: list[Call], readers: dict[Expr, list[Expr | None]]) -> bool:
-    """Whether ``value`` is read by ``layers`` and views for them only."""
+    """Whether only ``layers``, directly or through views, read ``value``."""
     stack = [value]
     while stack:
         for reader in readers[stack.pop()]:

@@ -1,1 +1,1 @@
-"""What ``quantize`` does, mode by mode, and what it gives."""
+"""The modes of ``quantize``, their options and their result."""

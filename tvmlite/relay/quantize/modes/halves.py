@@ -1,7 +1,7 @@
-"""Products whose operands are rounded to 16 bits: the modes "bfloat16" and "float16".
+"""Products with operands rounded to 16 bits: the modes "bfloat16" and "float16".
 
-The module stays as it is, and is compiled with that ``precision`` (``to_mixed_precision``), and with
-decisions about the products that stay in float32. Products of equal operators and types are one decision.
+The module is not changed. It is compiled with that ``precision`` (``to_mixed_precision``) and with decisions
+for the products that stay in float32. Products with equal operators and types are one decision.
 """
 
 from __future__ import annotations
@@ -45,26 +45,25 @@ class Halves:
 
     @cached_property
     def spanned(self) -> Module:
-        """``exact``, with a span of its own for each layer."""
+        """``exact``, with a distinct span for each layer."""
         return with_spans(self.exact)
 
     @cached_property
     def together(self) -> dict[str, frozenset[str]]:
-        """The layers of each decision about a product, by its name."""
+        """The layers that each decision about a product covers, by the decision's name."""
         table = Decisions()
         to_mixed_precision(self.options.mode, decisions=table)(self.spanned)
         return {name: frozenset(span.node for span in one.spans) for name, one in table.asked.items()}
 
     @cached_property
     def layers(self) -> dict[str, Call]:
-        """The products that can have operands of 16 bits, by name."""
+        """The products that can have 16-bit operands, by name."""
         wanted = frozenset().union(*self.together.values()) if self.together else frozenset[str]()
         names = names_of(self.exact.main.body)
         return {name: node for node, name in names.items() if name in wanted and isinstance(node, Call)}
 
     def run(self, given: Module) -> QuantizedModule:
-        """The module, how it is to be compiled, and the report; ``given`` is the module as the caller has
-        it."""
+        """The module, its compile options, and the report; ``given`` is the module before preparation."""
         options = self.options
         if not self.layers:
             raise InputError(
@@ -101,27 +100,27 @@ class Halves:
         return QuantizedModule(made, report, speed.records, self._compile_options(frozenset(kept)))
 
     def _with_equals(self, names: frozenset[str]) -> frozenset[str]:
-        """``names`` and the layers that are decided with them."""
+        """``names`` and the layers that share a decision with them."""
         return names.union(*(one for one in self.together.values() if not one.isdisjoint(names)))
 
     def _chosen(self, kept: frozenset[str]) -> dict[str, str]:
-        """The decisions that leave ``kept`` in float32."""
+        """The decisions that keep ``kept`` in float32."""
         return {name: FLOAT32 for name, layers in self.together.items() if not layers.isdisjoint(kept)}
 
     def _compile_options(self, kept: frozenset[str]) -> dict[str, Any]:
-        """What ``compile`` is to be given: nothing if all layers are ``kept``."""
+        """The options for ``compile``: none if all layers are ``kept``."""
         if kept.issuperset(self.layers):
             return {}
         chosen = self._chosen(kept)
         return {"precision": self.options.mode} | ({"decisions": chosen} if chosen else {})
 
     def _rounded(self, kept: frozenset[str]) -> Module:
-        """The module with what it rounds, but for that of ``kept``, written out."""
+        """The module with casts that round the operands of all layers but ``kept``."""
         table = Decisions(self._chosen(kept))
         return to_mixed_precision(self.options.mode, decisions=table)(self.exact)
 
     def _noise(self) -> dict[str, Noise]:
-        """The noise of each layer whose own operands alone are rounded."""
+        """The noise of each layer when only its own operands are rounded."""
         if not self.runs:
             return {}
         exact: dict[Expr, Expr] = {one: one for one in _expressions(self.exact)}
@@ -153,7 +152,7 @@ class Halves:
         return output_noise(self.compile(self.exact), self.compile(rounded), self.runs)
 
     def _speed(self, kept: Mapping[str, str]) -> Speed:
-        """Which of the layers that are not ``kept`` are faster in float32."""
+        """Measure which of the layers that are not ``kept`` are faster in float32."""
         options = self.options
         layers = tuple(name for name in self.layers if name not in kept)
         if options.measure is False or not layers:

@@ -1,4 +1,4 @@
-"""Products and what lies between them in 8 bits: the modes "static" and "dynamic"."""
+"""Products and the operators between them in 8 bits: the modes "static" and "dynamic"."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Integers:
     progress: Progress
 
     def run(self, given: Module) -> QuantizedModule:
-        """The quantized module and its report; ``given`` is the module as the caller has it."""
+        """The quantized module and its report; ``given`` is the module before preparation."""
         options, base = self.options, self.exact
         base = equalize_layers(base) if options.equalize else base
         if options.smooth is not None:
@@ -111,7 +111,7 @@ class Integers:
     def _speed(
         self, base: Module, kept: Mapping[str, str], ranges: Mapping[str, Range], noise: Mapping[str, Noise]
     ) -> Speed:
-        """Which of the layers that are not ``kept`` are faster in float32."""
+        """Measure which of the layers that are not ``kept`` are faster in float32."""
         options = self.options
         if options.measure is False:
             return Speed()
@@ -135,8 +135,8 @@ class Integers:
         return find(plan, options.records, options.compile_options, self.progress, options.measure is True)
 
     def _metric_after(self, selection: Selection, speed: Speed, made: Module) -> float | None:
-        """The metric of what was made, which has more layers in float32 than those that were selected for
-        it."""
+        """The metric of the final module, in which more layers may be in float32, for speed, than were
+        selected for the metric."""
         if selection.after is None or not speed.kept:
             return selection.after
         return measured_metric(self._metric(), self.compile(made))
@@ -149,7 +149,7 @@ class Integers:
     def _marked(
         self, base: Module, kept: Mapping[str, str], ranges: Mapping[str, Range], noise: Mapping[str, Noise]
     ) -> Module:
-        """``base`` with marks and their ranges, and biases corrected."""
+        """``base`` with marks and their ranges, and with bias correction if it is requested."""
         options = self.options
         module = quantize_annotate(base, kept.keys(), options.operators, options.per_channel)
         if options.mode == "static":

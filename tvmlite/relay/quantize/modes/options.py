@@ -17,8 +17,8 @@ from tvmlite.relay.quantize.recurrent import RECURRENT
 from tvmlite.relay.quantize.select import METRICS
 
 MODES = ("static", "dynamic", "weight_only", *DTYPES)
-"""Ranges of activations are those of data or of each run; or weights alone are rounded, or operands to 16
-bits."""
+"""Ranges of activations are measured on data ("static") or in each run ("dynamic"); only weights are rounded;
+or operands of products are rounded to 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Options:
     compile_options: Mapping[str, Any]
 
     def shown(self) -> dict[str, str]:
-        """The settings in words."""
+        """The settings as text, for the report."""
         names = ("mode",) if self.mode == "dynamic" else ("mode", "calibration")
         given = {name: str(getattr(self, name)) for name in names}
         if self.calibration == "percentile" and self.mode == "static":
@@ -56,14 +56,14 @@ class Options:
 
 
 def refuse(mode: str, why: str, given: Mapping[str, Any]) -> None:
-    """An InputError if one of the arguments ``given``, which ``mode`` does not take, is anything."""
+    """Raise an InputError if one of the arguments ``given``, which ``mode`` does not take, is set."""
     for name, value in given.items():
         if value not in (None, False, (), []):
             raise InputError(f"quantize: mode={mode!r} takes no {name}: {why}")
 
 
 def known_layers(keep_float: Collection[str], layers: Collection[str]) -> None:
-    """An InputError if a name in ``keep_float`` is none of ``layers``."""
+    """Raise an InputError if a name in ``keep_float`` is not in ``layers``."""
     for name in sorted(set(keep_float).difference(layers)):
         raise InputError(
             f"quantize: keep_float has {name!r}, which is no layer",
@@ -72,7 +72,7 @@ def known_layers(keep_float: Collection[str], layers: Collection[str]) -> None:
 
 
 def names_in(what: str, given: Any) -> frozenset[str]:
-    """The names in an argument ``what``, or an InputError if it is no collection of such."""
+    """The names in the argument called ``what``; an InputError if it is not a collection of strings."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"quantize: {what} is {describe(given)}, expected a list of names")
     names = list(given)
@@ -83,7 +83,7 @@ def names_in(what: str, given: Any) -> frozenset[str]:
 
 
 def checked(options: Options, data: Any, metric: Metric | str | None) -> Options:
-    """``options``, or an InputError that names the one at fault."""
+    """``options``; an InputError names an invalid one."""
     if not isinstance(options.calibration, str) or options.calibration not in METHODS:
         raise InputError(
             f"quantize: calibration is {show(options.calibration)}, expected one of {', '.join(METHODS)}"

@@ -1,4 +1,4 @@
-"""What ``quantize`` gives: a module, what was decided, and a report."""
+"""The result of ``quantize``: a module, the decisions made, and a report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from tvmlite.show.html import Page
 
 @dataclass(frozen=True)
 class QuantizedModule:
-    """``module``, quantized, to be compiled as any other, and the ``report`` of what was done.
+    """``module``, quantized, which is compiled like any other, and the ``report`` of what was done.
 
-    ``records`` hold what was decided by measurement: given again, they give the same module.
-    ``compile_options`` are what ``tvmlite.compile`` must be given beside the module; there are none but with
-    16 bits.
+    ``records`` hold the decisions made by measurement; passing them again gives the same module.
+    ``compile_options`` must be passed to ``tvmlite.compile`` with the module; only 16-bit modes have any.
     """
 
     module: Module
@@ -27,7 +26,7 @@ class QuantizedModule:
     compile_options: Mapping[str, Any] = field(default_factory=dict)
 
     def page(self, title: str = "Quantization") -> Page:
-        """The report as an HTML page, one file that loads nothing."""
+        """The report as a self-contained HTML page."""
         return page(self.report, title)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""Weights in few bits, and perhaps the data that they are multiplied with: the mode "weight_only"."""
+"""Weights in few bits, and optionally the data they are multiplied with: the mode "weight_only"."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def weights_alone(
     compile: Compile,
     progress: Progress,
 ) -> QuantizedModule:
-    """``weight_only`` with a report: which layers have weights in few bits, what bytes that spares, and where
-    there are ``runs``, what noise it makes in them."""
-    rule = rounding(bits, group, data_bits=data_bits)  # rounds a weight once, for both uses
+    """``weight_only`` with a report: the layers with weights in few bits, the bytes saved, and, if there are
+    ``runs``, the noise of each layer on them."""
+    rule = rounding(bits, group, data_bits=data_bits)  # caches rounded weights: it is used twice
     made = rounded_by(module, rule)
     if made is module:
         raise InputError(

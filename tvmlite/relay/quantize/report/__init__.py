@@ -1,1 +1,1 @@
-"""What quantization did, as a table, as JSON and as a page."""
+"""The report of a quantization, as a table, as JSON and as a page."""

@@ -1,4 +1,4 @@
-"""The report of a quantization as one HTML file that loads nothing."""
+"""The report of a quantization as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PACKAGE = "tvmlite.relay.quantize.report"
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
 
 _WIDEST = 40
-"""How wide the bar of a layer is at most."""
+"""The maximum width of a layer's bar."""
 
 
 def page(
     report: QuantizationReport, title: str = "Quantization", facts: Mapping[str, str] | None = None
 ) -> html.Page:
-    """The HTML of ``report``: the same arguments give the same page. ``facts`` are shown under the title."""
+    """The HTML of ``report``; equal arguments give equal pages. ``facts`` are shown under the title."""
     values = {
         "title": escape(title),
         "tiles": _tiles(report),
@@ -66,7 +66,7 @@ def _layers(report: QuantizationReport) -> str:
 
 
 def _chart(rows: list[LayerRow]) -> str:
-    """The signal-to-noise ratio of each layer as a bar, in the order of the model."""
+    """A bar chart of the signal-to-noise ratio of each layer, in the order of the model."""
     if not rows:
         return ""
     values = [max(row.snr or 0.0, 0.0) for row in rows]

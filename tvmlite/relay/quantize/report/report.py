@@ -1,4 +1,4 @@
-"""What quantization did: layer by layer, and to the model as a whole."""
+"""The report of a quantization: layer by layer, and for the model as a whole."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tvmlite.te.visualizer import text
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A layer: its name and operator, ``precision`` ("int8", "int4, data int8", "float32") and why.
+    """A layer: its name and operator, ``precision`` ("int8", "int4, data int8", "float32") and the reason for
+    it.
 
-    ``snr`` is the signal-to-noise ratio, in dB, of its result when its own operands alone are quantized (None
-    without data), ``clipped`` the largest share, 0 to 1, of one of its data's elements outside of the range,
-    ``low`` and ``high`` that range, ``weights`` how many elements its constant operands have.
-    ``float_seconds`` and ``narrow_seconds`` are what it takes in a run in float32 and in few bits,
-    conversions included, None where that was not measured.
+    ``snr`` is the signal-to-noise ratio, in dB, of its result if only its own operands are quantized (None
+    without data). Of its operand with the most elements outside of their range, ``clipped`` is their share, 0
+    to 1, and ``low`` and ``high`` are the range. ``weights`` is the number of elements of its constant
+    operands. ``float_seconds`` and ``narrow_seconds`` are its time in a run in float32 and in few bits,
+    conversions included, None if not measured.
     """
 
     name: str
@@ -43,10 +44,10 @@ class LayerRow:
 class QuantizationReport:
     """A row for each layer, in the order of the model; options; bytes of all constants before and after.
 
-    ``narrow`` is the element type of layers that are not in float32. ``untimed`` says why layers were not
-    timed, where they were to be. ``metric_before`` and ``metric_after`` are the metric of the float model and
-    of the quantized one, None if none was given. ``output_snr`` is that of all outputs, in dB. ``latency``
-    are seconds of a run before and after, where the caller measured them (``with_latency``).
+    ``narrow`` is the element type of layers that are not in float32. ``untimed`` is the reason why layers
+    were not timed, if they should have been. ``metric_before`` and ``metric_after`` are the metric of the
+    float model and the quantized one, None if there is none. ``output_snr`` is the ratio of all outputs, in
+    dB. ``latency`` is the seconds of a run before and after, if the caller measured them (``with_latency``).
     """
 
     layers: tuple[LayerRow, ...]
@@ -69,7 +70,7 @@ class QuantizationReport:
         return json.dumps(dataclasses.asdict(self), indent=1)
 
     def summary(self) -> list[str]:
-        """What holds for the whole model, a line each."""
+        """Lines about the whole model."""
         narrow = [row.precision for row in self.layers if row.precision != "float32"]
         kinds = " and ".join(sorted(set(narrow))) or self.narrow
         lines = [f"{len(narrow)} of {len(self.layers)} layers in {kinds}"]
@@ -88,7 +89,7 @@ class QuantizationReport:
         return lines
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table of layers as texts, its heading first; with times if layers were timed."""
+        """The table of layers as texts, the heading first; with times if layers were timed."""
         is_timed = any(row.float_seconds is not None for row in self.layers)
         times = ("float32 time", f"{self.narrow} time") if is_timed else ()
         heading = ("precision", "SNR", "clipped", "range", "weights", *times, "operator", "layer")
@@ -113,6 +114,6 @@ def _cells(row: LayerRow, is_timed: bool) -> tuple[str, ...]:
 
 
 def constant_bytes(module: Module) -> int:
-    """The bytes of all constants of ``module``, each once."""
+    """The size of all distinct constants of ``module`` in bytes."""
     found = {node for one in module.functions.values() for node in postorder(one.body)}
     return int(np.sum([node.nbytes for node in found if isinstance(node, Constant)], dtype=np.int64))
