@@ -100,9 +100,9 @@ def compile(
     for each level, shares the weights that have the same layout, and runs the highest level that the
     processor supports. The library returned runs the highest level that this machine supports.
 
-    ``verify`` interprets the module after every pass, and runs the library, and compares the results with
-    those of ``module``: on random inputs, or on the arrays that ``verify`` maps input names to. A difference
-    is a VerifyError that names the pass and the first node that differs.
+    ``verify`` interprets the module after every pass, runs the library if this machine can, and compares the
+    results with those of ``module``: on random inputs, or on the arrays that ``verify`` maps input names to.
+    A difference is a VerifyError that names the pass and the node where it begins.
     """
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,

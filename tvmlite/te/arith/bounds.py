@@ -25,7 +25,7 @@ DEPTH = 14
 
 
 class Limits(NamedTuple):
-    """Knowledge about an atom: constants, and polynomials that bound it from below (lows) and above (highs).
+    """Knowledge about an atom: an interval, and polynomials that bound it below (``lows``) and above.
 
     ``order`` increases with each binding: the variables of inner loops, whose limits may contain outer ones,
     have a greater order and are eliminated first. ``exact`` is the atom's value if only one is possible.

@@ -21,7 +21,7 @@ class Lanes:
     def node(self, node: e.Expr) -> e.Expr:
         """The canonical form of a vector node whose children are simplified."""
         get = self.scalars.expr
-        if isinstance(node, ir.Load) and node.predicate is None:  # most nodes are such loads, or
+        if isinstance(node, ir.Load) and node.predicate is None:  # the most frequent case
             return node.map_children(get)
         if isinstance(node, e.Binary):
             return self._binary(node, get(node.a), get(node.b))

@@ -81,7 +81,7 @@ def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes:
 
 
 def _comparison(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Expr | None:
-    """Decide a comparison whose first and last lanes agree."""
+    """Decide a comparison, minimum or maximum on which the first and the last lane agree."""
     gap = vectors.scalars.poly(vectors.scalar(e.Sub, y[0], x[0]))
     slope = vectors.scalars.poly(vectors.scalar(e.Sub, y[1], x[1]))
     ends = (gap, p.add(gap, slope, node.lanes - 1))

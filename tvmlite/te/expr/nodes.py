@@ -266,7 +266,7 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Expr):
-    """``value`` converted to ``dtype``: float to int truncates and saturates, others round to nearest even.
+    """``value`` converted to ``dtype``. Float to int truncates and saturates; floats round to nearest even.
 
     From float32 to bfloat16, subnormal values may become 0, as a processor's instruction makes them.
     """

@@ -223,7 +223,7 @@ def running_intervals(
     stage: Stage, loop: IterVar | None, bounds: Bounds, needed: Stage | None = None
 ) -> dict[e.Var, Interval]:
     """The intervals of the axes of ``stage`` during one iteration of ``loop``, one of its own loops or of
-    those around it, in which the stage ``needed`` is computed. None stands for the function: all loops run.
+    those around it, in which the stage ``needed`` is computed. None means the whole function: all loops run.
     """
     found: dict[IterVar, Interval] = {}
     outside: dict[e.Var, Interval] = {}

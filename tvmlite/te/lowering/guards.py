@@ -67,7 +67,7 @@ def parts_of(stage: Stage) -> dict[IterVar, frozenset[str]]:
 
 
 def prover(bounds: Bounds) -> Callable[[Number, Number], bool]:
-    """A function that tells whether two numbers are known to be equal."""
+    """A predicate: whether two numbers are known to be equal."""
 
     def equal(a: Number, b: Number) -> bool:
         if isinstance(a, int) and isinstance(b, int):

@@ -156,12 +156,12 @@ def _over(body: e.Expr, reduced: dict[IterVar, IterVar]) -> e.Expr:
 
 
 def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
-    """``body`` where the conditions hold; elsewhere 0 or a reduction's identity, which is never read."""
+    """``body`` where the conditions hold; elsewhere 0, or a reduction's initial value: never read."""
     if not conditions:
         return body
     if isinstance(body, t.Reduce):
         condition = e.all_of(conditions)
-        if not e.is_const(body.condition, 1):  # which may read what is there only under the others
+        if not e.is_const(body.condition, 1):  # safe to evaluate only where ``condition`` holds
             condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
         return replace(body, condition=condition)
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)

@@ -146,7 +146,7 @@ def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr])
     condition = e.all_of(conditions)
     if e.is_const(condition, 1):
         condition = body.condition
-    elif not e.is_const(body.condition, 1):  # which may read what is there only under the others
+    elif not e.is_const(body.condition, 1):  # safe to evaluate only where ``condition`` holds
         condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
     if axis:
         return replace(body, axis=axis, condition=condition, init=())

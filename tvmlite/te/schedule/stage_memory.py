@@ -52,8 +52,8 @@ class MemoryPrimitives(StageBase):
                                                        C[i, j] = A[i, j]
 
         ``share`` spreads a large prefetch over time: it lists loops inside ``var``, the last of which is the
-        stage's own; ``var`` may then be any loop around the stage. Each iteration of these loops prefetches
-        a part, into the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
+        stage's own, and each of their iterations prefetches a part, into the second cache. ``var`` may then
+        also be a loop around the stage. With ``s[C].prefetch(B, i, share=[j, k])``::
 
             for i in range(n):          -->    for i in range(n):
                 for j in range(32):                for j in range(32):

@@ -110,7 +110,7 @@ class Config:
         self._define(name, lambda: knobs.option_choices(candidate))
 
     def suggest(self, name: str, choice: Choice) -> None:
-        """Set the default of the knob ``name``, for use where nothing was measured."""
+        """Suggest a default for the knob ``name``, which a ``FallbackConfig`` uses; others ignore it."""
 
     def add_flop(self, flop: float) -> None:
         """Count ``flop`` arithmetic operations; if never called, they are counted from the computation."""
@@ -159,8 +159,8 @@ class ConfigSpace(Config):
             self._filters.forget()
 
     def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:
-        """Keep only the combinations for which ``filter(combination)`` is true, to relate several knobs.
-        Numbers do not change, but those of other combinations become invalid.
+        """Keep only the combinations for which ``filter(combination)`` is true, which may involve several
+        knobs. Numbers do not change, but those of other combinations become invalid.
 
         All combinations are tested: a space with more than ``MOST_FILTERED`` is a ScheduleError.
         """

@@ -95,7 +95,7 @@ class Task:
 
     ``config_space`` holds all configurations, ``flop`` is the number of arithmetic operations of one call,
     ``moved`` the bytes of its arrays, each of which is moved at least once. The buffers at the positions
-    ``cold`` are not in cache when it is called. ``label`` is its display name if not its name and arguments.
+    ``cold`` are not in cache when it is called. ``label`` is the name to display, if there is one.
     """
 
     name: str

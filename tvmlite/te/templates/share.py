@@ -90,8 +90,7 @@ def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
 
 
 def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
-    """Divide the loop ``axis``, whose iterations each compute ``part``, among ``threads`` if there are
-    several.
+    """Divide the loop ``axis``, whose iterations each compute ``part``, among ``threads`` if more than 1.
 
     A loop whose iterations cannot be divided evenly, as they are too few or leave a remainder, is annotated.
     """

@@ -23,7 +23,7 @@ class Template:
 
 
 TEMPLATES: dict[Anchor, list[Template]] = code_table({})
-"""The templates of each anchor. The first that has a schedule for a group is used."""
+"""The templates of each anchor. The first one that applies to a group is used."""
 
 GENERATORS: dict[str, Template] = code_table({})
 """Templates that schedule any group from its computes alone, by their names in tuning records."""

@@ -35,10 +35,10 @@ def arranged(
     """The schedule for ``target`` of the group that computes ``outputs`` with an anchor of this kind, and the
     name of what made it: the anchor's for one of its templates, a generator's, or ``PLAIN``.
 
-    The first template that has a schedule schedules the group, including operators fused before and after the
-    anchor; if none has, a generator does; otherwise loops are plain. ``config`` sets the knobs; by default
-    they follow the template's own model of the machine. A configuration that names a rule (``rules``) uses
-    that rule. The result is valid for every shape, including symbolic ones.
+    The first template that applies schedules the group, including operators fused before and after the
+    anchor; if there is none, a generator does; otherwise loops are plain. ``config`` sets the knobs; by
+    default they follow the template's own model of the machine. A configuration that names a rule (``rules``)
+    uses that rule. The result is valid for every shape, including symbolic ones.
     """
     techniques.load()
     config = config or FallbackConfig()

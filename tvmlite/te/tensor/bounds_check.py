@@ -142,8 +142,8 @@ def _certain(less: Any, more: Any) -> bool:
 
 
 def _may_be_a_state(read: Any, index: e.Expr, ranges: Ranges) -> bool:
-    """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` reads its state,
-    whose first rows it never computes."""
+    """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` reads its state: the
+    update is never computed for the first rows."""
     first = next(iter(ranges), None)
     match index:
         case e.Sub(a, e.Const(value)) if a is first:

@@ -18,9 +18,9 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Range, Shape, Tensor
 
 @dataclass(frozen=True, eq=False)
 class ScanOp(Operation):
-    """A scan: ``init`` computes the first n rows, ``update`` one more in each iteration of ``scan_axis``.
+    """A scan: ``init`` computes the first rows, ``update`` one more in each iteration of ``scan_axis``.
 
-    ``update`` reads the rows computed so far as ``state``. All four tensors share the same memory.
+    ``update`` reads the rows computed so far as ``state``. These and the results share the same memory.
     """
 
     scan_axis: IterVar

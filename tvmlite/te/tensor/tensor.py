@@ -141,8 +141,8 @@ class PlaceholderOp(Operation):
 class ComputeOp(Operation):
     """``output[axis...] = body``; several outputs share the axes.
 
-    ``reduce_axis`` holds the axes of the body's ``Reduce`` (which is then the whole body). ``tag`` tells
-    schedule templates the kind of operation (``"conv2d"``, ``"injective"``, ...), ``attrs`` has more details.
+    ``reduce_axis`` holds the axes of the body's ``Reduce`` (which is then the whole body). ``tag`` gives
+    schedule templates the kind of operation (``"conv2d"``, ``"injective"``, ...), ``attrs`` more details.
     """
 
     axis: tuple[IterVar, ...]

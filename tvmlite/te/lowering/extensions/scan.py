@@ -61,7 +61,7 @@ def same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
 
 
 def room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:
-    """Checks at run time that scans have the rows that their inits write, where this is not known."""
+    """Run-time checks that scans have the rows that their inits write, where this is not known before."""
     checks: list[ir.Stmt] = []
     for stage in normal.stages:
         if isinstance(stage.op, ScanOp):
