@@ -4,7 +4,7 @@ Semantics:
 
 - Integers wrap around in two's complement. ``FloorDiv``/``FloorMod`` round towards minus infinity (Python's
   ``//`` and ``%``), ``TruncDiv``/``TruncMod`` towards zero (C's). Division by zero gives 0 and
-  ``INT_MIN / -1`` gives ``INT_MIN``; the remainders give 0. There are never signals.
+  ``INT_MIN / -1`` gives ``INT_MIN``; the remainders give 0. No division traps.
 - Floats are IEEE, and each operation is rounded: a product and a sum are two roundings. Only a
   ``ContractedAdd``, in a reduction or in tvmlite's polynomials, may be fused with a product into one
   multiply-add. ``Min`` and ``Max`` of floats give NaN if either operand is NaN.

@@ -1,7 +1,7 @@
 """Words of two bfloat16 or four bytes: operands for instructions that take several adjacent elements at once,
 packed as whole vectors of words.
 
-To interleave several rows by storing their elements alternately would take scalar stores.
+Interleaving several rows by storing their elements alternately would need scalar stores.
 """
 
 from __future__ import annotations

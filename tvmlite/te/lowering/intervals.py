@@ -1,5 +1,5 @@
 """The indices that are reached while some variables run: intervals with symbolic ends and, where possible, a
-constant width, so that buffers of that size have a constant size."""
+constant width, so that the buffers allocated for them have a constant size."""
 
 from __future__ import annotations
 

@@ -265,8 +265,8 @@ class StageBase(_Shown):
             raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
 
     def require_leaf(self, primitive: str, axis: Any, span: Span | None = None) -> int:
-        """The position of ``axis`` among the leaves. Otherwise an error naming ``primitive``, at ``span`` or
-        at the user's line."""
+        """The position of ``axis`` among the leaves; an error naming ``primitive``, at ``span`` or at the
+        user's line, if it is not one of them."""
         for position, leaf in enumerate(self.leaf_iter_vars):
             if leaf is axis:
                 return position

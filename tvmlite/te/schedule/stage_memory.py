@@ -89,8 +89,8 @@ class MemoryPrimitives(StageBase):
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
         """Pad the buffer so that the stride of ``axis``, an axis of the operation, is a multiple of
-        ``factor`` plus ``offset`` elements, each at most 2**20. Rows padded like this do not map to the same
-        cache lines.
+        ``factor`` plus ``offset`` elements, each at most 2**20. This avoids rows that map to the same cache
+        sets.
 
         ::
 

@@ -25,7 +25,7 @@ MOST_NESTED = 8
 class Step:
     """One call of a primitive, of a schedule or of its stage that was created for ``stage``.
 
-    Stages among the arguments are recorded by their state, lists as tuples. ``state`` is the schedule's then.
+    Stage arguments are kept as their states, lists as tuples. ``state`` is the schedule's after the call.
     """
 
     primitive: str

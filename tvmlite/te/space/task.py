@@ -60,7 +60,7 @@ def keywords(function: Callable[..., Any]) -> list[str]:
 def template(
     name: str, function: ScheduleFunction | None = None, rules: Rules | None = None, cold: Cold | None = None
 ) -> Any:
-    """Register a schedule function under ``name``, as a decorator or as ``function``, which is returned.
+    """Register a schedule function under ``name``: as a decorator, or passed as ``function`` and returned.
 
     ::
 
@@ -73,9 +73,9 @@ def template(
 
     A name can be registered again, as happens when a notebook cell is rerun: the last function counts.
 
-    ``rules`` names several ways to schedule the task, each with its own knobs: the function gets the rule to
-    use by ``rule_of`` its configuration, where None means the first. ``cold`` says which buffers are read
-    from memory when the kernel is called in practice, such as a model's weights; measurements reproduce this.
+    ``rules`` names several ways to schedule the task, each with its own knobs: the function calls ``rule_of``
+    on its configuration for the rule to use; None means the first. ``cold`` says which buffers are read from
+    memory when the kernel is called in practice, such as a model's weights; measurements reproduce this.
     """
     if function is None:
         return functools.partial(template, name, rules=rules, cold=cold)
@@ -160,8 +160,8 @@ def create(
 ) -> Task:
     """Create the task of the template ``name`` with ``args`` (numbers, strings, tensors, and lists of them).
 
-    Its knobs are collected into ``collected``, if given, because a template with one rule may need a
-    particular class of space.
+    Its knobs are collected into ``collected``, if given: a template with a single rule may need a space of
+    its own class.
 
     An unknown name is a ScheduleError, as is a wrong number of arguments. A space with more combinations than
     can be numbered is reduced (``ConfigSpace.thin``).

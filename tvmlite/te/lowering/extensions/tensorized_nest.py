@@ -105,8 +105,8 @@ def _reset(
 
 
 def _check_held(stage: Stage, building: Building, outer: Sequence[IterVar], start: Start) -> None:
-    """Check an intrinsic that holds a window's sums until its finish: the loops around it all reduce, and no
-    other such intrinsic is called inside them."""
+    """Check an intrinsic that holds a window's sums until its finish: inside the reduction, all loops around
+    it reduce, and no other such intrinsic is called."""
     assert stage.tensorized is not None
     name, span = stage.tensorized[1].name, stage.span_of("tensorize")
     if start.loops:
