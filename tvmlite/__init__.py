@@ -9,8 +9,8 @@
     lib = tvmlite.compile(mod)
     y = lib(x)
 
-Names are resolved when they are first used, so that importing tvmlite costs next to nothing and a
-program that only runs compiled libraries never loads the compiler.
+Names are resolved on first use. Importing tvmlite is therefore nearly free, and a program that only runs
+compiled libraries never loads the compiler.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The whole story: a model is imported, improved, fused, lowered, compiled, and ready to call.
+"""The driver: import, optimise, fuse, lower and compile a model into a callable library.
 
     model -> relay -> passes -> fused groups -> te schedules -> loop IR -> LLVM or C -> library
 
-``compile`` does it for a model, ``lower`` and ``build`` for a schedule written by hand.
+``compile`` runs all of this for a model; ``lower`` and ``build`` take a schedule written by hand.
 """
 
 from __future__ import annotations
@@ -66,44 +66,43 @@ def compile(
     note: Callable[[str], object] = warn,
     cpu_levels: Sequence[str] | None = None,
 ) -> CompiledModule:
-    """``module`` as a library that can be called, inspected and exported.
+    """Compile ``module`` to a library that can be called, inspected and exported.
 
-    ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 4, chooses the graph passes
-    (``relay.passes.pipeline``). ``name`` is the entry's symbol, a C identifier.
-    ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
-    nothing they depend on has changed; on Linux, where there is a cache, several processes compile those that
-    are not there.
+    ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 4, selects the graph passes
+    (``relay.passes.pipeline``). ``name`` is the symbol of the entry function, a C identifier.
+    ``progress(what, done, total)`` is called during the work. Kernels come from the cache unless something
+    that they depend on has changed; on Linux, where there is a cache, several processes compile the rest.
 
-    ``shape`` pins open dimensions (``{"batch": 1}``), or gives some of their sizes kernels of their own
-    beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.passes.specialise``.
+    ``shape`` fixes open dimensions (``{"batch": 1}``), or adds kernels specialised for some sizes to the
+    general ones (``{"batch": [1, 8, 32]}``): see ``relay.passes.specialise``.
 
     ``precision`` "bfloat16" or "float16" lets matrix products and convolutions take their operands in 16
     bits, summing in float32; inputs and outputs keep their types.
 
-    ``error_bound`` is the largest error, relative to its largest result, that a convolution or a dense layer
-    may make to be quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3), his inner product, and weights of 24
-    bits an element where few rows meet them; 4e-6 the second and, of up to some 150 terms, the third; 0 none.
-    See ``relay.passes``: ``apply_winograd``, ``apply_winograd_dense``, ``pack_weights``.
+    ``error_bound`` is the error, relative to the largest element of its result, that a convolution or a dense
+    layer may make for speed; 0: none. 1e-4 allows Winograd's F(4, 3), F(2, 3) and inner product, and 24-bit
+    weights in layers with few rows of data. 4e-6 allows F(2, 3), and the inner product for sums of up to
+    about 150 terms. See the passes ``apply_winograd``, ``apply_winograd_dense`` and ``pack_weights``.
 
-    ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
-    machine, and which way the graph passes go best; the report says which kernels had none, and what that is
-    expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
-    than ``runtime.num_threads()`` prove nothing here and are not used. ``note`` is called with a sentence for
-    each reason why records are not used; by default it is a warning.
+    ``records``, a file written by ``tune`` or the records themselves, hold the best known schedules of
+    kernels and the best known decisions of graph passes on this machine. The report lists the kernels without
+    a record and their expected loss; with ``require_tuned`` such kernels are an InputError. Records measured
+    with a number of threads other than ``runtime.num_threads()`` are not used. ``note`` is called with a
+    sentence for each reason why records are not used; by default it issues a warning.
 
-    ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
-    ``report.decisions``, by the name that stands there. Any other name is an InputError. With
-    ``kernel_cost``, which gives the seconds of a group's kernel, layouts are by default what is cheapest so
-    (``relay.passes.layout_program``).
+    ``decisions`` maps decisions of graph passes to the alternatives to take, and overrides the records; the
+    names and alternatives are listed in ``report.decisions``. An unknown name is an InputError. If
+    ``kernel_cost`` is given, which returns the seconds that a fused group's kernel takes, the default layouts
+    are those of least total cost (``relay.passes.layout_program``).
 
-    ``cpu_levels``, such as ``["baseline", "avx2", "avx512"]``, compile for several levels of x86-64
-    processors (``machine.cpu_levels``), and ``target`` says no processor: an exported library has code for
-    each, shares the weights that have the same layout, and runs the highest level that the processor has. So
-    does what is called in this process.
+    ``cpu_levels``, such as ``["baseline", "avx2", "avx512"]``, compiles for several levels of x86-64
+    processors (``machine.cpu_levels``); ``target`` must then name no processor. An exported library has code
+    for each level, shares the weights that have the same layout, and runs the highest level that the
+    processor supports. The library returned runs the highest level that this machine supports.
 
-    ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
-    input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
-    the node.
+    ``verify`` interprets the module after every pass, runs the library if this machine can, and compares the
+    results with those of ``module``: on random inputs, or on the arrays that ``verify`` maps input names to.
+    A difference is a VerifyError that names the pass and the node where it begins.
     """
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
@@ -152,8 +151,8 @@ def compile(
 
 
 def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]) -> CompiledModule:
-    """A model compiled for each of ``targets``, levels of processors in rising order: the highest that runs
-    here (the first if none does), with the code of all."""
+    """Compile the model for each of ``targets``, processor levels in ascending order. Return the module of
+    the highest level that runs here (of the first if none does), with the code of all levels."""
     levels, here = [], None
     for name, target in targets.items():
         made = compile_for(target=target)
@@ -175,7 +174,7 @@ def _kernels(
     require_tuned: bool,
     progress: Callable[[str, int, int], object] | None,
 ) -> tuple[list[CompiledKernel], dict[Function, KernelInterface]]:
-    """Every distinct kernel of ``fused``, and what its groups are called by."""
+    """Compile every distinct kernel of ``fused``; also return the interface by which each group is called."""
     tasks, task_of = kernel_tasks(fused, target, lambda group: choices.decide(group).config)
     if require_tuned:
         require({task.symbol: choices.decide(task.group) for task in tasks})
@@ -184,7 +183,7 @@ def _kernels(
 
 
 def _memory_policy(target: Target) -> MemoryPolicy:
-    """Memory is small where there is no system."""
+    """The memory policy for ``target``: compact on standalone targets, which have little memory."""
     return MemoryPolicy(target.alignment, compact=target.standalone)
 
 
@@ -193,9 +192,9 @@ def rescheduled(
     choose: Callable[[Function], ConfigEntity | None],
     compiled: MutableMapping[str, CompiledKernel],
 ) -> CompiledModule:
-    """``lib`` with its kernels scheduled as ``choose`` says of their groups; the weights are the same memory.
+    """Return ``lib`` with kernels scheduled by the configs that ``choose`` gives; the weights are shared.
 
-    ``compiled`` are kernels by key, which need not be compiled any more; those that must be are added.
+    ``compiled`` maps keys to kernels that are already compiled; newly compiled kernels are added to it.
     """
     tasks, task_of = kernel_tasks(lib.module, lib.target, choose)
     new = [task for task in tasks if task.key not in compiled]
@@ -216,10 +215,10 @@ def build(
     target: str | Target = "native",
     name: str = "default_function",
 ) -> CompiledKernelFunction:
-    """A scheduled computation as a function: ``f(a, b, c)`` takes ``args`` in order, outputs included.
+    """Compile a schedule to a function ``f(a, b, c)`` that takes ``args`` in order, outputs included.
 
-    Arrays are numpy arrays or DLPack objects; the outputs among them are written in place, or left out and
-    returned. ``f.source("loops" | "llvm" | "asm" | "c")`` shows what it became, ``f.time(a, b, c)`` how fast.
+    Arrays are numpy arrays or DLPack objects. Outputs are written in place, or returned if left out.
+    ``f.source("loops" | "llvm" | "asm" | "c")`` shows the generated code, ``f.time(a, b, c)`` measures it.
     A RuntimeWarning names loops unrolled so far that compiling takes long (``warn_of_long_code``).
     """
     target = Target.parse(target)
@@ -238,7 +237,7 @@ def build(
 
 
 def check_compile_options(where: str, **given: Any) -> None:
-    """An InputError of ``where`` if one of ``given`` is no option of ``compile``, or not of its kind."""
+    """Raise an InputError if one of ``given`` is not an option of ``compile`` or has the wrong type."""
     for name, value in given.items():
         if name not in _OPTIONS:
             raise InputError(f"{where}: there is no option {name}; there are {', '.join(_OPTIONS)}")
@@ -266,7 +265,7 @@ _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
 
 
 def _checked(module: Module | Function) -> Module:
-    """``module`` as a module; an InputError if it is none, and the verifier's errors."""
+    """``module`` as a verified Module; an InputError if it is neither a module nor a function."""
     if isinstance(module, Function):
         module = Module({"main": module})
     if not isinstance(module, Module):

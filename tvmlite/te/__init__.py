@@ -1,8 +1,8 @@
 """Tensor expressions: what to compute (``te.compute``) and, apart from it, how (``te.create_schedule``).
 
-The names are TVM's. Here is all that a user types as ``te.something``. A name's module is loaded when the
-name is first used, so that a part of te can be imported without the rest. ``__init__.pyi`` has the same names
-for checkers.
+The names are TVM's. This module provides everything that a user writes as ``te.something``. Each name's
+module is loaded on first use, so that a part of te can be imported without the rest. ``__init__.pyi`` lists
+the same names for type checkers.
 """
 
 import importlib
@@ -35,7 +35,7 @@ _NAMES = {
     "tensor.tensor": "IterVar Tensor",
     "visualizer": "visualize",
 }
-"""The names that each module gives."""
+"""The names exported from each module."""
 
 _FOLDERS = (
     "arith",

@@ -1,4 +1,4 @@
-"""The names of te, for checkers: ``__init__.py`` loads them when they are first used."""
+"""The names of te, for type checkers: ``__init__.py`` loads them on first use."""
 
 from tvmlite.te.expr import cast as cast
 from tvmlite.te.expr import const as const

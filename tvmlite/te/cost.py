@@ -1,21 +1,21 @@
-"""One analytic cost of a loop nest on a machine, in cycles: what ranks tiles, algorithms and candidates.
+"""An analytic cost model of loop nests, in cycles: it ranks tiles, algorithms and tuning candidates.
 
 The estimate is a roofline (Williams, Waterman and Patterson, "Roofline: an insightful visual performance
 model", CACM 2009) with more than one roof, as in the execution-cache-memory model (Stengel, Treibig, Hager
 and Wellein, "Quantifying performance bottlenecks of stencil computations", ICS 2015):
 
-- *in the core* a step of straight code takes as long as its multiply-adds need their ports, its loads theirs,
-  or a sum waits for the one before; whichever is the most. Loads that hide behind arithmetic still cost a
-  little, and so do more streams of memory than are brought near in time;
-- *beyond each cache* a nest moves what its loops cannot find there: the data of the most inner loops that
-  fit into the cache are found there again, all other uses are too far apart (reuse distances: Mattson et al.,
+- *in the core* a step of straight-line code takes the longest of three times: of its multiply-adds on their
+  ports, of its loads on theirs, and the latency of the accumulation. Loads hidden behind arithmetic still
+  cost a little, and so do memory streams beyond the number that is prefetched in time;
+- *beyond each cache* a nest moves the data that its loops do not find in that cache: the data of as many
+  inner loops as fit stay in the cache, and all other reuse is too distant (reuse distances: Mattson et al.,
   "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970). Bytes move at the bandwidth of
   the next cache.
 
-Arithmetic and memory go on side by side, so the slowest of these counts most (``overlapped``).
+Arithmetic and memory traffic overlap, so the slowest of these dominates (``overlapped``).
 
-A nest is described by a ``Nest``. Templates make one from a tile's parameters, without lowering anything;
-``autotune.model.loop_features`` reads the same numbers off loop IR.
+A ``Nest`` describes a loop nest. Templates create one from a tile's parameters, without lowering anything;
+``autotune.model.loop_features`` extracts the same numbers from loop IR.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from typing import Any
 from tvmlite.machine.machine import Machine
 
 CALL = 16
-"""Multiply-adds of a vector in the time that a function such as ``exp`` takes for one."""
+"""The cost of a function such as ``exp`` of one vector, in multiply-adds of a vector."""
 
 SCATTERED = 2
-"""Steps of a reduction in the time that it takes to store the sums of a tile one by one, not in vectors."""
+"""The time to store a tile's sums element by element instead of in vectors, in steps of the reduction."""
 
 COPIED = 1.5
-"""Cycles in which an element is copied to where vectors can load it."""
+"""Cycles to copy an element to where vectors can load it."""
 
 MOST_STREAMS = 12
-"""More rows of a tensor that a step reads from than these are not brought near in time."""
+"""The most rows of a tensor read in a step that are prefetched in time."""
 
 FAR_STREAM = 0.5
-"""Cycles that each of the others costs."""
+"""Cycles that each row beyond ``MOST_STREAMS`` costs."""
 
 PART_VECTOR = 0.1
-"""The part of a step's time that vectors cost besides where hardly any of their lanes are used."""
+"""The extra time of a step whose vectors use hardly any of their lanes, as a fraction of the step's time."""
 
 OVERLAP = 4.0
-"""How exclusively the slowest resource counts: the exponent of a norm."""
+"""The exponent of the norm that combines the times; the higher, the more the slowest resource dominates."""
 
 BANDWIDTHS = (1.0, 1.0, 0.5, 1 / 16)
-"""Of the first cache, the second, the last, and memory, relative to the first, where nobody measured them. A
-core of 4.5 GHz whose first cache gives 128 bytes a cycle reads 38 GB/s from memory: 8 of those."""
+"""Bandwidths of the first cache, the second, the last, and memory relative to the first, if not measured. A
+core of 4.5 GHz whose first cache gives 128 bytes a cycle reads 38 GB/s from memory, 8 bytes a cycle."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Straight code that a loop repeats, as one step of a reduction in a tile of registers.
+    """Straight-line code that a loop repeats, such as one step of a reduction in a register tile.
 
-    Numbers of vectors: ``multiply_adds`` (or two other operations each), ``calls`` of costly functions; of
-    loads: ``scalars`` that are broadcast, ``vectors``, and ``spills``, further accesses for what is apart in
-    memory or finds no register. ``wait`` are the cycles from one step to the next that adds to the same sums;
-    None: those of one multiply-add to each sum, whose vectors often come from the second cache. ``streams``
-    are, of each tensor, the rows of memory that vectors come from, ``filled`` the part of a vector's lanes
-    that are used.
+    All counts are of vectors: ``multiply_adds`` (each may also be two other operations), ``calls`` of
+    expensive functions, and loads: broadcast ``scalars``, ``vectors``, and ``spills``, the additional
+    accesses for elements that are not adjacent in memory or do not fit in registers. ``wait`` is the latency
+    in cycles from a step to the next that adds to the same sums; None means one multiply-add to each sum,
+    whose vectors often come from the second cache. ``streams`` holds, for each tensor, the number of rows in
+    memory that vectors are loaded from; ``filled`` is the fraction of a vector's lanes that are used.
     """
 
     multiply_adds: float
@@ -78,8 +78,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Loop:
-    """``extent`` elements, ``size`` of which are one iteration's. What hangs over the end has code of its own
-    and takes longer, or (``padded``) is computed like all others. Threads share it if it is ``parallel``."""
+    """A loop over ``extent`` elements, ``size`` in each iteration. A partial last tile has its own, slower
+    code, or is computed like a full one (``padded``). A ``parallel`` loop is divided among the threads."""
 
     extent: int
     size: int = 1
@@ -91,8 +91,8 @@ class Loop:
 class Nest:
     """``step`` inside ``loops``, the outermost first.
 
-    ``touched`` are the bytes that the innermost 0, 1, 2, .. loops read and write, each counted once; empty
-    where everything stays in the first cache. ``copied`` are elements that are put in order before.
+    ``touched`` holds the bytes that the innermost 0, 1, 2, .. loops read and write, each counted once; it is
+    empty where everything stays in the first cache. ``copied`` is the number of elements packed in advance.
     """
 
     step: Step
@@ -103,8 +103,8 @@ class Nest:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cycles of the busiest thread: in the core by ``arithmetic``, ``loads`` and the ``wait`` for sums; what
-    hides behind none of them (``overhead``); by ``memory`` beyond each cache; and altogether (``total``)."""
+    """Cycles of the busiest thread: in the core for ``arithmetic``, ``loads`` and the ``wait`` for sums, with
+    ``overhead`` that none of them hides; for ``memory`` traffic beyond each cache; and the ``total``."""
 
     arithmetic: float
     loads: float
@@ -115,7 +115,7 @@ class Estimate:
 
 
 def cycles(nest: Nest, machine: Machine, threads: int = 1) -> Estimate:
-    """How long ``nest`` takes on ``machine``, its parallel loops shared by ``threads``."""
+    """Estimate the cycles of ``nest`` on ``machine``, its parallel loops divided among ``threads``."""
     costs, step = machine.tile_costs, nest.step
     arithmetic = (step.multiply_adds + CALL * step.calls) / costs.multiply_adds
     loads = (step.scalars + step.vectors + step.spills) / costs.loads
@@ -136,7 +136,7 @@ def cycles(nest: Nest, machine: Machine, threads: int = 1) -> Estimate:
 
 
 def iterations(loop: Loop, machine: Machine, threads: int = 1) -> float:
-    """How many whole iterations' time the busiest thread takes for ``loop``."""
+    """The time of the busiest thread in ``loop``, in full iterations."""
     whole, rest = divmod(loop.extent, loop.size)
     if loop.parallel:
         return -(-(whole + (rest > 0)) // threads)
@@ -144,8 +144,8 @@ def iterations(loop: Loop, machine: Machine, threads: int = 1) -> float:
 
 
 def moved(touched: Sequence[float], counts: Sequence[float], caches: Sequence[float]) -> list[float]:
-    """The bytes that come from beyond a cache of each size: the most loops whose data fit into it find them
-    there, and each time that all of them run again their data have to come."""
+    """The bytes that come from beyond a cache of each size. The data of the most inner loops that fit into
+    the cache are loaded once each time that these loops run as a whole."""
     found = []
     runs = [math.prod(counts[: len(counts) - inner]) for inner in range(len(touched))]
     for size in caches:
@@ -157,8 +157,8 @@ def moved(touched: Sequence[float], counts: Sequence[float], caches: Sequence[fl
 
 
 def overlapped(parts: Sequence[Any]) -> Any:
-    """The time of what goes on side by side, by the times of each part (numbers, or arrays of them): a little
-    more than the longest."""
+    """The combined time of parts that overlap, from the time of each (numbers or arrays): slightly more than
+    the longest."""
     if len(parts) == 1:
         return parts[0]
     return sum(part**OVERLAP for part in parts) ** (1 / OVERLAP)
@@ -166,14 +166,14 @@ def overlapped(parts: Sequence[Any]) -> Any:
 
 @cache
 def sizes(machine: Machine) -> tuple[int, ...]:
-    """The bytes of each cache of ``machine`` whose size is known, the nearest first."""
+    """The bytes of each cache of ``machine`` whose size is known, innermost first."""
     return tuple(one.size for one in machine.caches if one.size)
 
 
 @cache
 def bytes_per_cycle(machine: Machine) -> tuple[float, ...]:
-    """The bytes that come in a cycle from beyond each of ``sizes``: what the next cache, or memory, gives, in
-    proportion to the first, whose bandwidth is that of the ports of loads."""
+    """The bytes a cycle from beyond each of ``sizes``: the bandwidth of the next cache, or of memory, scaled
+    relative to the first cache, whose bandwidth follows from the load ports."""
     known = [one.bandwidth for one in machine.caches] + [machine.memory_bandwidth]
     first, nearest = known[0], machine.tile_costs.loads * machine.vector_bits / 8
     usual = [*BANDWIDTHS[: len(machine.caches)], BANDWIDTHS[-1]]

@@ -1,8 +1,8 @@
-"""What te has beyond its core, by name: modules that the core loads when it first meets a use of them.
+"""Extensions of te's core, by name: modules that the core imports when they are first used.
 
-The core is what lowers and compiles a float32 compute with a schedule of plain loops: expressions, tensors,
-the basic primitives, bounds, loop nests, loop IR and the LLVM generator. ``tests/test_core_closure.py``
-counts its lines. Of everything else it knows the rows of these tables only; what is not used is not loaded.
+The core lowers and compiles float32 computes with schedules of plain loops: expressions, tensors, the basic
+primitives, bounds, loop nests, loop IR and the LLVM generator. ``tests/test_core_closure.py`` counts its
+lines. Of everything else it has only the rows of these tables; an unused extension is never loaded.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ MODULES = {
     "vector_rules": "tvmlite.te.arith.vector_rules",
     "tensorize": "tvmlite.te.lowering.extensions.tensorized_nest",
 }
-"""The module of each extension. The core calls its functions."""
+"""The module of each extension, whose functions the core calls."""
 
 
 @functools.cache
 def extension(name: str) -> Any:
-    """The module of the extension ``name``, one of ``MODULES``, imported when it is first asked for."""
+    """Return the module of the extension ``name``, one of ``MODULES``; it is imported on first use."""
     return importlib.import_module(MODULES[name])
 
 
@@ -93,19 +93,19 @@ PRIMITIVES = {
     "vload": _BUFFER,
     "vstore": _BUFFER,
 }
-"""The module of each method that ``Schedule``, ``Stage`` and ``Buffer`` do not have from the start. It enters
-its own in these classes when it is imported."""
+"""The module of each method that ``Schedule``, ``Stage`` and ``Buffer`` do not define themselves. When it is
+imported, the module adds its methods to these classes."""
 
 
 def extend(owner: type, primitives: type) -> None:
-    """Enter the methods of the class ``primitives`` in the class ``owner``."""
+    """Add the methods of the class ``primitives`` to the class ``owner``."""
     for name, method in vars(primitives).items():
         if not name.startswith("__"):
             setattr(owner, name, method)
 
 
 def extended(owner: Any, name: str) -> Any:
-    """The method ``name`` of a schedule, a stage or a buffer, not loaded yet."""
+    """Load and return the method ``name`` of a schedule, a stage or a buffer."""
     if name in PRIMITIVES:
         importlib.import_module(PRIMITIVES[name])
         method = getattr(type(owner), name, None)
@@ -115,6 +115,6 @@ def extended(owner: Any, name: str) -> Any:
 
 
 def load_primitives() -> None:
-    """Import all primitives, for who looks at the classes and not at a schedule."""
+    """Import all primitives, for code that inspects the classes, not a schedule."""
     for module in PRIMITIVES.values():
         importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""Simplification and proof under what is known of variables: the face of ``te.arith``."""
+"""Simplification and proofs given facts about variables: the interface of ``te.arith``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tvmlite.te.extensions import extension
 
 
 class Analyzer:
-    """Knows ranges of variables and conditions that hold; simplifies and proves with them.
+    """Simplifies and proves, using known ranges of variables and conditions assumed to hold.
 
-    A ``SizeVar`` is at least 0; nothing is known of other variables until they are bound. Index
-    arithmetic (int32 and int64 that read no memory) is taken not to overflow.
+    A ``SizeVar`` is at least 0; nothing is known about other variables until they are bound. Index arithmetic
+    (int32 and int64 without memory reads) is assumed not to overflow.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Analyzer:
         self._bound: set[e.Var] = set()
 
     def bind(self, var: e.Var, low: int | e.Expr, extent: int | e.Expr) -> None:
-        """``var`` is in ``[low, low + extent)``; that range is taken to be not empty."""
+        """Declare that ``var`` is in ``[low, low + extent)``; that range is assumed not to be empty."""
         if var in self._bound:
             self._core.memo = {}
         self._bound.add(var)
@@ -34,42 +34,42 @@ class Analyzer:
             self._core.memo = {}
 
     def assume(self, condition: e.Expr) -> None:
-        """``condition``, a bool, holds from here on (to the end of the scope we are in)."""
+        """Assume ``condition``, a bool, from now on, to the end of the current scope."""
         extension("conditions").assume(self._core, condition)
 
     def scope(self) -> _Scope:
-        """Bindings and assumptions made inside are forgotten after."""
+        """A context whose bindings and assumptions are forgotten at its end."""
         return _Scope(self._core)
 
     @contextmanager
     def constraint(self, condition: e.Expr) -> Iterator[None]:
-        """``condition`` holds inside."""
+        """A context in which ``condition`` is assumed to hold."""
         with self.scope():
             self.assume(condition)
             yield
 
     def simplify(self, expr: e.Expr) -> e.Expr:
-        """``expr`` in canonical form; the same object if it is in it already."""
+        """``expr`` in canonical form; the same object if it is already canonical."""
         return self._core.simplify(expr)
 
     def prove(self, condition: e.Expr | bool) -> bool:
-        """Whether ``condition`` certainly holds."""
+        """Whether ``condition`` is proved to hold."""
         if isinstance(condition, bool):
             return condition
         return e.is_const(self._core.simplify(condition), 1)
 
     def interval(self, expr: e.Expr | int) -> Interval:
-        """Constants that ``expr``, of index arithmetic, stays between."""
+        """Constant bounds of ``expr``, which is index arithmetic."""
         return self._core.bounds.interval(self._core.poly(expr))
 
     def is_index(self, expr: e.Expr) -> bool:
-        """Whether ``expr`` is index arithmetic: a scalar int32 or int64 that reads no memory."""
+        """Whether ``expr`` is index arithmetic: a scalar int32 or int64 without memory reads."""
         return (
             expr.lanes == 1 and expr.dtype in INDEX_DTYPES and not isinstance(self._core.visit(expr), e.Expr)
         )
 
     def equal(self, a: int | e.Expr, b: int | e.Expr) -> bool:
-        """Whether ``a`` and ``b`` are certainly equal."""
+        """Whether ``a`` and ``b`` are proved to be equal."""
         gap = self._core.rules.add(self._core.poly(a), self._core.poly(b), -1)
         if not gap:
             return True
@@ -77,19 +77,19 @@ class Analyzer:
         return bounds.prove_nonnegative(gap) and bounds.prove_nonnegative(p.scale(gap, -1))
 
     def linear(self, expr: e.Expr, var: e.Var) -> tuple[int, e.Expr] | None:
-        """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` free of ``var``; None if not linear."""
+        """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` without ``var``; None if not linear."""
         return extension("linear").linear(self._core, expr, var)
 
     def least(self, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
-        """A lower bound of ``expr`` free of ``variables`` (inner ones last), tight where ``expr`` is linear.
+        """A lower bound of ``expr`` without ``variables`` (inner ones last), tight if ``expr`` is linear.
 
-        None if there is none to be found.
+        None if none is found.
         """
         return extension("linear").least(self._core, expr, variables)
 
 
 class _Scope:
-    """What ``Analyzer.scope`` gives: a class, as a kernel has hundreds and a generator takes longer."""
+    """The context of ``Analyzer.scope``: a class, as kernels enter hundreds and generators are slower."""
 
     def __init__(self, core: Simplifier) -> None:
         self.core = core
@@ -104,7 +104,7 @@ class _Scope:
 
 
 def mentions(expr: e.Expr, variables: Sequence[e.Var]) -> bool:
-    """Whether one of ``variables`` is in ``expr``."""
+    """Whether ``expr`` contains one of ``variables``."""
     if not variables:
         return False
     wanted = frozenset(variables)
@@ -121,12 +121,12 @@ def mentions(expr: e.Expr, variables: Sequence[e.Var]) -> bool:
 
 
 def simplify(expr: e.Expr) -> e.Expr:
-    """``expr`` in canonical form, with nothing known but that sizes are not negative."""
+    """``expr`` in canonical form, knowing only that sizes are not negative."""
     return Analyzer().simplify(expr)
 
 
 def equal(a: int | e.Expr, b: int | e.Expr) -> bool:
-    """Whether ``a`` and ``b`` are certainly equal, whatever the values of their variables."""
+    """Whether ``a`` and ``b`` are proved to be equal for all values of their variables."""
     if a is b:
         return True
     if isinstance(a, int) and isinstance(b, int):

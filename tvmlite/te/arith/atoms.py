@@ -1,4 +1,4 @@
-"""The table of atoms: what index arithmetic is a polynomial of, each kept once."""
+"""The table of atoms, the indeterminates of the polynomials of index arithmetic, each stored once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAKE: dict[str, type[e.Binary]] = {DIV: e.FloorDiv, MOD: e.FloorMod, MIN: e.Min
 class Atom:
     """An integer that is not a sum or product of others.
 
-    ``args`` are those of a division, remainder, minimum or maximum; ``dtype`` is that of its
-    expression, which is ``expr`` for variables and opaque atoms and built when asked for others.
+    ``args`` are the arguments of a division, remainder, minimum or maximum; ``dtype`` is that of its
+    expression ``expr``, which variables and opaque atoms have from the start and others when first needed.
     """
 
     kind: str
@@ -30,16 +30,16 @@ class Atom:
     expr: e.Expr | None = None
     text: str | None = None
     needs: frozenset[int] = field(default=frozenset())
-    """Numbers of all atoms inside the arguments."""
+    """The numbers of all atoms inside the arguments."""
 
 
 class Atoms:
-    """Atoms by number, and the way back from polynomials to expressions."""
+    """Atoms by number, and the conversion of polynomials back to expressions."""
 
     def __init__(self) -> None:
         self.rows: list[Atom] = []
         self.meet = False
-        """Whether there are atoms that sums may lose: remainders, minima and maxima."""
+        """Whether there are remainders, minima or maxima, which may cancel in sums."""
         self._numbers: dict[Any, int] = {}
         self._built: dict[Any, e.Expr] = {}
         self._structure: dict[Any, int] = {}
@@ -49,18 +49,18 @@ class Atoms:
         return self.rows[number]
 
     def var(self, var: e.Var) -> int:
-        """The number of a variable."""
+        """The number of the atom of a variable."""
         number = self._numbers.get(var)
         return self._new(var, Atom(VAR, var.dtype, (), var, var.name)) if number is None else number
 
     def opaque(self, expr: e.Expr) -> int:
-        """The number of an expression nothing is known of but that it equals its like."""
+        """The number of an expression about which only structural equality is known."""
         key = (OPAQUE, self.structure(expr))
         number = self._numbers.get(key)
         return self._new(key, Atom(OPAQUE, expr.dtype, (), expr)) if number is None else number
 
     def compound(self, kind: str, args: tuple[Poly, ...], dtype: str) -> int:
-        """The number of a division, remainder, minimum or maximum of ``args``."""
+        """The number of the atom for a division, remainder, minimum or maximum of ``args``."""
         key = (kind, *map(p.key_of, args))
         number = self._numbers.get(key)
         if number is not None:
@@ -75,7 +75,7 @@ class Atoms:
         return self._new(key, Atom(kind, dtype, args, needs=frozenset(needs)))
 
     def find(self, kind: str, args: tuple[Poly, ...]) -> int | None:
-        """The number of a compound atom, if there is one."""
+        """The number of a compound atom, or None if there is no such atom."""
         return self._numbers.get((kind, *map(p.key_of, args)))
 
     def _new(self, key: Any, atom: Atom) -> int:
@@ -83,10 +83,10 @@ class Atoms:
         self._numbers[key] = len(self.rows) - 1
         return len(self.rows) - 1
 
-    # -- structural identity of expressions that are no polynomials
+    # -- structural identity of expressions that are not polynomials
 
     def structure(self, root: e.Expr) -> int:
-        """A number that two expressions share if and only if they are built alike."""
+        """A number that two expressions share if and only if they are structurally equal."""
         stack: list[tuple[e.Expr, bool]] = [(root, False)]
         known = self._identity
         while stack:
@@ -101,7 +101,7 @@ class Atoms:
                 stack.extend((c, False) for c in node.children() if isinstance(c, e.Expr))
         return known[root]
 
-    # -- texts, which order the terms of a sum
+    # -- texts, by which the terms of a sum are sorted
 
     def text(self, number: int) -> str:
         """The text of atom ``number``, computed once: terms of a sum are sorted by it."""
@@ -115,13 +115,13 @@ class Atoms:
         return atom.text
 
     def poly_text(self, poly: Poly) -> str:
-        """The text of ``poly``: its terms in canonical order, each ``coefficient*atom*atom``."""
+        """The text of ``poly``: its terms in canonical order, each as ``coefficient*atom*atom``."""
         return "+".join(
             f"{c}*{'*'.join(names)}" for _, c, names, _ in self._ordered(poly) if isinstance(c, int)
         )
 
     def _ordered(self, poly: Poly) -> list[tuple[tuple[bool, int, int], int, list[str], tuple[int, ...]]]:
-        """Terms as (order, coefficient, names, atoms): positive, high degree, large coefficients first."""
+        """Terms as (order, coefficient, names, atoms): positive, high-degree, large coefficients first."""
         rows = []
         for monomial, c in poly.items():
             named = sorted((self.text(a), a) for a in monomial)
@@ -129,7 +129,7 @@ class Atoms:
             rows.append((order, c, [n for n, _ in named], tuple(a for _, a in named)))
         return sorted(rows, key=lambda row: (not row[3], row[0], row[2], row[3]))
 
-    # -- back to expressions
+    # -- conversion back to expressions
 
     def build(self, poly: Poly, dtype: str) -> e.Expr:
         """``poly`` as an expression of ``dtype``; equal polynomials give the same object."""
@@ -184,8 +184,8 @@ class Atoms:
 
 
 _LONG = 200
-"""Letters of a text, and nodes of a tree that is written: with shared parts both double with each step. Of
-equal texts the numbers of atoms decide."""
+"""The limit on characters of a text, and on nodes of an expression that is printed: both may grow
+exponentially with shared subexpressions. Atoms with equal texts are ordered by number."""
 
 
 def _is_small(root: Any) -> bool:

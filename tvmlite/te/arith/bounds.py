@@ -1,4 +1,4 @@
-"""What is known of atoms, and proofs from it that a polynomial is never negative."""
+"""Knowledge about atoms, and proofs from it that a polynomial is never negative."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from tvmlite.te.arith.samples import Held, Samples
 
 BUDGET = 160
-"""Steps of one proof; a proof that needs more is given up. The proofs of real kernels take under 30."""
+"""The maximum number of steps of a proof. Proofs for real kernels take under 30."""
 
 DEPTH = 14
-"""Steps that a proof goes down."""
+"""The maximum depth of a proof, in steps."""
 
 
 class Limits(NamedTuple):
-    """What is known of an atom: numbers, and polynomials it is at least or at most.
+    """Knowledge about an atom: an interval, and polynomials that bound it below (``lows``) and above.
 
-    ``order`` grows with each binding: inner loops' variables, whose limits may mention outer ones, have
-    a greater one and are eliminated first. ``exact`` is the only value it may have, if there is but one.
+    ``order`` increases with each binding: the variables of inner loops, whose limits may contain outer ones,
+    have a greater order and are eliminated first. ``exact`` is the atom's value if only one is possible.
     """
 
     interval: Interval = EVERYTHING
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
 
 @dataclass
 class Knowledge:
-    """What is known at a time: limits of atoms, facts (polynomials never negative), and what follows."""
+    """The current knowledge: limits of atoms, facts (polynomials never negative), and conclusions."""
 
     limits: dict[int, Limits] = field(default_factory=dict)
     facts: tuple[Poly, ...] = ()
@@ -49,31 +49,31 @@ class Knowledge:
 
 
 Outer: TypeAlias = "tuple[Knowledge, Held | None]"
-"""What ``Bounds.enter`` keeps for ``leave``."""
+"""The state that ``Bounds.enter`` saves for ``leave``."""
 
 
 class Bounds:
-    """Intervals of polynomials from bindings, and proofs; those of more than intervals are in ``proofs``."""
+    """Intervals of polynomials from bindings, and proofs; proofs by more than intervals are in ``proofs``."""
 
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
         self.now = Knowledge()
         self.samples: Samples | None = None
-        """Made when something symbolic is known, or a proof is sought: until then intervals say all."""
+        """Created when something symbolic is known, or a proof is needed; before, intervals suffice."""
         self.left = 0
-        """Steps that the proof of now may still take."""
+        """The remaining steps of the current proof."""
         self._order = 0
 
-    # -- what is known
+    # -- knowledge
 
     def enter(self) -> Outer:
-        """Begin a part at whose end, ``leave``, what was learnt in it is forgotten."""
+        """Begin a scope: ``leave`` forgets what was learnt since."""
         outer = self.now
         self.now = Knowledge(dict(outer.limits), outer.facts)
         return outer, None if self.samples is None else self.samples.enter()
 
     def leave(self, outer: Outer) -> None:
-        """Forget all since ``enter``, which gave ``outer``."""
+        """Forget everything since ``enter``, which returned ``outer``."""
         self.now, held = outer
         if held is None:
             self.samples = None
@@ -81,14 +81,14 @@ class Bounds:
             self.samples.leave(held)
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
-        """``atom`` is in ``[low, low + extent)``, which is not empty."""
+        """Declare that ``atom`` is in ``[low, low + extent)``, which is not empty."""
         first, count = p.value_of(low), p.value_of(extent)
         if count is None:
             self.assume(p.add(extent, p.constant(-1)))
         self._order += 1
         lows: tuple[Poly, ...] = ()
         highs: tuple[Poly, ...] = ()
-        if first is not None and count is not None:  # as of most loops
+        if first is not None and count is not None:  # as for most loops
             interval = Interval(first, first + count - 1)
         else:
             high = p.add(p.add(low, extent), p.constant(-1))
@@ -103,7 +103,7 @@ class Bounds:
             extension("proofs").samples_of(self).bind(atom, low, extent)
 
     def assume(self, poly: Poly) -> None:
-        """``poly`` is never negative."""
+        """Assume that ``poly`` is never negative."""
         if p.value_of(poly) is not None:
             return
         self.forget()
@@ -114,7 +114,7 @@ class Bounds:
             extension("proofs").keep_samples(self, poly)
 
     def _limit(self, atom: int, factor: int, rest: int) -> bool:
-        """``factor * atom + rest`` is never negative. Gives whether its interval says all that follows."""
+        """Assume ``factor * atom + rest >= 0``. Return whether the atom's interval expresses this fully."""
         limit = Interval(-(rest // factor), None) if factor > 0 else Interval(None, rest // -factor)
         old = self.now.limits.get(atom, Limits())
         self.now.limits[atom] = old._replace(interval=iv.meet(old.interval, limit))
@@ -122,7 +122,7 @@ class Bounds:
         return not self.atoms[atom].args and (low is None or high is None or low <= high)
 
     def value(self, atom: int) -> Poly | None:
-        """What ``atom`` is, if only one value is possible."""
+        """The value of ``atom`` if only one is possible, else None."""
         limits = self.now.limits.get(atom)
         if limits is None:
             return None
@@ -130,13 +130,13 @@ class Bounds:
         return p.constant(low) if low is not None and low == high else limits.exact
 
     def forget(self) -> None:
-        """Compute again what follows from limits and facts: there are new ones."""
+        """Invalidate the conclusions from limits and facts, which have changed."""
         self.now.intervals, self.now.proved = {}, {}
 
     # -- intervals
 
     def interval(self, poly: Poly) -> Interval:
-        """All values ``poly`` may take lie in it."""
+        """An interval that contains all values of ``poly``."""
         low: int | None = 0
         high: int | None = 0
         for monomial, c in poly.items():
@@ -154,7 +154,7 @@ class Bounds:
         return Interval(low, high)
 
     def atom(self, number: int) -> Interval:
-        """All values an atom may take lie in it."""
+        """An interval that contains all values of an atom."""
         known = self.now.intervals.get(number)
         if known is None:
             known = self._atom(number)
@@ -176,20 +176,20 @@ class Bounds:
     # -- proofs
 
     def prove_nonnegative(self, poly: Poly) -> bool:
-        """Whether ``poly >= 0`` follows from what is known; False means "not shown"."""
+        """Whether ``poly >= 0`` is proved; False means "not shown"."""
         self.left = BUDGET
         return self.nonnegative(poly, 0)
 
     def prove_positive(self, poly: Poly) -> bool:
-        """Whether ``poly >= 1`` follows from what is known."""
+        """Whether ``poly >= 1`` is proved."""
         return self.prove_nonnegative(p.add(poly, p.constant(-1)))
 
     def prove_within(self, poly: Poly, end: Poly) -> bool:
-        """Whether ``0 <= poly < end`` follows from what is known."""
+        """Whether ``0 <= poly < end`` is proved."""
         return self.prove_nonnegative(poly) and self.prove_positive(p.add(end, poly, -1))
 
     def nonnegative(self, poly: Poly, depth: int) -> bool:
-        """Whether ``poly >= 0`` follows, as a part of a proof, which is ``depth`` steps deep."""
+        """Whether ``poly >= 0`` is proved as part of a proof, at ``depth``."""
         low, high = self.interval(poly)
         if low is not None and low >= 0:
             return True
@@ -198,7 +198,7 @@ class Bounds:
         return self._is_more_known(poly) and extension("proofs").search(self, poly, depth)
 
     def _is_more_known(self, poly: Poly) -> bool:
-        """Whether anything but the intervals of its atoms limits ``poly``."""
+        """Whether more than the intervals of its atoms is known about ``poly``."""
         if self.now.facts:
             return True
         for monomial in poly:
@@ -212,7 +212,7 @@ class Bounds:
 
 
 def is_compound(atom: Atom) -> bool:
-    """Whether limits of ``atom`` follow from its arguments, beyond its interval."""
+    """Whether the arguments of ``atom`` give limits beyond its interval."""
     return atom.kind in (DIV, MIN, MAX) or (atom.kind == MOD and p.value_of(atom.args[1]) is None)
 
 

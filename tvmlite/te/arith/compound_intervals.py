@@ -1,4 +1,4 @@
-"""Ranges of quotients, remainders, minima and maxima."""
+"""Intervals of quotients, remainders, minima and maxima."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.te.arith.interval import EVERYTHING, Interval, meet
 
 
 def compound(kind: str, parts: list[Interval]) -> Interval:
-    """All values of an atom of ``kind``, whose arguments are in ``parts``."""
+    """The interval of an atom of ``kind`` with arguments in ``parts``."""
     if kind == DIV:
         return floordiv(*parts)
     if kind == MOD:
@@ -18,19 +18,19 @@ def compound(kind: str, parts: list[Interval]) -> Interval:
 
 
 def least(a: Interval, b: Interval) -> Interval:
-    """All minima of one of each."""
+    """The interval of the minimum of two values."""
     low = None if a.low is None or b.low is None else min(a.low, b.low)
     return Interval(low, meet(a, b).high)
 
 
 def greatest(a: Interval, b: Interval) -> Interval:
-    """All maxima of one of each."""
+    """The interval of the maximum of two values."""
     high = None if a.high is None or b.high is None else max(a.high, b.high)
     return Interval(meet(a, b).low, high)
 
 
 def floordiv(a: Interval, b: Interval) -> Interval:
-    """All quotients, rounded down, by divisors that are at least 1; else everything."""
+    """The interval of floored quotients; ``EVERYTHING`` unless divisors are at least 1."""
     if b.low is None or b.low < 1:
         return EVERYTHING
     low = high = None
@@ -48,7 +48,7 @@ def floordiv(a: Interval, b: Interval) -> Interval:
 
 
 def floormod(a: Interval, b: Interval) -> Interval:
-    """All remainders of floored division by divisors that are at least 1; else everything."""
+    """The interval of remainders of floored division; ``EVERYTHING`` unless divisors are at least 1."""
     if b.low is None or b.low < 1:
         return EVERYTHING
     high = None if b.high is None else b.high - 1

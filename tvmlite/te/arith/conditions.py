@@ -1,6 +1,6 @@
-"""Assumptions; simplification of conditions, conversions, choices, calls and quotients that round to zero.
+"""Assumptions, and the simplification of conditions, conversions, selections, calls and truncating division.
 
-Indices of plain float32 loops have none of these: the core loads this module when it meets the first.
+Indices of plain float32 loops contain none of these: the core loads this module when it finds the first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RANGES = {d: iv.Interval(*map(int, dtypes.limits(d))) for d in (*dtypes.SIGNED,
 
 
 def node(core: Simplifier, node: e.Expr) -> Result:
-    """A scalar conversion, choice, call, ``not`` or masked load whose children are simplified."""
+    """Simplify a scalar conversion, selection, call, ``not`` or masked load whose children are simplified."""
     match node:
         case e.Cast():
             return _cast(core, node)
@@ -40,7 +40,7 @@ def node(core: Simplifier, node: e.Expr) -> Result:
 
 
 def assume(core: Simplifier, condition: e.Expr) -> None:
-    """``condition``, a bool, holds from here on."""
+    """Assume ``condition``, a bool, from now on."""
     condition = core.simplify(condition)
     match condition:
         case e.And(a, b):
@@ -69,7 +69,7 @@ def assume(core: Simplifier, condition: e.Expr) -> None:
 
 
 def truncated(core: Simplifier, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
-    """``make(a, b)``, a quotient that is rounded to zero or its remainder, of index arithmetic."""
+    """``make(a, b)``, a quotient rounded towards zero or its remainder, in index arithmetic."""
     x, y = p.value_of(a), p.value_of(b)
     if x is not None and y is not None:
         folded = e.fold(make, e.const(x, dtype), e.const(y, dtype))
@@ -84,7 +84,7 @@ def truncated(core: Simplifier, make: type[e.Binary], a: Poly, b: Poly, dtype: s
 
 
 def equality(core: Simplifier, d: Poly, equal: bool, dtype: str) -> e.Expr:
-    """The condition ``d == 0``, or ``d != 0`` where it is not ``equal``, decided if possible."""
+    """The condition ``d == 0``, or ``d != 0`` if not ``equal``, decided if possible."""
     low, high = core.bounds.interval(d)
     if low == high == 0:
         return TRUE if equal else FALSE
@@ -99,7 +99,7 @@ def equality(core: Simplifier, d: Poly, equal: bool, dtype: str) -> e.Expr:
     if next(iter(core.atoms._ordered(d)))[1] > 0:
         d = p.scale(d, -1)
     if sum(abs(c) for m, c in d.items() if m) == 1 and not _RANGES[dtype].contains(d.get((), 0)):
-        return FALSE if equal else TRUE  # x is no number that its dtype has not
+        return FALSE if equal else TRUE  # a value outside the range of its dtype
     return core.ordered(e.Equal if equal else e.NotEqual, d, dtype)
 
 
@@ -122,7 +122,7 @@ def negate(core: Simplifier, a: e.Expr) -> e.Expr:
 
 
 def junction(core: Simplifier, make: type[e.Binary], a: e.Expr, b: e.Expr) -> e.Expr:
-    """``a and b`` (or ``a or b``) without constants, and without what the other side implies."""
+    """``a and b`` (or ``a or b``), without constants and parts that are implied by others."""
     neutral = make is e.And
     for x, y in ((a, b), (b, a)):
         if isinstance(x, e.Const):
@@ -140,7 +140,7 @@ def junction(core: Simplifier, make: type[e.Binary], a: e.Expr, b: e.Expr) -> e.
 
 
 def _implies(core: Simplifier, a: e.Expr, b: e.Expr, neutral: bool) -> bool:
-    """Whether ``b`` adds nothing to ``a`` in a conjunction (``neutral``) or disjunction."""
+    """Whether ``b`` is redundant beside ``a`` in a conjunction (``neutral``) or disjunction."""
     if same(a, b):
         return True
     x, y = core.difference(a), core.difference(b)
@@ -169,7 +169,7 @@ def _cast(core: Simplifier, node: e.Cast) -> Result:
 
 
 def _widened(core: Simplifier, poly: Poly) -> Poly:
-    """``poly`` with int32s of values that are in range by now taken for the values."""
+    """``poly`` without casts to int32 of values that are now known to be in range."""
     for monomial, c in poly.items():
         for atom in monomial:
             match core.atoms[atom].expr:
@@ -185,7 +185,7 @@ def _widened(core: Simplifier, poly: Poly) -> Poly:
 
 
 def _select(core: Simplifier, node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> Result:
-    """``Select`` and ``if_then_else``, whose children these are."""
+    """Simplify a ``Select`` or ``if_then_else`` with these children."""
     test = core.expr(condition)
     if isinstance(test, e.Const):
         return core.memo[a if test.value else b]

@@ -1,6 +1,6 @@
-"""Canonical quotients, remainders, minima and maxima of polynomials whose ranges are known.
+"""Canonical quotients, remainders, minima and maxima of polynomials with known ranges.
 
-Loops that are split without a rest have none of these: the core loads this module when it meets the first.
+Loops with exact splits contain none of these: the core loads this module when it finds the first.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tvmlite.te.arith.polynomial import Monomial, Poly, Sums
 
 
 class Quotients(Sums):
-    """Operations on polynomials; every result is canonical for what ``bounds`` knows."""
+    """Operations on polynomials; every result is canonical given the knowledge in ``bounds``."""
 
     def __init__(self, atoms: Atoms, bounds: Bounds) -> None:
         self.atoms, self.bounds = atoms, bounds
         self._partners: dict[int, int | None] = {}
 
     def normalize(self, poly: Poly) -> Poly:
-        """``poly`` with ``x // d * d + x % d`` put together to ``x``, and without minima that meet their
+        """``poly`` with ``x // d * d + x % d`` merged to ``x``, and minima and maxima merged with their
         arguments."""
         if len(poly) < 2 or not self.atoms.meet:
             return poly
@@ -54,7 +54,7 @@ class Quotients(Sums):
         return p.add(rest, p.multiply({others: coefficient}, value))
 
     def _partner(self, atom: int, value: Poly, divisor: Poly) -> int | None:
-        """The atom ``value // divisor`` that meets the remainder ``atom``, if it is an atom."""
+        """The atom ``value // divisor`` that belongs to the remainder ``atom``, if there is one."""
         if atom not in self._partners:
             number = p.value_of(divisor)
             if number is None:
@@ -103,7 +103,7 @@ class Quotients(Sums):
         return self._remainder(a, divisor, dtype)
 
     def _by_the_least(self, kind: str, a: Poly, divisor: int, dtype: str) -> Poly:
-        """The quotient or remainder by the least number of ``dtype``, which has no opposite there."""
+        """The quotient or remainder by the least number of ``dtype``, whose negation overflows."""
         value = p.value_of(a)
         if value is not None:
             return p.constant(value // divisor if kind == DIV else value % divisor)
@@ -127,7 +127,7 @@ class Quotients(Sums):
         return self.add(whole, nested)
 
     def _nested_quotient(self, rest: Poly, d: int, dtype: str) -> Poly | None:
-        """``(x // c + k) // d`` and ``x % (c * d) // d``."""
+        """Simplify ``(x // c + k) // d`` and ``x % (c * d) // d``."""
         terms = [(m, c) for m, c in rest.items() if m]
         if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][1] != 1:
             return None
@@ -166,7 +166,7 @@ class Quotients(Sums):
         return {(self.atoms.compound(MOD, (rest, p.constant(d)), dtype),): 1}
 
     def _multiple(self, poly: Poly, d: int) -> int | None:
-        """The k with ``k * d <= poly < (k + 1) * d`` everywhere, if there is one."""
+        """The k with ``k * d <= poly < (k + 1) * d`` for all values, if there is one."""
         low, high = self.bounds.interval(poly)
         if low is not None and high is not None:
             return low // d if low // d == high // d else None
@@ -189,14 +189,14 @@ class Quotients(Sums):
     # -- minima and maxima
 
     def extreme(self, least: bool, args: list[Poly], dtype: str) -> Poly:
-        """The least (or greatest) of ``args``."""
+        """The minimum (or maximum) of ``args``."""
         kind = MIN if least else MAX
         flat: list[Poly] = []
         for arg in args:
             atom = self._single(arg)
             parts = self.atoms[atom].args if atom is not None and self.atoms[atom].kind == kind else (arg,)
             flat.extend(parts)
-        if len(flat) > _MOST:  # each is compared with each: chains of shared minima would take for ever
+        if len(flat) > _MOST:  # all pairs are compared: chains of shared minima would take too long
             flat = args
         kept: list[Poly] = []
         for arg in flat:
@@ -221,7 +221,7 @@ class Quotients(Sums):
 
 
 _MOST = 12
-"""Arguments of one minimum, beside which another stays as it is."""
+"""The most arguments of a minimum or maximum that are flattened into one."""
 
 
 def _parts(a: Poly, d: int) -> tuple[Poly, Poly]:
@@ -238,7 +238,7 @@ def _parts(a: Poly, d: int) -> tuple[Poly, Poly]:
 
 
 def _groups(rest: Poly, d: int) -> list[tuple[int, Poly, Poly]]:
-    """Ways to write ``rest`` as ``g * big + small`` with ``g`` a divisor of ``d``; great ones first."""
+    """Ways to write ``rest`` as ``g * big + small``, where ``g`` divides ``d``; large ones first."""
     divisors = {gcd(c, d) for m, c in rest.items() if m} - {1}
     groups = []
     for g in sorted(divisors, reverse=True):
@@ -248,7 +248,7 @@ def _groups(rest: Poly, d: int) -> list[tuple[int, Poly, Poly]]:
 
 
 def without(monomial: Monomial, part: Monomial) -> Monomial | None:
-    """``monomial`` divided by ``part``, or None if ``part`` is no factor of it."""
+    """``monomial`` divided by ``part``, or None if ``part`` does not divide it."""
     rest = list(monomial)
     for atom in part:
         if atom not in rest:
@@ -258,7 +258,7 @@ def without(monomial: Monomial, part: Monomial) -> Monomial | None:
 
 
 def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
-    """``(q, r)`` with ``a = q * b + r``, as much as possible in ``q``: exact where ``b`` divides ``a``."""
+    """``(q, r)`` with ``a = q * b + r`` and ``q`` as large as possible: exact if ``b`` divides ``a``."""
     lead = max(b, key=lambda m: (len(m), m))
     unit = b[lead]
     quotient: Poly = {}

@@ -1,4 +1,4 @@
-"""Ranges of integers with open ends, and the arithmetic on them."""
+"""Intervals of integers, possibly unbounded, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """All integers from ``low`` to ``high``, both included; None means unbounded on that side."""
+    """All integers from ``low`` to ``high``, both inclusive; None means unbounded on that side."""
 
     low: int | None
     high: int | None
 
     @property
     def is_single(self) -> bool:
-        """Whether just one integer is left."""
+        """Whether the interval holds a single integer."""
         return self.low is not None and self.low == self.high
 
     def contains(self, value: int) -> bool:
-        """Whether ``value`` lies in the interval; an open end has no limit."""
+        """Whether ``value`` is in the interval."""
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
 
@@ -25,7 +25,7 @@ EVERYTHING = Interval(None, None)
 
 
 def scale(a: Interval, factor: int) -> Interval:
-    """All products with ``factor``."""
+    """The interval of products with ``factor``."""
     low = None if a.low is None else a.low * factor
     high = None if a.high is None else a.high * factor
     if factor == 0:
@@ -34,7 +34,7 @@ def scale(a: Interval, factor: int) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """All products."""
+    """The interval of products."""
     if b.is_single:
         return scale(a, b.low)  # type: ignore[arg-type]
     if a.is_single:
@@ -48,7 +48,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
 
 
 def meet(a: Interval, b: Interval) -> Interval:
-    """What lies in both."""
+    """The intersection."""
     low = b.low if a.low is None else a.low if b.low is None else max(a.low, b.low)
     high = b.high if a.high is None else a.high if b.high is None else min(a.high, b.high)
     return Interval(low, high)

@@ -1,4 +1,4 @@
-"""Expressions as linear functions of a variable, and their bounds without it."""
+"""Expressions as linear functions of a variable, and their lower bounds without variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.te.arith.simplify import Simplifier
 
 
 def linear(core: Simplifier, expr: e.Expr, var: e.Var) -> tuple[int, e.Expr] | None:
-    """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` free of ``var``; None if not linear."""
+    """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` without ``var``; None if not linear."""
     atom = core.atoms.var(var)
     parts = p.split(core.poly(expr), atom)
     if parts is None:
@@ -26,14 +26,14 @@ def linear(core: Simplifier, expr: e.Expr, var: e.Var) -> tuple[int, e.Expr] | N
 
 
 def _hidden(core: Simplifier, atom: int, var: e.Var) -> bool:
-    """Whether an opaque atom mentions ``var``."""
+    """Whether an opaque atom contains ``var``."""
     row = core.atoms[atom]
     inside = [core.atoms[a].expr for a in row.needs] + [row.expr]
     return any(x is not None and not isinstance(x, e.Var) and mentions(x, (var,)) for x in inside)
 
 
 def least(core: Simplifier, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
-    """A lower bound of ``expr`` free of ``variables``, inner ones last; None if there is none to be found."""
+    """A lower bound of ``expr`` without ``variables``, inner ones last; None if none is found."""
     poly = core.poly(expr)
     for var in reversed(variables):
         poly = put_least(core.bounds, poly, core.atoms.var(var))

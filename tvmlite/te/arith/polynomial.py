@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[int, ...]
-"""A product of atoms: their numbers, ascending, repeated for powers; the empty one is the number 1."""
+"""A product of atoms: their numbers, ascending, repeated for powers; empty for the number 1."""
 
 Poly: TypeAlias = dict[Monomial, int]
-"""Coefficients by monomial, none of them 0. A Poly is never changed once it is made."""
+"""Coefficients by monomial, none of them 0. A Poly is never modified once created."""
 
 Key: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 _TERMS = 48
-"""Products with more terms than this are not multiplied out."""
+"""Products with more terms than this are not expanded."""
 
 
 def constant(value: int) -> Poly:
-    """The polynomial that is ``value`` everywhere."""
+    """The constant polynomial ``value``."""
     return {(): value} if value else {}
 
 
 def value_of(poly: Poly) -> int | None:
-    """The number ``poly`` is everywhere, or None."""
+    """The value of a constant ``poly``, else None."""
     if not poly:
         return 0
     return poly.get(()) if len(poly) == 1 else None
 
 
 def key_of(poly: Poly) -> Key:
-    """What two equal polynomials share."""
+    """A key that equal polynomials share."""
     return tuple(sorted(poly.items()))
 
 
@@ -60,7 +60,7 @@ def times(a: Monomial, b: Monomial) -> Monomial:
 
 
 def multiply(a: Poly, b: Poly) -> Poly:
-    """``a * b``, multiplied out."""
+    """``a * b``, expanded."""
     out: Poly = {}
     for left, x in a.items():
         for right, y in b.items():
@@ -74,7 +74,7 @@ def multiply(a: Poly, b: Poly) -> Poly:
 
 
 def split(poly: Poly, atom: int) -> tuple[Poly, Poly] | None:
-    """``(c, r)`` with ``poly = c * atom + r``, both free of ``atom``; None if it has a power of it."""
+    """``(c, r)`` with ``poly = c * atom + r``, both without ``atom``; None if it occurs in a power."""
     cofactor: Poly = {}
     rest: Poly = {}
     for monomial, coefficient in poly.items():
@@ -100,5 +100,5 @@ class Sums:
         return None if len(a) * len(b) > _TERMS else self.normalize(multiply(a, b))
 
     def normalize(self, poly: Poly) -> Poly:
-        """``poly``, of which nothing meets."""
+        """``poly`` as it is: sums alone are canonical. ``Quotients`` overrides this."""
         return poly

@@ -1,7 +1,7 @@
-"""Proofs from more than intervals: facts, limits that mention other variables, quotients and minima.
+"""Proofs by more than intervals: facts, limits that contain other variables, quotients and minima.
 
-Open extents and conditions need them. A float32 kernel of constant extents, whose guards are decided by
-intervals, never loads this module.
+Open extents and conditions need them. A float32 kernel with constant extents, whose guards intervals decide,
+never loads this module.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from tvmlite.te.arith.interval import Interval
 from tvmlite.te.arith.polynomial import Poly
 from tvmlite.te.arith.samples import Samples
 
-# -- what is assumed
+# -- assumptions
 
 
 def samples_of(bounds: Bounds) -> Samples:
-    """The points at which all that ``bounds`` knows holds."""
+    """The sample points at which everything that ``bounds`` knows holds."""
     if bounds.samples is None:
         bounds.samples = Samples(bounds.atoms, bounds.atom)
     return bounds.samples
 
 
 def keep_samples(bounds: Bounds, poly: Poly) -> None:
-    """``poly``, which is known by now, is not negative at any of the points."""
+    """Restrict the samples to points where ``poly``, which is known by now, is not negative."""
     samples_of(bounds).assume(poly, lambda: _known(bounds))
 
 
 def _known(bounds: Bounds) -> Iterator[Poly]:
-    """All polynomials that are never negative by assumption."""
+    """All polynomials that are assumed never to be negative."""
     for atom, limits in bounds.now.limits.items():
         value, (low, high) = {(atom,): 1}, limits.interval
         for limit in (*limits.lows, *(() if low is None else (p.constant(low),))):
@@ -43,7 +43,7 @@ def _known(bounds: Bounds) -> Iterator[Poly]:
 
 
 def learn(bounds: Bounds, poly: Poly) -> None:
-    """``poly``, of more than one atom, is never negative."""
+    """Assume that ``poly``, of more than one atom, is never negative."""
     bounds.now.facts = (*bounds.now.facts, poly)
     _limit_factors(bounds, poly)
     _limit_the_inmost(bounds, poly)
@@ -51,7 +51,7 @@ def learn(bounds: Bounds, poly: Poly) -> None:
 
 
 def _limit_factors(bounds: Bounds, poly: Poly) -> None:
-    """Where ``a * (...) >= 1`` and ``a >= 0``, ``a`` is at least 1: no extent is 0 inside its loop."""
+    """If ``a * (...) >= 1`` and ``a >= 0``, then ``a`` is at least 1: an extent is not 0 inside its loop."""
     if poly.get((), 0) >= 0:
         return
     common = set.intersection(*(set(m) for m in poly if m))
@@ -97,11 +97,11 @@ def put_least(bounds: Bounds, poly: Poly, atom: int) -> Poly | None:
     return p.add(parts[1], p.multiply(parts[0], value))
 
 
-# -- the search
+# -- search
 
 
 def search(bounds: Bounds, poly: Poly, depth: int) -> bool:
-    """Whether a proof of ``poly >= 0`` is found, by facts or by putting in limits, ``depth`` steps down."""
+    """Whether a proof of ``poly >= 0`` is found by facts or by substituting limits, at ``depth``."""
     if samples_of(bounds).refute(poly):
         return False
     bounds.left -= 1
@@ -136,7 +136,7 @@ def _by_elimination(bounds: Bounds, poly: Poly, depth: int) -> bool:
                 compound.add(atom)
             elif atom in limits and (len(monomial) > 1 or limits[atom].lows or limits[atom].highs):
                 variables.add(atom)
-    # a compound atom goes before what it is made of, an inner variable before an outer one
+    # eliminate compound atoms before their arguments, inner variables before outer ones
     first = sorted(compound, key=lambda a: (-len(bounds.atoms[a].needs), -a))
     then = sorted(variables, key=lambda a: -limits[a].order)
     for atom in (*first, *then):
@@ -155,7 +155,7 @@ def _sign(bounds: Bounds, poly: Poly) -> int:
 
 
 def _eliminated(bounds: Bounds, number: int, cofactor: Poly, rest: Poly, sign: int, depth: int) -> bool:
-    """Whether ``cofactor * atom + rest >= 0`` with the atom's least (or greatest) value put in."""
+    """Whether ``cofactor * atom + rest >= 0`` with the least (or greatest) value substituted for the atom."""
     atom = bounds.atoms[number]
 
     def holds(value: Poly) -> bool:
@@ -164,7 +164,7 @@ def _eliminated(bounds: Bounds, number: int, cofactor: Poly, rest: Poly, sign: i
     if atom.kind in (MIN, MAX):
         either = (atom.kind == MIN) == (sign < 0)
         return any(map(holds, atom.args)) if either else all(map(holds, atom.args))
-    if atom.kind == MOD:  # below its divisor, where that is positive
+    if atom.kind == MOD:  # less than its divisor, if that is positive
         low = bounds.interval(atom.args[1]).low
         return low is not None and low > 0 and sign < 0 and holds(p.add(atom.args[1], p.constant(-1)))
     if atom.kind == DIV:
@@ -185,7 +185,7 @@ def _eliminated(bounds: Bounds, number: int, cofactor: Poly, rest: Poly, sign: i
 def _by_finer_quotient(
     bounds: Bounds, atom: Atom, divisor: int, cofactor: Poly, rest: Poly, sign: int, depth: int
 ) -> bool:
-    """``x // (k * d)`` is ``x // d // k``: tighter than its bound by x where ``x // d`` is near."""
+    """Use ``x // (k * d) = x // d // k``: tighter than the bound in x if ``x // d`` occurs in ``rest``."""
     for number in {a for m in rest for a in m if bounds.atoms[a].kind == DIV}:
         finer = bounds.atoms[number]
         d = p.value_of(finer.args[1])

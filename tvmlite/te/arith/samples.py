@@ -1,4 +1,4 @@
-"""Points at which all that is known holds: what is negative at one has no proof, so none is sought."""
+"""Sample points that satisfy all knowledge: a polynomial negative at one of them cannot be proved."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from tvmlite.te.arith.interval import Interval
 from tvmlite.te.arith.polynomial import Poly
 
 _SIZES = (5, 1, 64, 19, 2, 1000, 33, 257)
-"""What a variable that nothing binds is, point by point: one, small and large, odd and even."""
+"""The value of an unbound variable, point by point: one, small and large, odd and even ones."""
 
 _TRIES = 4
-"""Variables that are moved, one at a time, to keep a point in what is assumed."""
+"""How many variables are tried, one at a time, to move a point back into the assumed region."""
 
 
 class Point(NamedTuple):
-    """Values by atom: given ones of variables and opaque atoms, computed ones of the others. ``habit``
-    is what makes one point choose otherwise than the next."""
+    """Values by atom: chosen for variables and opaque atoms, computed for others. ``habit`` varies the
+    choices between points."""
 
     habit: int
     values: dict[int, int]
 
 
 Held: TypeAlias = tuple[list[Point], bool]
-"""Points, and whether they are another's too."""
+"""Points, and whether they are shared with an outer scope."""
 
 
 class Samples:
-    """A few assignments of numbers to atoms that agree with everything known.
+    """A few assignments of integers to atoms that satisfy everything known.
 
-    Nothing rests on them but time: a polynomial that is negative at one is not always at least 0, so the
-    search for a proof would fail. ``natural``, a method of what keeps them, gives the interval that an atom
-    stays in.
+    They only save time: a polynomial that is negative at one of them is not always at least 0, so the search
+    for a proof would fail. ``natural``, a method of the object that owns the samples, returns the interval of
+    an atom.
     """
 
     def __init__(self, atoms: Atoms, natural: Callable[[int], Interval]) -> None:
         self.atoms = atoms
-        self._asked = WeakMethod(natural)  # a cycle were freed by the collector only
+        self._asked = WeakMethod(natural)  # avoids a reference cycle
         self.points = [Point(habit, {}) for habit in range(len(_SIZES))]
         self._shared = False
 
     def natural(self, atom: int) -> Interval:
-        """The interval that ``atom`` stays in."""
+        """The interval of ``atom``."""
         ask = self._asked()
         assert ask is not None, "samples are asked by the bounds they are of"
         return ask(atom)
 
     def enter(self) -> Held:
-        """Begin a part at whose end, ``leave``, what happened to the points in it is undone."""
+        """Begin a scope: ``leave`` undoes changes of points since."""
         outer = self.points, self._shared
-        self._shared = True  # they are copied when they change first: often they do not
+        self._shared = True  # copied on the first change: often there is none
         return outer
 
     def leave(self, outer: Held) -> None:
-        """Undo all since ``enter``, which gave ``outer``."""
+        """Undo everything since ``enter``, which returned ``outer``."""
         self.points, self._shared = outer
 
     def _own(self) -> None:
@@ -70,7 +70,7 @@ class Samples:
         self._own()
         for place, point in enumerate(self.points):
             if self.at(poly, point) < 0:
-                if place:  # what refutes once is likely to refute again
+                if place:  # a point that refutes once is likely to refute again
                     self.points.insert(0, self.points.pop(place))
                 return True
         return False
@@ -86,13 +86,13 @@ class Samples:
         return total
 
     def bind(self, number: int, low: Poly, extent: Poly) -> None:
-        """The variable ``number`` is in ``[low, low + extent)``."""
+        """Declare that the variable ``number`` is in ``[low, low + extent)``."""
         if p.value_of(low) is not None and (p.value_of(extent) or 0) > 0:
             for point in self.points:
                 if number in point.values:
                     break
             else:
-                return  # its value is chosen when first asked for: the interval is all there is to know
+                return  # its value is chosen on first use: its interval is all that is known
         self._own()
         kept = []
         for point in self.points:
@@ -107,8 +107,8 @@ class Samples:
         self.points = kept
 
     def assume(self, poly: Poly, known: Callable[[], Iterable[Poly]]) -> None:
-        """``poly`` is never negative: points where it is are moved or go. ``known`` are all polynomials that
-        must not be negative."""
+        """Assume that ``poly`` is never negative: points where it is are moved or dropped. ``known`` are all
+        polynomials that must not be negative."""
         self._own()
         if any(_is_empty(self.natural(atom)) for monomial in poly for atom in monomial):
             self.points = []
@@ -121,8 +121,8 @@ class Samples:
         self.points = kept
 
     def _repaired(self, poly: Poly, point: Point, known: Callable[[], Iterable[Poly]]) -> Point | None:
-        """``point`` with one variable moved as little as makes ``poly`` 0 or more; None if that breaks
-        anything else that is known."""
+        """``point`` with one variable moved just enough to make ``poly`` nonnegative; None if that violates
+        other knowledge."""
         variables = {a for monomial in poly for a in monomial if self.atoms[a].kind == VAR}
         for number in sorted(variables, reverse=True)[:_TRIES]:
             parts = p.split(poly, number)
@@ -138,7 +138,7 @@ class Samples:
         return None
 
     def _moved(self, point: Point, number: int, value: int) -> Point:
-        """``point`` with another value of a variable; what was computed is computed again."""
+        """``point`` with another value of a variable; computed values are dropped."""
         given = {a: v for a, v in point.values.items() if not self.atoms[a].args}
         given[number] = value
         return Point(point.habit, given)
@@ -159,7 +159,7 @@ class Samples:
         return value
 
     def _natural(self, number: int, habit: int) -> int:
-        """The value of a variable (or of an opaque atom) nobody gave one."""
+        """The value of a variable or opaque atom that was not given one."""
         low, high = self.natural(number)
         if low is not None and high is not None:
             return low + _iteration(habit, number, high - low + 1)
@@ -172,7 +172,7 @@ class Samples:
 
 
 def _iteration(habit: int, number: int, count: int) -> int:
-    """The first, the last, one in the middle or any other iteration of a loop of ``count``."""
+    """One iteration of a loop of ``count``: the first, last, middle or any other, depending on ``habit``."""
     return (0, count - 1, (habit * 7919 + number * 31) % count, count // 2)[habit % 4] if count > 0 else 0
 
 

@@ -1,4 +1,4 @@
-"""Expressions in canonical form: sums of products collected, divisions and comparisons decided by range."""
+"""Canonical forms of expressions: sums of products collected, divisions and comparisons decided by range."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tvmlite.te.arith.division import Quotients
 
 Result: TypeAlias = Poly | e.Expr
-"""What an expression became: a polynomial if it is scalar index arithmetic, else an expression."""
+"""A simplified expression: a polynomial for scalar index arithmetic, else an expression."""
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -31,41 +31,41 @@ FALSE, TRUE = e.const(False), e.const(True)
 
 
 class Simplifier:
-    """Simplifies expressions under what ``bounds`` knows; remembers what it has seen.
+    """Simplifies expressions given the knowledge in ``bounds``, with memoization.
 
-    Arithmetic of int32 and int64 that reads no memory is index arithmetic, and taken not to overflow.
-    All other arithmetic keeps its shape: only its operands are simplified, and constants folded.
+    Arithmetic of int32 and int64 without memory reads is index arithmetic, and assumed not to overflow. All
+    other arithmetic keeps its structure: only its operands are simplified, and constants folded.
     """
 
     def __init__(self) -> None:
         self.atoms = Atoms()
         self.bounds = Bounds(self.atoms)
         self.rules = Sums()
-        """Of sums alone, until there is a quotient, a minimum or a maximum."""
+        """Rules for sums only, until there is a quotient, a minimum or a maximum."""
         self.memo: dict[e.Expr, Result] = {}
         self._reads: dict[e.Expr, bool] = {}
         self._differences: dict[e.Expr, Poly] = {}
 
-    # -- from outside
+    # -- interface
 
     def simplify(self, root: e.Expr) -> e.Expr:
-        """``root`` in canonical form; the same object if it is in it already."""
+        """``root`` in canonical form; the same object if it is already canonical."""
         result = self.visit(root)
         expr = result if isinstance(result, e.Expr) else self.atoms.build(result, root.dtype)
         return root if expr is root or same(expr, root) else expr
 
     def poly(self, value: e.Expr | int) -> Poly:
-        """The polynomial of a scalar index expression; what reads memory is an atom."""
+        """The polynomial of a scalar index expression; an expression that reads memory is an atom."""
         if isinstance(value, int):
             return p.constant(value)
         result = self.visit(value)
         return {(self.atoms.opaque(result),): 1} if isinstance(result, e.Expr) else result
 
     def difference(self, condition: e.Expr) -> Poly | None:
-        """The d such that ``condition``, a simplified ``a < b`` of index arithmetic, is ``d > 0``."""
+        """The d such that ``condition``, a simplified ``a < b`` of index arithmetic, means ``d > 0``."""
         return self._differences.get(condition)
 
-    # -- the walk
+    # -- traversal
 
     def visit(self, root: e.Expr) -> Result:
         """The canonical form of ``root``, memoized: a polynomial for index arithmetic, else an expression."""
@@ -113,7 +113,7 @@ class Simplifier:
             value = self.bounds.value(atom)
             return {(atom,): 1} if value is None else value
         if node.lanes > 1:
-            return Lanes(self).node(node)  # not kept: a cycle were freed by the collector only
+            return Lanes(self).node(node)  # not stored, to avoid a reference cycle
         if isinstance(node, e.Binary):
             a, b = self.memo[node.a], self.memo[node.b]
             if type(a) is dict and type(b) is dict:
@@ -124,7 +124,7 @@ class Simplifier:
         return self.opaque(node.map_children(self.expr))
 
     def opaque(self, expr: e.Expr) -> Result:
-        """``expr`` as an atom, if it is index arithmetic."""
+        """``expr`` as an atom if it is index arithmetic, else unchanged."""
         if expr.lanes > 1 or expr.dtype not in INDEX_DTYPES or self.reads_memory(expr):
             return expr
         if isinstance(expr, e.Const):
@@ -132,17 +132,17 @@ class Simplifier:
         return {(self.atoms.opaque(expr),): 1}
 
     def reads_memory(self, root: e.Expr) -> bool:
-        """Whether there is a load, or anything we do not know, in ``root``."""
+        """Whether ``root`` contains a load, or an unknown kind of node."""
         known = self._reads
         for node in in_order([root], lambda one: [child for child in one.children() if child not in known]):
             inner = any(known[child] for child in node.children() if isinstance(child, e.Expr))
             known[node] = inner or not isinstance(node, _PURE)
         return known[root]
 
-    # -- rules of scalar nodes
+    # -- rules for scalar nodes
 
     def binary(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
-        """``make(a, b)`` of index arithmetic."""
+        """``make(a, b)`` in index arithmetic."""
         rules = self.rules
         if make is e.Add:
             return rules.add(a, b)
@@ -169,13 +169,13 @@ class Simplifier:
 
     @property
     def quotients(self) -> Quotients:
-        """The rules of quotients, minima and maxima, which those of sums follow from now on."""
+        """The rules for quotients, minima and maxima, which also normalize sums from now on."""
         if type(self.rules) is Sums:
             self.rules = extension("quotients").Quotients(self.atoms, self.bounds)
         return self.rules  # type: ignore[return-value]
 
     def opaque_binary(self, make: type[e.Binary], a: Poly, b: Poly, dtype: str) -> Result:
-        """``make(a, b)``, of which nothing is known."""
+        """``make(a, b)`` as an opaque atom."""
         return self.opaque(make(self.atoms.build(a, dtype), self.atoms.build(b, dtype)))
 
     def positive(self, d: Poly, dtype: str) -> e.Expr:
@@ -204,7 +204,7 @@ class Simplifier:
         number = d.get((), 0)
         least, greatest = map(int, dtypes.limits(dtype))
         fits = max(least, min(number, greatest))
-        if number != fits or number == least:  # x < c of no such c is x + (fits - c) < fits
+        if number != fits or number == least:  # if c does not fit, x < c becomes x + (fits - c) < fits
             right[()] = fits
             left = p.add({m: c for m, c in left.items() if m}, p.constant(fits - number))
         if make is not e.Less and p.value_of(left) is not None and right:
@@ -235,7 +235,7 @@ _COMPARES = {
 
 
 def same(left: e.Expr, right: e.Expr) -> bool:
-    """Whether two expressions are built alike, of the same variables and buffers."""
+    """Whether two expressions are structurally equal, with the same variables and buffers."""
     stack: list[tuple[e.Expr, e.Expr]] = [(left, right)]
     seen: set[tuple[e.Expr, e.Expr]] = set()
     while stack:
@@ -278,5 +278,5 @@ def same(left: e.Expr, right: e.Expr) -> bool:
 
 
 def _called(call: e.Call | e.Foreign) -> tuple[str, ...]:
-    """What ``call`` calls."""
+    """The identity of the function called."""
     return (call.name,) if isinstance(call, e.Call) else (call.name, call.kind, call.form)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class Lanes:
-    """Rules of vector nodes; their scalars are simplified by ``scalars``."""
+    """Rules for vector nodes; ``scalars`` simplifies the scalars in them."""
 
     def __init__(self, scalars: Simplifier) -> None:
         self.scalars = scalars
 
     def node(self, node: e.Expr) -> e.Expr:
-        """A vector node whose children are simplified, in canonical form."""
+        """The canonical form of a vector node whose children are simplified."""
         get = self.scalars.expr
-        if isinstance(node, ir.Load) and node.predicate is None:  # most nodes are, or
+        if isinstance(node, ir.Load) and node.predicate is None:  # the most frequent case
             return node.map_children(get)
         if isinstance(node, e.Binary):
             return self._binary(node, get(node.a), get(node.b))
@@ -38,13 +38,13 @@ class Lanes:
         return node.map_children(get)
 
     def broadcast(self, node: e.Expr, value: e.Expr, lanes: int) -> e.Expr:
-        """``value`` in all ``lanes``: ``node``, if that is it."""
+        """``value`` in all ``lanes``; ``node`` itself if it is that already."""
         if isinstance(value, e.Const):
             return e.Const(value.value, value.dtype, lanes)
         return node if isinstance(node, e.Broadcast) and node.value is value else e.Broadcast(value, lanes)
 
     def linear(self, expr: e.Expr) -> tuple[e.Expr, e.Expr] | None:
-        """``(base, stride)`` of a vector that is linear in the lane."""
+        """``(base, stride)`` of a vector that is linear in the lane, else None."""
         match expr:
             case e.Ramp(base, stride):
                 return base, stride

@@ -1,4 +1,4 @@
-"""Vectors that are no sums: conversions, conditions, masks; and quotients and comparisons in the lane."""
+"""Other vector rules: conversions, conditions and masks, and quotients and comparisons linear in the lane."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tvmlite.te.arith.vector import Lanes
 from tvmlite.te.loop import ir
 
 Linear = tuple[e.Expr, e.Expr]
-"""The base and the stride of a vector that is linear in the lane."""
+"""Base and stride of a vector that is linear in the lane."""
 
 
 def node(vectors: Lanes, node: e.Expr) -> e.Expr:
-    """A conversion, condition, call or masked load whose children are simplified, in canonical form."""
+    """The canonical form of a conversion, condition, call or masked load whose children are simplified."""
     get = vectors.scalars.expr
     match node:
         case e.Cast(dtype, value):
@@ -36,7 +36,7 @@ def node(vectors: Lanes, node: e.Expr) -> e.Expr:
 
 
 def linear_binary(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Expr | None:
-    """A quotient or comparison of vectors that are linear in the lane; None if it has no simpler form."""
+    """Simplify a quotient or comparison of vectors that are linear in the lane; None if impossible."""
     make = type(node)
     if make in (e.FloorDiv, e.FloorMod) or (
         make in (e.TruncDiv, e.TruncMod) and _rounds_down(vectors, x, y, node.lanes)
@@ -48,7 +48,7 @@ def linear_binary(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Exp
 
 
 def _rounds_down(vectors: Lanes, x: Linear, y: Linear, lanes: int) -> bool:
-    """Whether the quotient by truncation of vectors is that which is rounded down: none is negative."""
+    """Whether truncating division of the vectors equals floored division, as nothing is negative."""
     (base, stride), (divisor, step) = x, y
     bounds, poly = vectors.scalars.bounds, vectors.scalars.poly
     first, last = poly(base), p.add(poly(base), poly(stride), lanes - 1)
@@ -58,8 +58,8 @@ def _rounds_down(vectors: Lanes, x: Linear, y: Linear, lanes: int) -> bool:
 
 
 def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes: int) -> e.Expr | None:
-    """``ramp(b, s) // d`` and ``% d`` where ``d`` divides ``s``, or no multiple of it is crossed; of ``% d``
-    else ``b`` reduced."""
+    """``ramp(b, s) // d`` and ``% d`` if ``d`` divides ``s``, or no multiple of ``d`` is crossed; otherwise
+    ``% d`` with ``b`` reduced."""
     (base, stride), (divisor, step) = x, y
     if not e.is_const(step, 0) or not isinstance(stride, e.Const):
         return None
@@ -81,7 +81,7 @@ def _division(vectors: Lanes, make: type[e.Binary], x: Linear, y: Linear, lanes:
 
 
 def _comparison(vectors: Lanes, node: e.Binary, x: Linear, y: Linear) -> e.Expr | None:
-    """Decided where the first and the last lane agree."""
+    """Decide a comparison, minimum or maximum on which the first and the last lane agree."""
     gap = vectors.scalars.poly(vectors.scalar(e.Sub, y[0], x[0]))
     slope = vectors.scalars.poly(vectors.scalar(e.Sub, y[1], x[1]))
     ends = (gap, p.add(gap, slope, node.lanes - 1))

@@ -1,19 +1,19 @@
-"""Scalar expressions: what a tensor's element is computed from, and what loops compute with.
+"""Scalar expressions: the formulas of tensor elements, and the arithmetic in loops.
 
-Semantics, once and for all:
+Semantics:
 
-- Integers wrap around in two's complement. ``FloorDiv``/``FloorMod`` round towards minus
-  infinity (Python's ``//`` and ``%``), ``TruncDiv``/``TruncMod`` towards zero (C's). Division by
-  zero and ``INT_MIN / -1`` give 0 and ``INT_MIN``; the remainders give 0: no signal, ever.
+- Integers wrap around in two's complement. ``FloorDiv``/``FloorMod`` round towards minus infinity (Python's
+  ``//`` and ``%``), ``TruncDiv``/``TruncMod`` towards zero (C's). Division by zero gives 0 and
+  ``INT_MIN / -1`` gives ``INT_MIN``; the remainders give 0. No division traps.
 - Floats are IEEE, and each operation is rounded: a product and a sum are two roundings. Only a
-  ``ContractedAdd``, in a reduction or a polynomial of ours, may be one multiply-add with a product.
-  ``Min`` and ``Max`` of floats give NaN when either side is NaN.
-- ``Cast`` float to int truncates, saturates at the limits of the type, and takes NaN to 0.
-- ``And``/``Or`` evaluate both sides and have no effects; ``if_then_else`` evaluates one side.
+  ``ContractedAdd``, in a reduction or in tvmlite's polynomials, may be fused with a product into one
+  multiply-add. ``Min`` and ``Max`` of floats give NaN if either operand is NaN.
+- ``Cast`` from float to int truncates, saturates at the limits of the type, and converts NaN to 0.
+- ``And``/``Or`` evaluate both operands and have no effects; ``if_then_else`` evaluates one alternative.
 - A vector has ``lanes`` > 1; binary nodes need equal lanes, operators broadcast a scalar.
 
-``nodes`` is what there is, ``constructors`` builds it from values, ``operators`` are Python's, which call
-the constructors.
+``nodes`` defines the nodes, ``constructors`` builds them from values, and ``operators`` has Python's
+operators, which call the constructors.
 """
 
 from tvmlite.te.expr.constructors import (

@@ -1,4 +1,4 @@
-"""What makes expressions of values: conversions, arithmetic that folds, and the operators' meaning."""
+"""Constructors of expressions from values: conversions, arithmetic with folding, and Python's operators."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from tvmlite.te.expr.nodes import (
 from tvmlite.te.expr.operators import CONSTRUCTORS
 
 _END = {"int32": 1 << 31, "int64": 1 << 63}
-"""Where the values of these dtypes end, and with a minus where they begin."""
+"""The exclusive upper limits of these dtypes; negated, they are the lower limits."""
 
 
 def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -> Const:
     """A constant; ``dtype`` defaults to int32, float32 or bool, by the Python type.
 
-    An int that int32 cannot hold becomes an int64. A value outside ``dtype`` wraps, as arithmetic does.
+    An int that does not fit int32 becomes an int64. A value outside ``dtype`` wraps, as arithmetic does.
     """
     if not isinstance(value, (bool, int, float)):
         if not _is_numpy_scalar(value):
@@ -94,18 +94,18 @@ def convert(value: Value, dtype: str | None = None) -> Expr:
 
 
 def _is_numpy_scalar(value: Any) -> bool:
-    """Whether this is one number of numpy's, or an array of one."""
+    """Whether ``value`` is a number of numpy's, or an array of one element."""
     known = dtypes.is_known(getattr(getattr(value, "dtype", None), "name", None))
     return known and hasattr(value, "item") and getattr(value, "size", 1) == 1
 
 
 def _has_expression(value: Any) -> bool:
-    """Whether this is an iteration variable, or a tensor, which is a scalar if its rank is 0."""
+    """Whether ``value`` is an iteration variable or a tensor (which is a scalar if its rank is 0)."""
     return hasattr(value, "as_expr") and not isinstance(value, type)
 
 
 def scalars(where: str, *values: Any) -> tuple[Any, ...]:
-    """``values``, if ``convert`` takes each; else an error that names ``where``."""
+    """``values`` as given, if ``convert`` accepts each; else an error that names ``where``."""
     for value in values:
         known = isinstance(value, (Expr, bool, int, float))
         if not known and not _is_numpy_scalar(value) and not _has_expression(value):
@@ -114,14 +114,14 @@ def scalars(where: str, *values: Any) -> tuple[Any, ...]:
 
 
 def scalar(where: str, value: Any) -> Expr:
-    """``value`` as an expression; an error names ``where``, the function or parameter it was given to."""
+    """``value`` as an expression; an error names ``where``, the function or parameter it was passed to."""
     return convert(*scalars(where, value))
 
 
 def cast(dtype: str, value: Value) -> Expr:
-    """``value`` converted to ``dtype``; a constant is converted at once.
+    """``value`` converted to ``dtype``; constants are converted at once.
 
-    ``"float32x16"`` makes a scalar, converted to float32, a vector of 16 equal lanes.
+    ``"float32x16"`` converts a scalar to float32 and broadcasts it to a vector of 16 lanes.
     """
     expr = value if isinstance(value, Expr) else scalar("cast: value", value)
     if type(dtype) is str and expr.dtype == dtype:
@@ -138,7 +138,7 @@ def cast(dtype: str, value: Value) -> Expr:
 
 
 def lanes_of(dtype: str) -> tuple[str, int]:
-    """The dtype of the elements and the number of lanes: ``("float32", 16)`` of ``"float32x16"``."""
+    """The element dtype and the number of lanes: ``("float32", 16)`` for ``"float32x16"``."""
     element, times, count = dtype.partition("x") if isinstance(dtype, str) else (dtype, "", "")
     if times and count.isdecimal() and int(count) > 0:
         return dtypes.check(element), int(count)
@@ -146,7 +146,7 @@ def lanes_of(dtype: str) -> tuple[str, int]:
 
 
 def match(a: Value, b: Value) -> tuple[Expr, Expr]:
-    """Both sides in their common dtype and lanes: a Python number takes the other's dtype,
+    """Convert both operands to their common dtype and lanes. A Python number takes the other operand's dtype,
     except that a float never becomes an int."""
     x, y = _number(a, b), _number(b, a)
     if x.dtype == y.dtype and x.lanes == y.lanes:
@@ -169,7 +169,7 @@ def _number(value: Value, other: Value) -> Expr:
 
 
 def broadcast(value: Expr, lanes: int) -> Expr:
-    """``value`` with ``lanes`` lanes: itself, or a scalar repeated."""
+    """``value`` with ``lanes`` lanes: unchanged, or a scalar repeated."""
     if value.lanes == lanes:
         return value
     if value.lanes != 1:
@@ -180,7 +180,7 @@ def broadcast(value: Expr, lanes: int) -> Expr:
 
 
 def div(a: Value, b: Value) -> Expr:
-    """``a / b`` of floats; of ints an error, since C and Python disagree on its meaning."""
+    """``a / b`` of floats; an error for ints, since C and Python disagree on its meaning."""
     x, y = match(a, b)
     if not dtypes.is_float(x.dtype):
         raise TensorExpressionError(
@@ -194,7 +194,7 @@ def div(a: Value, b: Value) -> Expr:
 def _negative(value: Value) -> Expr:
     x = convert(value)
     if dtypes.is_float(x.dtype):
-        return _arith(Mul, x, const(-1, x.dtype))  # 0 - x would make 0 of 0, not -0
+        return _arith(Mul, x, const(-1, x.dtype))  # 0 - x would be 0 for x = 0, not -0
     return _arith(Sub, const(0, x.dtype), x)
 
 
@@ -234,7 +234,7 @@ def _inverted(value: Value) -> Expr:
 
 
 def contracted(expr: Expr) -> Expr:
-    """``expr``, whose sums and differences of floats may be contracted with products."""
+    """``expr`` with its float sums and differences marked as contractible with products."""
     return rewrite(expr, _contracted)
 
 
@@ -249,7 +249,7 @@ def _contracted(node: Any) -> Any:
 def fold(make: type[Binary], x: Expr, y: Expr) -> Expr:
     """``make(x, y)`` with the cheap identities of integers applied: constants, ``x + 0``, ``x * 1``.
 
-    Floats are left alone: ``x + 0`` is not ``x`` when x is -0, nor ``x * 0`` zero when x is NaN.
+    Floats are not folded: ``x + 0`` is not ``x`` if x is -0, nor is ``x * 0`` zero if x is NaN.
     """
     if dtypes.is_float(x.dtype):
         return make(x, y)
@@ -299,7 +299,7 @@ def _fold_ints(make: type[Binary], x: int, y: int) -> int | None:
 
 
 def all_of(conditions: Sequence[Value]) -> Expr:
-    """The conjunction of ``conditions``; of none, true."""
+    """The conjunction of ``conditions``; true if there are none."""
     result: Expr = const(True)
     for condition in conditions:
         expr = convert(condition)
@@ -310,7 +310,7 @@ def all_of(conditions: Sequence[Value]) -> Expr:
 
 
 def any_of(conditions: Sequence[Value]) -> Expr:
-    """The disjunction of ``conditions``; of none, false."""
+    """The disjunction of ``conditions``; false if there are none."""
     result: Expr = const(False)
     for condition in conditions:
         expr = convert(condition)

@@ -1,8 +1,7 @@
 """Floats and ints of at most eight bits, converted by integer arithmetic on a byte that holds their bits.
 
-The conversions are those of ml_dtypes, whose arrays hold the same bytes; ``core.dtype`` says which dtypes
-there are. What processors offer differs, and is left alone: these few instructions a lane are vectors
-everywhere.
+The conversions are those of ml_dtypes, whose arrays hold the same bytes; ``core.dtype`` lists the dtypes.
+Conversion instructions differ between processors and are not used: these few operations vectorize everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tvmlite.core.dtype import NARROW_INTS, POWER_OF_TWO
 from tvmlite.te import expr as e
 
 STORED = "uint8"
-"""The dtype of the byte."""
+"""The dtype of the byte that stores a narrow value."""
 
 _NAN, _INFINITY = 0x7FC00000, 0x7F800000
 _FRACTION, _BIAS = 23, 127  # of a float32
@@ -22,11 +21,11 @@ _FRACTION, _BIAS = 23, 127  # of a float32
 
 @dataclass(frozen=True)
 class Minifloat:
-    """The code of a float of at most eight bits: a sign, then ``exponent`` and ``fraction`` bits.
+    """The encoding of a float of at most eight bits: a sign, then ``exponent`` and ``fraction`` bits.
 
-    ``largest`` is the code of the greatest finite value, ``beyond`` of what is rounded to more, ``nan`` of
-    NaN. With ``one_zero``, the code of minus zero is the only NaN. Without NaN, ``nan`` is minus zero, as in
-    ml_dtypes: a NaN becomes the zero of the other sign.
+    ``largest`` is the code of the greatest finite value, ``beyond`` that of values rounded beyond it, ``nan``
+    that of NaN. With ``one_zero``, the code of minus zero is the only NaN. Formats without NaN have minus
+    zero as ``nan``, as in ml_dtypes: a NaN becomes the zero of the opposite sign.
     """
 
     exponent: int
@@ -39,7 +38,7 @@ class Minifloat:
 
     @property
     def sign(self) -> int:
-        """The bit of the sign."""
+        """The sign bit."""
         return 1 << (self.exponent + self.fraction)
 
 
@@ -55,12 +54,12 @@ CODES = {
 
 
 def work_dtype(dtype: str) -> str:
-    """What a narrow dtype is computed with."""
+    """The dtype in which a narrow dtype is computed."""
     return "int32" if dtype in NARROW_INTS else "float32"
 
 
 def decode(code: e.Expr, dtype: str) -> e.Expr:
-    """The value of the byte ``code``, in ``work_dtype``; exact."""
+    """The exact value of the byte ``code``, in ``work_dtype``."""
     if dtype in NARROW_INTS:
         whole = e.cast("int32", code) & _mask(dtype)
         sign = 1 << (NARROW_INTS[dtype] - 1)
@@ -75,7 +74,7 @@ def decode(code: e.Expr, dtype: str) -> e.Expr:
 
 
 def _decode_minifloat(wide: e.Expr, form: Minifloat) -> e.Expr:
-    """Exponent and fraction moved to those of a float32, whose value a power of two then makes right."""
+    """Shift exponent and fraction to their places in a float32, then correct its value by a power of two."""
     lanes = wide.lanes
     magnitude = wide & (form.sign - 1)
     moved = _as_float(magnitude << (_FRACTION - form.fraction))
@@ -94,7 +93,7 @@ def _decode_minifloat(wide: e.Expr, form: Minifloat) -> e.Expr:
 
 
 def encode(value: e.Expr, dtype: str) -> e.Expr:
-    """The byte that holds ``value``, of any dtype that is not narrow, as ``dtype``."""
+    """The byte that encodes ``value``, of any dtype that is not narrow, as ``dtype``."""
     if dtype in NARROW_INTS:
         return e.cast(STORED, _low_bits(value) & _mask(dtype))
     number = e.cast("float32", value)
@@ -103,7 +102,7 @@ def encode(value: e.Expr, dtype: str) -> e.Expr:
 
 
 def _low_bits(value: e.Expr) -> e.Expr:
-    """An int with the low bits of ``value`` truncated; 0 of floats that no int32 holds."""
+    """``value`` truncated to an int whose low bits are used; 0 for floats that do not fit int32."""
     if value.dtype == "bool":
         return e.cast("int32", value)
     if not dtypes.is_float(value.dtype):
@@ -114,8 +113,8 @@ def _low_bits(value: e.Expr) -> e.Expr:
 
 
 def _encode_minifloat(number: e.Expr, form: Minifloat) -> e.Expr:
-    """To nearest even: normal ones by adding just under half of the last place to the float32's bits,
-    subnormal ones by adding a float32 with the same last place, which leaves their count of it."""
+    """Round to nearest even. Normal numbers: add just under half of the last place to the float32's bits.
+    Subnormal ones: add a float32 with the same last place, whose fraction then counts units of it."""
     lanes, dropped = number.lanes, _FRACTION - form.fraction
     bits = _as_bits(number)
     magnitude = bits & 0x7FFFFFFF
@@ -137,9 +136,9 @@ def _encode_minifloat(number: e.Expr, form: Minifloat) -> e.Expr:
 
 
 def _power_of_two(number: e.Expr) -> e.Expr:
-    """The nearest power of two, the greater of two as near; NaN of what is not above 0, and of infinity.
+    """The nearest power of two, ties rounded up; NaN for numbers that are not above 0, and for infinity.
 
-    As in ml_dtypes, what lies between the two least powers, 2**-127 and 2**-126, is rounded up.
+    As in ml_dtypes, values between the two least powers, 2**-127 and 2**-126, are rounded up.
     """
     lanes = number.lanes
     bits = _as_bits(number)
@@ -151,7 +150,7 @@ def _power_of_two(number: e.Expr) -> e.Expr:
 
 
 def canonical(code: e.Expr, dtype: str) -> e.Expr:
-    """The byte ``code`` without bits above those of ``dtype``."""
+    """The byte ``code`` with the bits above those of ``dtype`` cleared."""
     return code & _mask(dtype) if _mask(dtype) < 255 else code
 
 

@@ -1,4 +1,4 @@
-"""The nodes of scalar expressions; what they mean is said in ``tvmlite.te.expr``."""
+"""The nodes of scalar expressions; ``tvmlite.te.expr`` describes their semantics."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _set = object.__setattr__
 
 
 class Expr(Operators, Shown):
-    """A scalar (or, after vectorisation, vector) value; operators build new expressions."""
+    """A scalar value, or a vector after vectorization; operators build new expressions."""
 
     dtype: str
     lanes: int
 
     def as_text(self) -> str:
-        """The expression as Python would write it."""
+        """The expression in Python's syntax."""
         return extension("printer").show(self)
 
     def _typed(self, dtype: str, lanes: int) -> None:
@@ -45,7 +45,7 @@ class Expr(Operators, Shown):
 
 @dataclass(frozen=True, eq=False)
 class Var(Expr):
-    """A named value: a loop's variable or a size. Equal only to itself."""
+    """A named value: a loop variable or a size. Equal only to itself."""
 
     name: str
     dtype: str = "int32"
@@ -76,7 +76,7 @@ class Const(Expr):
     dtype: str
     lanes: int = 1
 
-    def __init__(self, value: int | float, dtype: str, lanes: int = 1) -> None:  # there are many of these
+    def __init__(self, value: int | float, dtype: str, lanes: int = 1) -> None:  # fast: many are made
         if type(dtype) is not str or type(lanes) is not int or not isinstance(value, (int, float)):
             arguments.instance("Const: value", value, (int, float), "a number")
             dtype, lanes = dtypes.check(dtype), arguments.whole("Const: lanes", lanes, least=1)
@@ -87,7 +87,7 @@ class Const(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Binary(Expr):
-    """``a`` and ``b`` of one dtype and one number of lanes."""
+    """An operator on ``a`` and ``b``, which have the same dtype and number of lanes."""
 
     a: Expr
     b: Expr
@@ -96,7 +96,7 @@ class Binary(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("a", "b")
     symbol: ClassVar[str] = ""
 
-    def __init__(self, a: Expr, b: Expr) -> None:  # as any node's, but most nodes are of this kind
+    def __init__(self, a: Expr, b: Expr) -> None:  # fast: most nodes are of this kind
         _set(self, "a", a)
         _set(self, "b", b)
         _set(self, "dtype", a.dtype)
@@ -125,15 +125,15 @@ class Sub(Binary):
 
 
 class ContractedAdd(Add):
-    """``a + b`` that may be contracted: where one side is a product, a multiply-add may round once for both.
+    """``a + b`` that may be contracted: if one operand is a product, one multiply-add may compute both.
 
-    The updates of reductions are made of these, and polynomials of ours (``contracted``). Any other
-    ``x * y + z`` is rounded twice, by both code generators as by the interpreter.
+    The updates of reductions and tvmlite's polynomials consist of these (``contracted``). Any other
+    ``x * y + z`` is rounded twice, by both code generators and by the interpreter.
     """
 
 
 class ContractedSub(Sub):
-    """``a - b`` that may be contracted, as ``ContractedAdd``."""
+    """``a - b`` that may be contracted, like ``ContractedAdd``."""
 
 
 class Mul(Binary):
@@ -167,19 +167,19 @@ class TruncDiv(Binary):
 
 
 class TruncMod(Binary):
-    """C's ``a % b``: of ints, the sign of ``a``; of floats, ``fmod``."""
+    """C's ``a % b``: for ints with the sign of ``a``; for floats ``fmod``."""
 
     symbol = "truncmod"
 
 
 class Min(Binary):
-    """The lesser; NaN when either is NaN."""
+    """The minimum; NaN if either operand is NaN."""
 
     symbol = "min"
 
 
 class Max(Binary):
-    """The greater; NaN when either is NaN."""
+    """The maximum; NaN if either operand is NaN."""
 
     symbol = "max"
 
@@ -225,20 +225,20 @@ class LessEqual(Compare):
 
 
 class And(Binary):
-    """Both, of bools; both sides are evaluated."""
+    """The conjunction of two bools; both operands are evaluated."""
 
     symbol = "and"
 
 
 class Or(Binary):
-    """Either, of bools; both sides are evaluated."""
+    """The disjunction of two bools; both operands are evaluated."""
 
     symbol = "or"
 
 
 @dataclass(frozen=True, eq=False)
 class Not(Expr):
-    """The opposite of a bool."""
+    """The negation of a bool."""
 
     a: Expr
     dtype: str = field(init=False)
@@ -251,7 +251,7 @@ class Not(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Select(Expr):
-    """``a`` where ``condition`` holds, else ``b``; both are evaluated. No side may be unsafe to load."""
+    """``a`` where ``condition`` holds, else ``b``. Both are evaluated, so both must be safe to load."""
 
     condition: Expr
     a: Expr
@@ -266,9 +266,9 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Expr):
-    """``value`` converted to ``dtype``: truncating and saturating from float to int, else to nearest even.
+    """``value`` converted to ``dtype``. Float to int truncates and saturates; floats round to nearest even.
 
-    From float32 to bfloat16, what is subnormal may become 0: an instruction does so.
+    From float32 to bfloat16, subnormal values may become 0, as a processor's instruction makes them.
     """
 
     dtype: str
@@ -289,10 +289,10 @@ class Cast(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """An intrinsic applied to ``args``; see ``tvmlite.te.tensor.intrinsics`` for those that exist.
+    """An intrinsic applied to ``args``; ``tvmlite.te.tensor.intrinsics`` lists those that exist.
 
-    ``if_then_else(condition, a, b)`` evaluates one of ``a`` and ``b``: a load in the other is
-    never carried out.
+    ``if_then_else(condition, a, b)`` evaluates only one of ``a`` and ``b``: a load in the other one is not
+    executed.
     """
 
     name: str
@@ -313,17 +313,17 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Expr):
-    """A call of what only ``name`` identifies: its ``kind`` says of what.
+    """A call of something external, identified by its ``name`` and ``kind``.
 
     - ``"llvm"``: an LLVM intrinsic, such as ``llvm.x86.avx512.vpdpbusd.512``; LLVM targets only.
-    - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
-    - ``"packed"``: a Python function given to ``te.register_func``. ``form`` has a word an argument: the
-      dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
-      Gives an int32: 0, or another number if the function failed. With ``=`` as its first word the call
-      gives what the function does, of the last argument's dtype, or that argument for None.
-    - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
-    - ``"tile"``: an instruction on AMX's tile registers (``techniques.common.amx``), for its effect; ``form``
-      says how the registers are configured; ``"packed_bytes"``: of ``llvm.packed_stores``. LLVM only.
+    - ``"c"``: a C function, resolved when code is linked; ``address_of`` arguments are pointers.
+    - ``"packed"``: a Python function registered by ``te.register_func``. ``form`` has a word for each
+      argument: a number's dtype, or ``dtype:rank`` for an array, which is passed as an address and extents.
+      The result is an int32, 0 unless the function failed. If ``form`` starts with the word ``=``, it is what
+      the function returns, in the last argument's dtype, or that argument if it returns None.
+    - ``"bits"``: reinterpret the bits of the argument as another dtype, with lanes of another width.
+    - ``"tile"``: an instruction on AMX's tile registers (``techniques.common.amx``), executed for its effect;
+      ``form`` is the register configuration. ``"packed_bytes"``: see ``llvm.packed_stores``. LLVM only.
     """
 
     kind: str
@@ -376,7 +376,7 @@ class Broadcast(Expr):
         _set(self, "dtype", value.dtype)
 
     def children(self) -> tuple[Expr]:
-        """The scalar that all lanes have."""
+        """The scalar that is repeated in all lanes."""
         return (self.value,)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Broadcast:

@@ -1,7 +1,7 @@
-"""Python's operators, of all that stands for a value: expressions, axes, tensors with some of their indices.
+"""Python's operators, for everything that represents a value: expressions, axes, partly indexed tensors.
 
-What an operator makes is a node, and nodes have operators: so these only look up, by their symbol, what makes
-it. ``te.expr.constructors``, which knows the nodes, enters itself.
+An operator creates a node, and nodes have operators; to avoid the cycle, operators look up their constructor
+by its symbol. ``te.expr.constructors``, which imports the nodes, registers the constructors.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from tvmlite.te.expr.nodes import Expr, Value
 
 CONSTRUCTORS: dict[str, Callable[..., Expr]] = {}
-"""What makes the expression of an operator, by its symbol; ``"negative"``, ``"not"`` and ``"cast"`` take one
-value."""
+"""The constructor for each operator, by its symbol; ``"negative"``, ``"not"`` and ``"cast"`` are unary."""
 
 
 def _left(symbol: str) -> Callable[[Any, Value], Expr]:
-    """The operator ``symbol`` of a value and of what stands to its right."""
+    """The operator ``symbol`` with the value as its left operand."""
 
     def apply(value: Any, other: Value) -> Expr:
         return CONSTRUCTORS[symbol](value, other)
@@ -27,7 +26,7 @@ def _left(symbol: str) -> Callable[[Any, Value], Expr]:
 
 
 def _right(symbol: str) -> Callable[[Any, Value], Expr]:
-    """The operator ``symbol`` of what stands to the left of a value, and of it."""
+    """The operator ``symbol`` with the value as its right operand."""
 
     def apply(value: Any, other: Value) -> Expr:
         return CONSTRUCTORS[symbol](other, value)
@@ -36,10 +35,10 @@ def _right(symbol: str) -> Callable[[Any, Value], Expr]:
 
 
 class Operators:
-    """A value: operators build new expressions of it.
+    """A value whose operators build new expressions.
 
-    ``==`` builds an ``Equal``; its truth value is object identity, so that what has operators still works
-    as keys and in ``in`` tests. ``<`` and similar build comparisons that have no truth value.
+    ``==`` builds an ``Equal``, whose truth value is object identity, so that these objects still work as
+    dictionary keys and in ``in`` tests. ``<`` and similar build comparisons without a truth value.
     """
 
     __slots__ = ()
@@ -71,9 +70,9 @@ class Operators:
         return CONSTRUCTORS["!="](self, other) if is_value else NotImplemented
 
     def equal(self, other: Value) -> Expr:
-        """``==`` by TVM's name."""
+        """``==``, under TVM's name."""
         return CONSTRUCTORS["=="](self, other)
 
     def astype(self, dtype: str) -> Expr:
-        """This value converted to ``dtype``; see ``cast``."""
+        """The value converted to ``dtype``; see ``cast``."""
         return CONSTRUCTORS["cast"](dtype, self)

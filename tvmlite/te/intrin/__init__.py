@@ -1,1 +1,1 @@
-"""Tensor intrinsics that come with tvmlite, one file a kind of machine."""
+"""Tensor intrinsics, calls of external functions, and loop nests written by hand (``te.extern``)."""

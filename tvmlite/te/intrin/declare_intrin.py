@@ -1,4 +1,4 @@
-"""Declaring tensor intrinsics: from what their author writes to statements over declared windows."""
+"""Declaration of tensor intrinsics: from the author's functions to statements on declared windows."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def decl_tensor_intrin(
     default_buffer_params: Mapping[str, Any] | None = None,
     special: Mapping[str, Emit] | None = None,
 ) -> TensorIntrin:
-    """An intrinsic that computes ``op``, for ``s[tensor].tensorize(axis, intrin)``.
+    """Declare an intrinsic that computes ``op``, for ``s[tensor].tensorize(axis, intrin)``.
 
-    ``fcompute(ins, outs)`` gives the statement that does it, ``(body, reset, update)``, or ``(body, reset,
-    update, finish)`` (see ``TensorIntrin``); without it, plain loops made from ``op`` do. ``binds`` declares
-    the windows of ``op``'s tensors (``decl_buffer``); others are dense. ``special`` has forms for particular
-    machines, by the instruction sets they need (``"avx512vnni"``, several with commas): they are used in
-    place of ``fcompute``'s, which stays what the interpreter, C and all other machines run.
-    ``scalar_params``, TVM's values that are given where an intrinsic is used, are not supported.
+    ``fcompute(ins, outs)`` returns the statement that computes it, ``(body, reset, update)``, or
+    ``(body, reset, update, finish)`` (see ``TensorIntrin``); by default these are plain loops derived from
+    ``op``. ``binds`` declares the windows of ``op``'s tensors (``decl_buffer``); others are dense.
+    ``special`` maps instruction sets (``"avx512vnni"``, several with commas) to functions like ``fcompute``,
+    used on machines that have them; the interpreter, C and all other machines use ``fcompute``.
+    ``scalar_params``, TVM's values passed where an intrinsic is used, are not supported.
     """
     arguments.instance("decl_tensor_intrin: op", op, t.Operation, "an operation")
     if fcompute is not None:
@@ -98,7 +98,7 @@ def decl_tensor_intrin(
 
 
 def _parts(emit: Emit, ins: list[ir.Buffer], outs: list[ir.Buffer], name: str) -> _Parts:
-    """Body, reset, update and finish as ``emit`` gives them."""
+    """The body, reset, update and finish that ``emit`` returns."""
     made = emit(ins, outs)
     given = tuple(made) if isinstance(made, (tuple, list)) else (made, None, None)
     if len(given) not in (3, 4):
@@ -129,7 +129,7 @@ def _parts(emit: Emit, ins: list[ir.Buffer], outs: list[ir.Buffer], name: str) -
 
 
 def _chosen(needs: tuple[str, ...], special: _Parts, portable: _Parts) -> _Parts:
-    """Each of the parts by ``special`` on machines that have what it ``needs``."""
+    """Each part as a choice: ``special`` on machines with all that it ``needs``, else ``portable``."""
     body, reset, update = (
         plain if fast is None or plain is None else ir.Choice(needs, fast, plain)
         for fast, plain in zip(special[:3], portable[:3], strict=True)
@@ -141,7 +141,7 @@ def _chosen(needs: tuple[str, ...], special: _Parts, portable: _Parts) -> _Parts
 
 
 def _reference(op: t.ComputeOp, ins: list[ir.Buffer], outs: list[ir.Buffer]) -> _Parts:
-    """``op`` in plain loops over the buffers."""
+    """``op`` as plain loops over the buffers."""
     widening = Widening()
     buffers = dict(zip(op.inputs, ins, strict=True))
     body = tuple(widening.value(one) for one in op.body)
@@ -170,7 +170,7 @@ def _reference(op: t.ComputeOp, ins: list[ir.Buffer], outs: list[ir.Buffer]) -> 
 def _reduction(
     body: Sequence[Any], outs: Sequence[ir.Buffer], place: tuple[Expr, ...]
 ) -> tuple[ir.Stmt, ir.Stmt]:
-    """Of a reduction: setting the results to the identity, and combining one more value."""
+    """A reduction's two statements: set the results to the identity, and combine them with one more value."""
     one = body[0]
     combiner, picked = one.combiner, [b.value_index for b in body]
     starts = starts_of(one)

@@ -1,4 +1,4 @@
-"""Calls of what is not ours: LLVM intrinsics, C functions, Python functions, under TVM's names."""
+"""Calls of external functions under TVM's names: LLVM intrinsics, C functions, Python functions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tvmlite.te.tensor import intrinsics, registry
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:
-    """The LLVM intrinsic ``name`` (``"llvm.x86.avx512.vpdpbusd.512"``) of just these arguments.
+    """Call the LLVM intrinsic ``name`` (``"llvm.x86.avx512.vpdpbusd.512"``) with exactly these arguments.
 
-    ``dtype`` is the result's, with its lanes: ``"int32x16"``. Only LLVM targets have such: where others
-    must be served too, use it in the special body of a tensor intrinsic. Wrong types are found when LLVM
-    reads the code.
+    ``dtype`` is the result's, including its lanes: ``"int32x16"``. Only LLVM targets have these intrinsics;
+    to support others, use it in the special body of a tensor intrinsic. Wrong types are reported when LLVM
+    parses the code.
     """
     arguments.text("call_llvm_intrin: name", name)
     if not name.startswith("llvm."):
@@ -39,11 +39,11 @@ call_llvm_pure_intrin = call_llvm_intrin
 
 
 def call_extern(dtype: str, name: str, *args: Any) -> Expr:
-    """The C function ``name`` of ``args``: scalars, and ``buffer.access_ptr("r")`` for addresses.
+    """Call the C function ``name`` with ``args``: scalars, and ``buffer.access_ptr("r")`` for addresses.
 
-    It must be visible in the process that runs the code (the C library's are; another library's, if loaded
-    with ``ctypes.CDLL(path, ctypes.RTLD_GLOBAL)``), or be given to whatever links the exported library.
-    In a vectorised loop it is called lane by lane.
+    It must be visible in the process that runs the code (the C library's functions are; another library's if
+    loaded with ``ctypes.CDLL(path, ctypes.RTLD_GLOBAL)``), or available when the exported library is linked.
+    In a vectorized loop it is called for each lane.
     """
     made = _foreign("c", dtype, arguments.text("call_extern: name", name), args)
     if any(a.lanes > 1 for a in (made, *made.args)):
@@ -57,10 +57,10 @@ call_pure_extern = call_extern
 
 
 def call_intrin(dtype: str, name: str, *args: Value) -> Expr:
-    """The intrinsic ``name`` of ours, ``"exp"`` or, as TVM spells it, ``"tir.exp"``.
+    """Call tvmlite's intrinsic ``name``, ``"exp"`` or, in TVM's spelling, ``"tir.exp"``.
 
-    One declared with ``te.register_intrin_lowering`` becomes what its rule says. ``"reinterpret"`` reads the
-    bits of a value as ``dtype``, which may have other lanes: an int32 of a ``uint8x4``.
+    An intrinsic declared with ``te.register_intrin_lowering`` is replaced by the result of its rule.
+    ``"reinterpret"`` reads the bits of a value as ``dtype``, of any lanes: a ``uint8x4`` as an int32.
     """
     short = arguments.text("call_intrin: name", name).removeprefix("tir.")
     if short == "reinterpret" and len(args) == 1:
@@ -84,7 +84,7 @@ call_pure_intrin = call_intrin
 
 
 def reinterpret(dtype: str, x: Value) -> Expr:
-    """The bits of ``x`` read as ``dtype``, which may be a vector such as ``"int8x64"``, of as many bits."""
+    """The bits of ``x`` read as ``dtype``, possibly a vector such as ``"int8x64"``, of the same width."""
     value, (kind, lanes) = e.scalar("reinterpret: x", x), e.lanes_of(dtype)
     if (value.dtype, value.lanes) == (kind, lanes):
         return value
@@ -98,11 +98,11 @@ def reinterpret(dtype: str, x: Value) -> Expr:
 
 
 def call_packed(name: str, *args: Any) -> ir.Stmt:
-    """A call of the Python function registered as ``name``, as a statement for ``te.extern``.
+    """A statement for ``te.extern`` that calls the Python function registered as ``name``.
 
-    ``args`` are buffers, which it sees as numpy arrays, numbers, and texts. When it raises, or is not
-    registered by then, the compiled function stops with an ExecutionError. In C, ``name`` becomes a pointer
-    to a function that is to be set first.
+    ``args`` are buffers, which the function receives as numpy arrays, numbers, and strings. If it raises, or
+    is not registered by then, the compiled function stops with an ExecutionError. In C, ``name`` becomes a
+    function pointer that must be set first.
     """
     arguments.text("call_packed: name", name)
     values: list[Expr] = []
@@ -122,15 +122,15 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
 
 
 def checked(called: e.Foreign) -> ir.Stmt:
-    """The call ``called`` of a Python function, and an ExecutionError if it failed."""
+    """A statement that makes the call ``called`` of a Python function, and an ExecutionError if it fails."""
     why = f"the function {called.name!r}, called by name, failed or is not registered"
     return ir.Assert(e.Equal(called, e.const(0)), why)
 
 
 def trace(args: Sequence[Value], trace_action: str = registry.TRACE) -> Expr:
-    """The last of ``args``, scalars, as the Python function registered as ``trace_action`` makes it: called
-    with all of them each time that compiled code gets here, it gives the value to go on with, or None to
-    leave it. The default one prints them. An exception in it is printed, and leaves the value."""
+    """Trace scalars: each time that compiled code gets here, the Python function registered as
+    ``trace_action`` is called with ``args``. It returns the value to use in place of the last one, or None to
+    keep it. By default it prints them. An exception in it is printed, and the value is kept."""
     arguments.text("trace: trace_action", trace_action)
     given = arguments.listed("trace: args", args, "scalar expressions")
     if not given:

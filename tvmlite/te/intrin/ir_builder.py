@@ -1,4 +1,4 @@
-"""Loop nests written by hand, statement by statement: the body of a ``te.extern``."""
+"""Loop nests written by hand, statement by statement, such as the body of a ``te.extern``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tvmlite.te.tensor.extern import ExternOp
 
 
 class BufferVar:
-    """A buffer to read and write by index: one index an axis, or one flat index.
+    """A buffer to read and write by index: one index for each axis, or one flat index.
 
-    A value stored is converted to the buffer's dtype.
+    Stored values are converted to the buffer's dtype.
     """
 
     def __init__(self, builder: IRBuilder, buffer: ir.Buffer) -> None:
@@ -34,7 +34,7 @@ class BufferVar:
 
     @property
     def shape(self) -> tuple[Expr, ...]:
-        """The extents of the buffer, one an axis."""
+        """The extent of each axis of the buffer."""
         return self.buffer.shape
 
     def asobject(self) -> ir.Buffer:
@@ -42,11 +42,11 @@ class BufferVar:
         return self.buffer
 
     def vload(self, begin: Any, dtype: str | None = None) -> ir.Load:
-        """Elements side by side, as many as ``dtype``, such as ``"float32x16"``, has lanes."""
+        """Load adjacent elements, as many as ``dtype``, such as ``"float32x16"``, has lanes."""
         return ir.Load(self.buffer, self._indices(self.buffer.vload(begin, dtype).indices))
 
     def vstore(self, begin: Any, value: Value) -> ir.Store:
-        """The statement, to be given to ``emit``, that stores a vector from ``begin`` on."""
+        """A statement, to be passed to ``emit``, that stores a vector from ``begin`` on."""
         made = self.buffer.vstore(begin, value)
         return ir.Store(self.buffer, self._indices(made.indices), made.value)
 
@@ -81,7 +81,7 @@ class BufferVar:
 
 
 class Scope:
-    """What is written inside ``with`` becomes the body of one statement."""
+    """The statements emitted inside ``with`` become the body of one statement."""
 
     def __init__(self, builder: IRBuilder, value: Any, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
         self._builder, self._value, self._make = builder, value, make
@@ -97,7 +97,7 @@ class Scope:
 
 
 class IRBuilder:
-    """Collects statements; ``get`` gives them as one. TVM's names, loop variables int64.
+    """Collects statements; ``get`` returns them as one. TVM's names; loop variables are int64.
 
     ::
 
@@ -121,7 +121,7 @@ class IRBuilder:
         self._open[-1].append(ir.Evaluate(stmt) if isinstance(stmt, Expr) else stmt)
 
     def get(self) -> ir.Stmt:
-        """All that was written. An error while a scope is open."""
+        """All statements emitted. An error while a scope is open."""
         if len(self._open) != 1:
             raise TensorExpressionError("ir_builder: get() inside an open scope", Span.of_caller())
         body = self.close()
@@ -131,7 +131,7 @@ class IRBuilder:
     def for_range(
         self, begin: Value, end: Value, name: str = "i", dtype: str = e.INDEX, kind: str = "serial"
     ) -> Scope:
-        """A loop over ``begin ... end - 1``; gives its variable (cast to ``dtype``)."""
+        """A loop over ``begin ... end - 1``; ``with`` returns its variable, cast to ``dtype``."""
         arguments.text("for_range: name", name)
         kind = {"unrolled": ir.UNROLL, "vectorized": ir.VECTORIZE}.get(
             arguments.text("for_range: kind", kind), kind
@@ -144,17 +144,17 @@ class IRBuilder:
         return Scope(self, value, lambda body: ir.For(var, first, last - first, body, kind))
 
     def while_loop(self, condition: Value) -> Scope:
-        """A loop that goes on while ``condition``, read again at each iteration, holds."""
+        """A loop that runs while ``condition``, evaluated before each iteration, holds."""
         test = _bool("while_loop", condition)
         return Scope(self, None, lambda body: ir.While(test, body))
 
     def if_scope(self, condition: Value) -> Scope:
-        """What is written inside happens if ``condition`` holds."""
+        """The statements inside are executed if ``condition`` holds."""
         test = _bool("if_scope", condition)
         return Scope(self, None, lambda body: ir.If(test, body))
 
     def else_scope(self) -> Scope:
-        """What is written inside happens if the condition of the ``if_scope`` just closed does not hold."""
+        """The statements inside are executed if the condition of the ``if_scope`` just closed is false."""
         last = self._open[-1][-1] if self._open[-1] else None
         if not isinstance(last, ir.If) or last.otherwise is not None:
             raise TensorExpressionError("else_scope: no if_scope stands just before it", Span.of_caller())
@@ -164,7 +164,7 @@ class IRBuilder:
     def allocate(
         self, dtype: str, shape: Value | Sequence[Value], name: str = "buf", scope: str = "local"
     ) -> BufferVar:
-        """Scratch memory, uninitialised, until the scope it is made in closes."""
+        """Allocate uninitialised scratch memory that is valid until the enclosing scope closes."""
         arguments.text("allocate: name", name)
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
@@ -173,32 +173,31 @@ class IRBuilder:
         return BufferVar(self, buffer)
 
     def let(self, name: str, value: Value) -> e.Var:
-        """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
+        """Evaluate ``value`` here once and bind it to a variable, valid until the enclosing scope closes."""
         expr = e.scalar("let: value", value)
         var = e.Var(arguments.text("let: name", name), expr.dtype)
         self._around_rest(lambda rest: ir.Let(var, expr, rest))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
-        """One of the buffers given to ``te.extern``'s function, to index."""
+        """An indexable view of one of the buffers passed to ``te.extern``'s function."""
         return BufferVar(self, arguments.instance("buffer_ptr: buffer", buffer, ir.Buffer, "a buffer"))
 
     def likely(self, condition: Value) -> Expr:
-        """``condition``, which mostly holds."""
+        """``condition``, with the hint that it usually holds."""
         return e.Call("likely", (_bool("likely", condition),), "bool")
 
     def begin(self) -> None:
-        """Open a scope: what is emitted from here on is inside."""
+        """Open a scope, which contains what is emitted from here on."""
         self._open.append([])
         self._around.append([])
 
     def _around_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
-        """What is emitted from here on, until the innermost scope closes, becomes the statement that ``make``
-        gives for it."""
+        """Apply ``make`` to the statements emitted from here on, until the innermost scope closes."""
         self._around[-1].append((len(self._open[-1]), make))
 
     def close(self) -> ir.Stmt:
-        """Close the innermost scope and give its statements, under what was allocated and named there."""
+        """Close the innermost scope and return its statements, wrapped in its allocations and lets."""
         statements, around = self._open.pop(), self._around.pop()
         for position, make in reversed(around):
             statements[position:] = [make(ir.sequence(*statements[position:]))]
@@ -206,7 +205,7 @@ class IRBuilder:
 
 
 def create() -> IRBuilder:
-    """A builder with nothing in it."""
+    """An empty builder."""
     return IRBuilder()
 
 
@@ -221,12 +220,12 @@ def extern(
     tag: str = "",
     attrs: dict[str, Any] | None = None,
 ) -> Any:
-    """Tensors written by the loop nest that ``fcompute(ins, outs)`` gives, buffers of ``inputs`` and of the
-    outputs. ``shape`` is one shape, or a list of shapes for several outputs: then a list is given.
+    """Create tensors written by the loop nest that ``fcompute(ins, outs)`` returns, given the buffers of
+    ``inputs`` and of the outputs. ``shape`` is one shape, or a list of shapes, for which a list is returned.
 
-    ``dtype`` is one dtype, or one an output; by default that of the inputs, if they have one in common.
-    The nest must write all elements of every output, and no input. ``in_buffers`` and ``out_buffers`` are
-    buffers of the caller's (``te.decl_buffer``) to use in place of new ones, dense and of the same shapes.
+    ``dtype`` is one dtype, or one for each output; by default the dtype that all inputs have. The nest must
+    write all elements of every output, and no input. ``in_buffers`` and ``out_buffers`` are the caller's
+    buffers (``te.decl_buffer``) to use instead of new ones; they must be dense and of the same shapes.
     """
     span = Span.of_caller()
     several = isinstance(shape, list) and all(isinstance(one, (tuple, list)) for one in shape) and bool(shape)
@@ -257,7 +256,7 @@ def extern(
 
 
 def _declared(what: str, given: Any, needed: list[ir.Buffer], name: str) -> list[ir.Buffer]:
-    """The caller's buffers, ``given``, where they are as those that are ``needed``; those if none are."""
+    """The caller's buffers ``given``, checked against those ``needed``; the latter if none are given."""
     if given is None:
         return needed
     chosen = given if isinstance(given, (list, tuple)) else [given]

@@ -1,4 +1,4 @@
-"""Which intrinsics LLVM has."""
+"""The intrinsics that LLVM has."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tvmlite.te.codegen.llvm.text import register_type, symbol
 
 
 def is_intrinsic(call: e.Foreign) -> bool:
-    """Whether LLVM knows the intrinsic that is called, ``"llvm.sqrt"`` or ``"llvm.sqrt.f32"``."""
+    """Whether LLVM knows the intrinsic called, such as ``"llvm.sqrt"`` or ``"llvm.sqrt.f32"``."""
     types = [_type(one) for one in call.args]
     return _is_known(f"declare {_type(call)} {symbol(call.name)}({', '.join(types)})")
 
 
 @cache
 def _is_known(declaration: str) -> bool:
-    """LLVM takes any name that starts with ``llvm.``; its printer remarks on those it does not know. The
-    types must be the right ones, for intrinsics of older versions are replaced by what they became."""
+    """LLVM accepts any name that starts with ``llvm.``, but its printer marks unknown ones. The types must be
+    right, because LLVM replaces intrinsics of older versions by their successors."""
     return "; Unknown intrinsic" not in str(llvm.parse_assembly(declaration))
 
 

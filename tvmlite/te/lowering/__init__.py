@@ -1,1 +1,1 @@
-"""From a schedule to loops: bound inference, loop nests, guards, tails, tensorize."""
+"""Lowering of schedules to loops: bound inference, loop nests, guards, tails, tensorize."""

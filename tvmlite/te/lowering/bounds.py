@@ -1,7 +1,7 @@
-"""Bound inference: which part of its tensor each stage computes, and how far each loop runs.
+"""Bound inference: the region of its tensor that each stage computes, and the extent of each loop.
 
-Stages are met from the outputs backwards. A stage computes the union of what its consumers read while the
-loops inside its attach point run; the loops outside stand still. From that its own loops follow.
+Stages are visited from the outputs backwards. A stage computes the union of what its consumers read while the
+loops inside its attach point run and those outside are fixed. Its own loops follow from that region.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor, TensorRead
 
 @dataclass
 class Formula:
-    """What a compute's stage computes, in int64 index arithmetic, and the elements it reads for it."""
+    """A stage's formula in int64 index arithmetic, and the indices at which it reads each tensor."""
 
     op: t.ComputeOp
     body: tuple[Expr, ...]
@@ -51,11 +51,11 @@ class Formula:
 
 @dataclass
 class Bounds:
-    """What bound inference found.
+    """The result of bound inference.
 
-    ``ranges`` are those of all axes of all stages: of an operation's own axis the part that its stage
-    computes, ``whole`` the part the operation defines. A loop's variable, in ``loops``, counts from 0 to
-    its range's extent; ``variables`` are the axes as formulas know them.
+    ``ranges`` holds the ranges of all axes of all stages: for an operation's own axis, the part that its
+    stage computes; ``whole`` holds the part that the operation defines. The variable of a loop, in ``loops``,
+    counts from 0 to the extent of its range; ``variable`` gives the axes as they appear in formulas.
     """
 
     analyzer: Analyzer
@@ -65,25 +65,25 @@ class Bounds:
     loops: dict[IterVar, e.Var] = field(default_factory=dict)
 
     one_size: ClassVar[bool] = True
-    """Whether a stage's part has one size at all iterations around it, as a buffer has."""
+    """Whether a stage's region has one size in all iterations of the loops around it, as a buffer has."""
 
     def variable(self, axis: IterVar) -> e.Var:
-        """The axis as formulas know it."""
+        """The variable that stands for ``axis`` in formulas."""
         return self.widening.variable(axis.var)
 
     def position(self, leaf: IterVar) -> Number:
-        """The value of a loop's axis at one iteration."""
+        """The value of a loop's axis in the current iteration."""
         first, extent = self.ranges[leaf]
         return first if e.is_const(extent, 1) else self.loops[leaf] + first
 
     def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
-        """Whether a loop runs while ``needed`` is computed: one that is ``inside`` where that stands does."""
+        """Whether the loop ``leaf`` runs while ``needed`` is computed: if ``inside`` the attach point."""
         return inside
 
     @contextmanager
     def inside(self, stage: Stage, own: bool) -> Iterator[None]:
-        """What holds inside the loops around ``stage``, and in its ``own`` loops too: where loops run and
-        that they do run, of which proofs elsewhere must know nothing."""
+        """A scope in which the analyzer knows the ranges of the loops around ``stage``, and of its ``own``
+        loops if asked for, and that these loops have an iteration. Proofs elsewhere must not assume this."""
         around = list(loops_around(stage))
         if own:
             around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
@@ -97,9 +97,9 @@ class Bounds:
             yield
 
     def _assume_iteration(self, stage: Stage, leaf: IterVar, known: set[Number]) -> None:
-        """What follows for other axes from one iteration of the loop ``leaf``: their ranges are not empty,
-        and those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
-        does it show that the tiles of a split that shrinks do."""
+        """Assume what one iteration of the loop ``leaf`` implies for other axes: their ranges are not empty;
+        the axes it was fused from stay in range, which a quotient by an unknown extent does not show; and so
+        do the tiles of a split with shrinking tails."""
         for split in stage.relations:
             if isinstance(split, Split) and split.tail == SHRINK and split.outer is leaf:
                 begin, size = self.ranges[split.inner]
@@ -117,14 +117,14 @@ class Bounds:
                 self.analyzer.assume(value < first + extent)
 
     def region(self, op: Operation) -> tuple[Extent, ...] | None:
-        """The part of ``op``'s tensors that its stage computes; None for all of it."""
+        """The region of ``op``'s tensors that its stage computes; None for all of them."""
         if not isinstance(op, t.ComputeOp):
             return None
         return tuple(self.ranges[axis] for axis in op.axis)
 
 
 def formula_of(op: t.ComputeOp, widening: Widening) -> Formula:
-    """``op``'s formula with its index arithmetic widened."""
+    """``op``'s formula, with its index arithmetic widened."""
     body = tuple(widening.value(b) for b in op.body)
     reads: dict[Tensor, dict[tuple[Expr, ...], None]] = {}
     for root in body:
@@ -143,10 +143,10 @@ def infer(
     known: Mapping[IterVar, e.Var] | None = None,
     kind: type[Bounds] = Bounds,
 ) -> Bounds:
-    """The bounds of a normalised ``schedule``. The tensors of the operations ``given`` are needed whole.
+    """Infer the bounds of a normalised ``schedule``. Tensors of the operations ``given`` are computed whole.
 
-    Loops that are ``known`` keep their variables where they can: a part of one schedule's loops can then
-    stand among those of another. ``kind`` may know more of which loops run.
+    Loops in ``known`` keep their variables where possible, so that loops of one schedule can be placed among
+    those of another. ``kind`` may know more about which loops run.
     """
     bounds = kind(analyzer, widening, loops=dict(known or {}))
     consumers: dict[Operation, list[Stage]] = {stage.op: [] for stage in schedule.stages}
@@ -173,7 +173,7 @@ def infer(
 
 
 def _set_loops(stage: Stage, bounds: Bounds) -> None:
-    """Ranges of the axes made by splits and fuses, and a variable for each loop."""
+    """Set the ranges of the axes derived by splits and fusions, and a variable for each loop."""
 
     def simple(value: Number) -> Number:
         return simplify(bounds.analyzer, value)
@@ -181,7 +181,7 @@ def _set_loops(stage: Stage, bounds: Bounds) -> None:
     pass_down(stage.relations, bounds.ranges, simple, bounds.widening.extent)
     for leaf in stage.leaf_iter_vars:
         first, var = bounds.ranges[leaf].min, bounds.variable(leaf)
-        # A formula's variable counts from the range's min, a loop's from 0: they are one only if that is 0.
+        # A formula's variable counts from the range's min, a loop's from 0: they are equal only if that is 0.
         if e.is_const(first, 0):
             bounds.loops[leaf] = var
         elif bounds.loops.get(leaf, var) is var:
@@ -191,8 +191,8 @@ def _set_loops(stage: Stage, bounds: Bounds) -> None:
 def _set_region(
     stage: Stage, op: t.ComputeOp, consumers: list[Stage], formulas: dict[Operation, Formula], bounds: Bounds
 ) -> None:
-    """The part of ``op``'s axes that ``consumers`` need at one iteration of the loop the stage is attached
-    to."""
+    """Set the ranges of ``op``'s axes to the region that ``consumers`` need in one iteration of the loop that
+    the stage is attached to."""
     _check_scope(stage, consumers)
     for consumer in consumers:
         row = consumer.op.row_axis(op)
@@ -212,7 +212,7 @@ def _set_region(
                     needed.append([_read(index, running, by_loops, bounds.analyzer) for index in place])
     with bounds.inside(stage, own=False):
         for axis, *intervals in zip(op.axis, *needed, strict=True):
-            # None where nothing is read any more: what was inlined may leave out what it was given
+            # None if nothing is read any more: inlining a stage may drop reads that were passed to it
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
             part = bounds.ranges[axis] = clip(interval, axis, stage, bounds)
             if axis in stage.multiples:
@@ -222,8 +222,8 @@ def _set_region(
 def running_intervals(
     stage: Stage, loop: IterVar | None, bounds: Bounds, needed: Stage | None = None
 ) -> dict[e.Var, Interval]:
-    """Over what the axes of ``stage`` run during one iteration of ``loop``, its own or one that it stands in,
-    where the stage ``needed`` is computed. None is the function: all loops run.
+    """The intervals of the axes of ``stage`` during one iteration of ``loop``, one of its own loops or of
+    those around it, in which the stage ``needed`` is computed. None means the whole function: all loops run.
     """
     found: dict[IterVar, Interval] = {}
     outside: dict[e.Var, Interval] = {}
@@ -246,7 +246,7 @@ def running_intervals(
 
 
 def _read(index: Expr, running: Environment, by_loops: Any, analyzer: Analyzer) -> Interval | None:
-    """What ``index`` runs over: by the axes in it, or, where that is less, by the loops they come from."""
+    """The interval of ``index`` by the axes in it or, if narrower, by the loops these are derived from."""
     known = evaluate(index, running, analyzer)
     if by_loops is None or (known is not None and known.is_point):
         return known
@@ -254,13 +254,13 @@ def _read(index: Expr, running: Environment, by_loops: Any, analyzer: Analyzer) 
 
 
 def shrinks(stage: Stage, leaf: IterVar) -> bool:
-    """Whether the tiles that the loop ``leaf`` of ``stage`` runs over shrink in loops that follow it."""
+    """Whether the loop ``leaf`` of ``stage`` runs over tiles that shrink in the loops after it."""
     return any(isinstance(r, Split) and r.tail == SHRINK and r.outer is leaf for r in stage.relations)
 
 
 def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
-    """The variables of loops over tiles that shrink, of which ``leaf`` of ``stage`` is the outer; a loop of
-    one iteration has none that could be found, so it stands for itself."""
+    """The variables of the loops over shrinking tiles whose outer loop is ``leaf`` of ``stage``. A loop of
+    one iteration has no variable to look for; ``_ANY`` represents it."""
     if not shrinks(stage, leaf):
         return set()
     split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
@@ -270,7 +270,7 @@ def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
 
 
 _ANY = e.Var("any", e.INDEX)
-"""Stands for a variable that may be anywhere, unseen."""
+"""Represents a variable that may occur anywhere, unseen."""
 
 
 def _relax(
@@ -280,8 +280,8 @@ def _relax(
     partial: set[e.Var],
     bounds: Bounds,
 ) -> Interval:
-    """``interval`` of ``axis`` while the loops ``outside`` run too, on which its low end may depend. Those
-    of ``partial`` run in further loops as well, which are not seen."""
+    """Extend ``interval`` of ``axis`` by the running loops ``outside``, on which its low end may depend. The
+    loops of ``partial`` continue in further loops, which are not visible here."""
     if _ANY in partial or (isinstance(interval.low, Expr) and mentions(interval.low, tuple(partial))):
         return _anywhere(axis, (*outside, *partial), bounds)
     if not outside or isinstance(interval.low, int):
@@ -293,18 +293,18 @@ def _relax(
 
 
 def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
-    """All that ``axis`` runs over: its range, which in a scan is all that can be computed at this iteration;
-    or, if that moves with loops that are ``running``, all of the axis."""
+    """The range of ``axis``, which in a scan is all that can be computed at this iteration; or the whole
+    axis, if its range depends on loops that are ``running``."""
     part = bounds.ranges[axis]
     moves = any(isinstance(one, Expr) and mentions(one, running) for one in part)
     return all_of(bounds.whole[axis] if moves else part)
 
 
 def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
-    """The range of ``axis`` to compute, given the interval that is read: all of the axis where that is not
-    less, and where the interval is of unknown extent. Reads are in bounds, so what sticks out is never read.
-    A stage in the loop of another keeps an interval of known extent, though a whole axis may be shorter, such
-    as ``min(n, 5)``: its loops can be unrolled then, as those that read it."""
+    """The range of ``axis`` to compute, given the interval that is read: the whole axis if that is no larger,
+    or if the interval's extent is unknown. Reads are in bounds, so elements beyond the axis are never read. A
+    stage in another one's loop keeps an interval of known extent, though the whole axis may be shorter, such
+    as ``min(n, 5)``: its loops, and those of its readers, can then be unrolled."""
     analyzer, whole = bounds.analyzer, bounds.whole[axis]
     if interval is None:
         return whole
@@ -324,20 +324,20 @@ def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds)
 
 
 def never_negative(extent: Number) -> Number:
-    """The extent of a buffer, which exists even where loops of that extent have no iteration."""
+    """``extent``, but at least 0: a buffer exists even where loops of that extent have no iteration."""
     if at_least(extent, 0, Analyzer()):
         return extent
     return 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))
 
 
 def _constant_width(width: Number, bounds: Bounds) -> Number | None:
-    """``width`` as a constant if it can be, else one that suits ``bounds``; None if neither is possible."""
+    """``width`` as a constant if possible, else a width that suits ``bounds``; None if there is neither."""
     width = simplify(bounds.analyzer, width)
     return width if isinstance(width, int) else extension("intervals").one_width(width, bounds)
 
 
 def _check_scope(stage: Stage, consumers: list[Stage]) -> None:
-    """An error if a consumer of ``stage`` stands outside the loop it is attached to."""
+    """Raise an error if a consumer of ``stage`` is outside the loop that it is attached to."""
     for consumer in consumers if stage.attach_type == AT else ():
         within = (*consumer.leaf_iter_vars, *(leaf for _, leaf in loops_around(consumer)))
         if not any(leaf is stage.attach_ivar for leaf in within):

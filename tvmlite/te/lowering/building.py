@@ -1,4 +1,4 @@
-"""What the loop nests of all stages are built from."""
+"""The data that the loop nests of all stages are built from."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Building:
-    """What the loop nests are built from, and where they go: ``attached`` are the stages that stand in a
-    loop, ``current`` gives what stands for a tensor, ``shared`` tensors live in the memory of others, and
-    ``after`` is what comes after a loop. ``loops`` is filled with the loops as they are built."""
+    """The inputs and the result of building loop nests. ``attached`` holds the stages computed in each loop,
+    ``current`` gives the tensor that replaces one, ``shared`` tensors use the memory of others, and ``after``
+    holds statements that follow a loop. ``loops`` is filled with the loops as they are built."""
 
     bounds: Bounds
     formulas: dict[Operation, Formula]
@@ -36,12 +36,12 @@ class Building:
     loops: dict[IterVar, ir.Stmt] = field(default_factory=dict)
 
     def first(self, op: Operation) -> tuple[Number, ...]:
-        """The element of ``op``'s tensors that stands first in their buffers."""
+        """The indices of the element of ``op``'s tensors that is first in their buffers."""
         region = None if op in self.given else self.bounds.region(op)
         return () if region is None else tuple(extent.min for extent in region)
 
     def place(self, tensor: Tensor, indices: Sequence[Number]) -> tuple[Expr, ...]:
-        """Where in its buffer the element of ``tensor`` at ``indices`` is."""
+        """The indices in its buffer of the element of ``tensor`` at ``indices``."""
         first = self.first(tensor.op) or (0,) * len(indices)
         here: Sequence[Number] = [i - f for i, f in zip(indices, first, strict=True)]
         if tensor.op in self.layouts:

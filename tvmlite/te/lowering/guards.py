@@ -1,4 +1,4 @@
-"""The conditions under which a stage computes: tails of splits, and regions that stick out of a tensor."""
+"""Guards: conditions for the tails of splits, and for regions that exceed a tensor."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tvmlite.te.tensor.tensor import IterVar
 
 @dataclass
 class Guard:
-    """A condition under which a stage computes, which is about ``axis``, and whether the start of a reduction
-    needs it."""
+    """A condition on ``axis`` under which a stage computes. ``for_start``: whether the initialisation of a
+    reduction needs it too."""
 
     axis: IterVar
     condition: Expr
@@ -29,8 +29,8 @@ class Guard:
 
 
 def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], bounds: Bounds) -> list[Guard]:
-    """What must hold of the axes that have ``values`` for an iteration to count: splits may overrun their
-    axis, and the part of a tensor that a consumer needs may stick out of the tensor."""
+    """The conditions for an iteration to count, where the axes have ``values``: splits may exceed their axis,
+    and the region that a consumer needs may exceed the tensor."""
     analyzer, parts = bounds.analyzer, parts_of(stage)
     guards: list[Guard] = []
 
@@ -53,7 +53,7 @@ def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], b
 
 
 def parts_of(stage: Stage) -> dict[IterVar, frozenset[str]]:
-    """Of each axis, whether it comes from data axes, reduce axes, or both."""
+    """For each axis, whether it is derived from data axes, reduce axes, or both."""
     parts = {axis: frozenset(["reduce" if axis.kind == "reduce" else "data"]) for axis in stage.op.loop_axes}
     for relation in stage.relations:
         match relation:
@@ -67,7 +67,7 @@ def parts_of(stage: Stage) -> dict[IterVar, frozenset[str]]:
 
 
 def prover(bounds: Bounds) -> Callable[[Number, Number], bool]:
-    """Whether two numbers are known to be equal."""
+    """A predicate: whether two numbers are known to be equal."""
 
     def equal(a: Number, b: Number) -> bool:
         if isinstance(a, int) and isinstance(b, int):
@@ -83,8 +83,8 @@ def guarded(guards: Sequence[Guard], body: ir.Stmt) -> ir.Stmt:
 
 
 def depth_in(guard: Guard, stage: Stage, leaves: Sequence[IterVar], loops: Mapping[IterVar, e.Var]) -> int:
-    """The innermost of ``leaves`` that ``guard`` has to stand in; -1 if in none: of those that it speaks of,
-    and of those whose tiles shrink, as each of the loops that follow them has guards of its own."""
+    """The position of the innermost of ``leaves`` that ``guard`` must be inside, -1 if none: of those in its
+    condition, and of those whose tiles shrink, as the loops that follow them have their own guards."""
     depth = depth_of(guard.condition, leaves, loops)
     for split in stage.relations:
         if isinstance(split, Split) and split.tail == SHRINK and split.outer in leaves:
@@ -94,7 +94,7 @@ def depth_in(guard: Guard, stage: Stage, leaves: Sequence[IterVar], loops: Mappi
 
 
 def depth_of(condition: Expr, leaves: Sequence[IterVar], loops: Mapping[IterVar, e.Var]) -> int:
-    """The innermost of ``leaves``, whose variables are ``loops``, that ``condition`` speaks of; -1 if of
+    """The position of the innermost of ``leaves``, whose variables are ``loops``, in ``condition``; -1 if
     none."""
     used = set(postorder(condition))
     return max((n for n, leaf in enumerate(leaves) if loops[leaf] in used), default=-1)

@@ -1,5 +1,5 @@
-"""Which indices are met while some variables run: intervals with symbolic ends and, where possible,
-a constant width, so that the buffers made of them have a constant size."""
+"""The indices that are reached while some variables run: intervals with symbolic ends and, where possible, a
+constant width, so that the buffers allocated for them have a constant size."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Environment = Mapping[e.Var, Interval]
 
 
 def simplify(analyzer: Analyzer, value: Number) -> Number:
-    """``value`` in its simplest form; an int if it is one."""
+    """``value`` simplified, as an int if it is constant."""
     return value if isinstance(value, int) else plain(analyzer.simplify(value))
 
 
 def evaluate(index: Expr, running: Environment, analyzer: Analyzer) -> Interval | None:
-    """An interval that holds ``index`` while the variables ``running`` take all values of theirs; others
-    stand still. None if nothing is known, as of an index read from memory."""
+    """An interval that contains ``index`` for all values of the variables ``running``; other variables are
+    fixed. None if nothing is known, as for an index read from memory."""
     match index:
         case e.Const():
             return Interval(int(index.value), 0)
@@ -50,7 +50,7 @@ def _binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) 
 
 
 def union(a: Interval | None, b: Interval | None, analyzer: Analyzer) -> Interval | None:
-    """An interval that holds both; None if their distance has no known bound."""
+    """An interval that contains both; None if their distance has no known bound."""
     if a is None or b is None:
         return None
     distance = simplify(analyzer, b.low - a.low)
@@ -66,12 +66,12 @@ def union(a: Interval | None, b: Interval | None, analyzer: Analyzer) -> Interva
 
 
 def at_least(value: Number, bound: int, analyzer: Analyzer) -> bool:
-    """Whether ``value`` is known to be ``bound`` or more."""
+    """Whether ``value`` is known to be at least ``bound``."""
     return value >= bound if isinstance(value, int) else analyzer.prove(value >= bound)
 
 
 def greater(a: Number, b: Number) -> Number:
-    """The greater of two numbers."""
+    """The maximum of two numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
     return e.fold(e.Max, *e.match(a, b))

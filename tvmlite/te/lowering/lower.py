@@ -1,4 +1,4 @@
-"""From a schedule to loops: the story of lowering, top to bottom."""
+"""Lowering of a schedule to loop IR: the driver, from top to bottom."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 def lower(
     schedule: Schedule, args: Sequence[Any], name: str = "main", simple_mode: bool = False
 ) -> ir.Function:
-    """The structured loop IR of ``schedule`` as a function of ``args``, which are tensors and
-    variables in the caller's order.
+    """Lower ``schedule`` to a function of loop IR, whose parameters are ``args``: tensors and variables in
+    the caller's order.
 
-    Tensors that are computed are outputs; all outputs of the schedule and all placeholders it reads must be
-    among ``args``. A size variable found in a shape need not be: it is the extent of an array argument.
-    ``simple_mode`` is TVM's wish for loops to be read by people, which these always are.
-    Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a schedule
-    that cannot be carried out.
+    Computed tensors among ``args`` are outputs. All outputs of the schedule and all placeholders it reads
+    must be among ``args``. A size variable in a shape need not be: it is the extent of an array argument.
+    ``simple_mode`` is accepted for compatibility with TVM and has no effect: the printed loops are always
+    readable. Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a
+    schedule that cannot be carried out.
     """
     if not isinstance(schedule, Schedule):
         problem = f"lower: {arguments.shown(schedule)} is not a schedule"
@@ -75,7 +75,7 @@ def lower(
 
 @dataclass(frozen=True)
 class _Given:
-    """What is the same however loops are arranged."""
+    """The inputs of lowering that do not depend on how loops are scheduled."""
 
     params: dict[Tensor, Tensor]
     ops: frozenset[Operation]
@@ -86,7 +86,7 @@ class _Given:
 def _built(
     normal: Schedule, given: _Given, loop: IterVar | None = None, around: Building | None = None
 ) -> tuple[Building, ir.Stmt]:
-    """The loop nests of ``normal``. If only ``loop`` is wanted, what is outside it is as in ``around``."""
+    """Build the loop nests of ``normal``; if only ``loop`` is needed, ``around`` gives what is outside it."""
     known = None if around is None else around.bounds.loops
     bounds = infer(normal, given.formulas, given.ops, Analyzer(), given.widening, known)
     buffers = _buffers(normal, given.params, bounds)
@@ -119,7 +119,7 @@ def _element_axes(stage: Stage) -> tuple[IterVar, ...]:
 
 
 def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
-    """The tensors among ``args``, each with what stands for it in ``schedule`` now."""
+    """The tensors among ``args``, each with the tensor that replaces it in ``schedule`` now."""
     found: dict[Tensor, Tensor] = {}
     seen: set[Any] = set()
     for arg in args:
@@ -137,7 +137,7 @@ def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
 
 
 def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
-    """A tensor that is an argument is computed whole, in loops of its own."""
+    """Check that each tensor that is an argument is computed whole, in its own loops."""
     for tensor in tensors:
         stage = schedule.stage_map.get(tensor.op)
         if stage is not None and stage.attach_type in (AT, INLINE) and not stage.alongside:
@@ -149,7 +149,7 @@ def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
 
 
 def _check_complete(normal: Schedule, given: frozenset[Operation]) -> None:
-    """Outputs and placeholders must be among the arguments, of an operation with several at least one."""
+    """Check that placeholders, and for each output operation at least one tensor, are among the arguments."""
     states = {tensor.op for tensor in _same_memory(normal)}
     for stage in normal.stages:
         op = stage.op
@@ -163,12 +163,12 @@ def _check_complete(normal: Schedule, given: frozenset[Operation]) -> None:
 
 
 def _whole_extents(params: Iterable[Tensor]) -> list[e.Var]:
-    """The variables that are an extent of an array argument: known to be at least 0."""
+    """The variables that are the extent of an axis of an array argument, and thus known to be at least 0."""
     return list(dict.fromkeys(n for tensor in params for n in tensor.shape if isinstance(n, e.Var)))
 
 
 def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> dict[Tensor, ir.Buffer]:
-    """A buffer for each tensor: of its shape for arguments, of what its stage computes for others."""
+    """A buffer for each tensor: arguments have the tensor's shape, others that of the computed region."""
     made: dict[Tensor, ir.Buffer] = {}
     taken: set[str] = set()
     widen = bounds.widening.extent
@@ -216,7 +216,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
 
 
 def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]] | None:
-    """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
+    """A function from the buffer's shape to its strides, if ``storage_align`` was called on ``stage``."""
     return extension("memory").alignment(stage) if stage.alignments else None
 
 
@@ -225,12 +225,12 @@ def _has_scans(normal: Schedule) -> bool:
 
 
 def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
-    """Of the parts of scans, the result whose memory they are in."""
+    """Map each part of a scan to the result whose memory it uses."""
     return extension("scan").same_memory(normal) if _has_scans(normal) else {}
 
 
 def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:
-    """The stages that stand in each loop, producers first."""
+    """The stages that are computed in each loop, producers first."""
     attached: dict[IterVar, list[Stage]] = {}
     for stage in normal.stages:
         if stage.attach_type == AT and stage.attach_ivar is not None:
@@ -239,8 +239,8 @@ def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:
 
 
 def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening) -> tuple[e.Var, ...]:
-    """The size variables of the arguments' shapes, in order of first appearance, but for those that are
-    arguments themselves. An error if one is nowhere an extent by itself."""
+    """The size variables in the shapes of arguments, in order of first appearance, except those that are
+    arguments. An error if one of them is never an extent by itself."""
     known = {arg for arg in args if isinstance(arg, e.Var)}
     whole = {widening.variable(v) for v in _whole_extents(params.values())}
     found: dict[e.Var, None] = {}
@@ -261,7 +261,7 @@ def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening
 
 
 def _check_bound(function: ir.Function) -> None:
-    """Every variable is a loop's, a parameter or a size."""
+    """Check that every variable is a loop variable, a parameter or a size."""
     known: set[Any] = {*function.params, *function.sizes, ir.THREAD, ir.THREADS}
     nodes = list(postorder(function.body))
     shapes = [n for node in nodes if isinstance(node, ir.Allocate) for n in node.buffer.shape]

@@ -31,7 +31,7 @@ from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 
 def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
-    """The loops that compute ``stage``, with the stages attached to them."""
+    """Build the loops that compute ``stage``, including the stages attached to them."""
     bounds, op = building.bounds, stage.op
     if not isinstance(op, t.ComputeOp):
         return extension(op.kind).loop_nest(stage, building)
@@ -63,7 +63,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
 
 
 def _axes_at(values: dict[IterVar, Number], op: t.ComputeOp, bounds: Bounds) -> dict[e.Var, Expr]:
-    """What stands for ``op``'s axes in its formula where they have these ``values``."""
+    """The expressions that replace ``op``'s axes in its formula where the axes have ``values``."""
     found = {bounds.variable(a): index_of(values[a]) for a in (*op.axis, *op.reduce_axis) if a in values}
     return {var: value for var, value in found.items() if var is not value}
 
@@ -76,8 +76,8 @@ def loops_around_body(
     start: Start | None = None,
     leaves: Sequence[IterVar] | None = None,
 ) -> ir.Stmt:
-    """``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard stands as far out as the
-    loops it speaks of allow; ``start``, if any, at its depth."""
+    """Wrap ``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard is placed as far out as
+    the loops in its condition allow; ``start``, if any, at its depth."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
     depths = [depth_in(guard, stage, leaves, bounds.loops) for guard in guards]
     for depth in range(len(leaves) - 1, -2, -1):
@@ -90,7 +90,7 @@ def loops_around_body(
 
 
 def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard], body: ir.Stmt) -> ir.Stmt:
-    """The loop ``leaf`` around ``body``, what is computed in it, and its ``guards``."""
+    """Wrap ``body``, with the stages attached to ``leaf`` and the ``guards``, in the loop ``leaf``."""
     inside = building.attached.get(leaf, [])
     ahead = []
     if any(one.double_buffered for one in inside):
@@ -109,7 +109,7 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
 
 
 def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
-    """``loop`` as several one after the other, where ``loop_partition`` says so."""
+    """``loop`` as several consecutive loops, if ``loop_partition`` was called on it."""
     sizes = stage.partitions.get(leaf)
     if sizes is None or not isinstance(loop, ir.For):
         return loop
@@ -136,7 +136,7 @@ def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
 
 
 def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stmt:
-    """``stages``, producers first, and then ``body``; their buffers exist just here."""
+    """Put ``stages``, producers first, before ``body``; their buffers are allocated for just this code."""
     for stage in reversed(stages):
         body = ir.sequence(loop_nest(stage, building), body)
         for tensor in reversed(stage.op.outputs):
@@ -146,7 +146,7 @@ def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stm
 
 
 def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
-    """``body`` with axes replaced by ``mapping`` and reads of tensors by loads from their buffers."""
+    """``body`` with axes replaced as ``mapping`` says and reads of tensors by loads from their buffers."""
 
     def rule(node: Node) -> Any:
         if isinstance(node, e.Var):
@@ -159,7 +159,7 @@ def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Buil
 
 
 def start_of(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], building: Building) -> Start:
-    """The result set to the reduction's identity, or to its ``init``."""
+    """The initialisation of the result by the reduction's identity, or by its ``init``."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars
     depth = start_depth(stage, leaves)
     axes = start_axes(stage, leaves[depth:])
@@ -200,7 +200,7 @@ def _update(
 def _targets(
     op: t.ComputeOp, reduces: Sequence[t.Reduce], places: Sequence[tuple[Expr, ...]], building: Building
 ) -> dict[int, tuple[ir.Buffer, tuple[Expr, ...]]]:
-    """Where each value of a reduction is kept."""
+    """The buffer and indices that hold each value of a reduction."""
     picked, count = [r.value_index for r in reduces], len(reduces[0].source)
     if sorted(picked) != list(range(count)):
         raise TensorExpressionError(
@@ -211,7 +211,7 @@ def _targets(
 
 
 def _store_all(targets: Sequence[tuple[ir.Buffer, tuple[Expr, ...]]], values: Sequence[Expr]) -> ir.Stmt:
-    """Store ``values``; all are computed before the first is stored, as they may read what is there."""
+    """Store ``values``; all are computed before the first is stored, as they may read the old ones."""
     if len(values) == 1:
         return ir.Store(*targets[0], values[0])
     names = [e.Var(f"combined{n}", value.dtype) for n, value in enumerate(values)]

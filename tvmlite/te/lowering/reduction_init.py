@@ -1,4 +1,4 @@
-"""Where a reduction starts: the loops that set its result, before the loops that reduce."""
+"""The initialisation of a reduction: the loops that set its result, before the loops that reduce."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tvmlite.te.tensor.tensor import IterVar
 
 @dataclass
 class Start:
-    """What is done before the loop at ``depth``: ``body``, in ``loops`` of its own, under those of
-    ``guards`` that speak of them. ``finish``, if any, is done behind that loop."""
+    """Code before the loop at ``depth``: ``body``, in its own ``loops``, under those of ``guards`` that
+    depend on them. ``finish``, if any, is executed after that loop."""
 
     body: ir.Stmt
     depth: int
@@ -30,8 +30,8 @@ class Start:
 
 
 def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
-    """Before which of the loops ``leaves`` the stage's reduction starts: before the outermost that reduces,
-    if ``decompose_reduction`` does not ask for one further out."""
+    """The position among ``leaves`` of the loop before which the reduction is initialised: the outermost that
+    reduces, unless ``decompose_reduction`` names one further out."""
     parts, wanted = parts_of(stage), stage.init_axis
     reducing = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
     if wanted is None:
@@ -47,9 +47,9 @@ def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
 
 
 def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
-    """The axes to run over for all elements met in the loops ``leaves``. A loop over elements and terms at
-    once has no iteration where there are no terms: the axes over elements that it was made from are taken. So
-    is the axis whose smaller tiles are in further loops."""
+    """The data axes to iterate over to reach all elements of the loops ``leaves``. A loop fused from data and
+    reduce axes has no iteration if the reduction is empty, so the data axes it was fused from are used
+    instead; likewise the axis of tiles that shrink in further loops."""
     parts = parts_of(stage)
     sources = {}
     partial: list[IterVar] = []
@@ -75,13 +75,13 @@ def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
 def start_values(
     stage: Stage, bounds: Bounds, outer: Sequence[IterVar], loops: Mapping[IterVar, e.Var]
 ) -> dict[IterVar, Number]:
-    """The values of all axes over elements, in the stage's loops ``outer`` and those of its start."""
+    """The values of all data axes inside the stage's loops ``outer`` and the ``loops`` of its start."""
     parts = parts_of(stage)
     values: dict[IterVar, Number] = {leaf: bounds.position(leaf) for leaf in outer}
     for axis, var in loops.items():
         first, extent = bounds.ranges[axis]
         values[axis] = first if e.is_const(extent, 1) else var + first
-    below = made_from(stage.relations, list(loops)) - loops.keys()  # parts of loops that are run over whole
+    below = made_from(stage.relations, list(loops)) - loops.keys()  # derived from axes in ``loops``
 
     def is_known(relation: Relation) -> bool:
         match relation:
@@ -97,7 +97,7 @@ def start_values(
 
 
 def start_loops(stage: Stage, bounds: Bounds, start: Start) -> ir.Stmt:
-    """The statement of ``start``, whose loops get names of their own."""
+    """The statement of ``start``, whose loops get new variables."""
     axes = list(start.loops)
     fresh = {axis: e.Var(f"{axis.var.name}.init", e.INDEX) for axis in axes}
     chosen = [g for g in start.guards if g.for_start]
@@ -110,7 +110,7 @@ def start_loops(stage: Stage, bounds: Bounds, start: Start) -> ir.Stmt:
 
 
 def one_loop(stage: Stage, axis: IterVar, var: e.Var, bounds: Bounds, body: ir.Stmt) -> ir.Stmt:
-    """``body`` in a loop over ``axis``; in none if that runs once."""
+    """Wrap ``body`` in a loop over ``axis``, unless it runs once."""
     extent = e.convert(bounds.ranges[axis].extent, e.INDEX)
     if e.is_const(extent, 1):
         return body

@@ -1,4 +1,4 @@
-"""Index arithmetic in int64: axes and size variables are int32 where the user writes, as in TVM."""
+"""Index arithmetic in int64: axes and size variables are int32 to the user, as in TVM."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncM
 
 
 class Widening:
-    """Rewrites expressions so that indices, extents and comparisons of those are int64.
+    """Rewrites expressions so that indices, extents and comparisons between them are int64.
 
-    Each int32 variable has one int64 counterpart; those named in ``extents`` are known to be at least 0. A
-    variable used as a value is cast back, so values keep their dtype. Index arithmetic is assumed not to
-    overflow; arithmetic on values wraps as it did.
+    Each int32 variable has one int64 counterpart; those in ``extents`` are known to be at least 0. A variable
+    used as a value is cast back, so values keep their dtype. Index arithmetic is assumed not to overflow;
+    arithmetic on values wraps as before.
     """
 
     def __init__(self, extents: Iterable[e.Var] = ()) -> None:
@@ -30,11 +30,11 @@ class Widening:
         self._indices: dict[Expr, Expr | None] = {}
 
     def keep(self, var: e.Var) -> None:
-        """``var`` stands for a value, as a Let's does: it keeps its dtype."""
+        """Keep the dtype of ``var``, which represents a value, such as a Let's."""
         self._kept.add(var)
 
     def variable(self, var: e.Var) -> e.Var:
-        """The variable that stands for ``var`` in loops: itself, unless it is int32."""
+        """The variable that represents ``var`` in loops: itself, unless it is int32."""
         if var.dtype not in _NARROW or var in self._kept:
             return var
         known = self._variables.get(var)
@@ -48,16 +48,16 @@ class Widening:
         return known
 
     def extent(self, value: Number) -> Number:
-        """An extent: an int, or an int64 expression."""
+        """``value``, an extent, as an int or an int64 expression."""
         return value if isinstance(value, int) else plain(self.index(e.convert(value)))
 
     def index(self, root: Expr) -> Expr:
-        """``root``, an int, as an index."""
+        """``root``, an integer expression, as an int64 index."""
         self._visit(root)
         return self._as_index(root)
 
     def value(self, root: Expr) -> Expr:
-        """``root`` with its dtype kept, and the indices in it widened."""
+        """``root`` with its dtype, and the indices in it widened."""
         self._visit(root)
         return self._values[root]
 
@@ -71,7 +71,7 @@ class Widening:
                 self._values[node] = self._value(node)
 
     def _as_index(self, node: Expr) -> Expr:
-        """An int: widened if it is index arithmetic, else its value cast."""
+        """An integer node as int64: widened if it is index arithmetic, else its value cast."""
         known = self._indices[node]
         if known is not None:
             return known
@@ -81,7 +81,7 @@ class Widening:
         return e.cast(INDEX, self._values[node])
 
     def _index(self, node: Expr) -> Expr | None:
-        """The int64 form of an expression of nothing but variables and constants; None of others."""
+        """The int64 form of an expression that contains only variables and constants; None for others."""
         known = self._indices
         match node:
             case e.Const():

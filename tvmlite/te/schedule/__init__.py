@@ -1,1 +1,1 @@
-"""How it is computed: schedules, their stages, and the primitives that arrange loops."""
+"""How to compute: schedules, their stages, and the primitives that transform loops."""

@@ -32,19 +32,19 @@ from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
 
 class CachePrimitives:
-    """The part of ``Schedule`` that adds copies of tensors."""
+    """The primitives of ``Schedule`` that add copies of tensors."""
 
     @primitive
     def cache_read(self: Any, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """A copy of ``tensor`` that ``readers`` (tensors or operations) read in its stead.
+        """Add a copy of ``tensor`` that ``readers`` (tensors or operations) read instead, and return it.
 
         ::
 
             C[i] = A[i] + 1      -->    A.local[i] = A[i]
                                         C[i] = A.local[i] + 1
 
-        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy, whose name is
-        ``A.d.local`` if there is an ``A.local``.
+        The copy is a stage that can be placed with ``compute_at``. It is named ``A.d.local`` if ``A.local``
+        exists.
         """
         schedule: Schedule = self
         source = schedule.current(tensor)
@@ -67,7 +67,7 @@ class CachePrimitives:
 
     @primitive
     def cache_write(self: Any, tensor: Any, scope: str) -> Any:
-        """``tensor`` is computed in a buffer of its own, and then copied out.
+        """Compute ``tensor`` in a separate buffer and then copy it out; return the tensor of the buffer.
 
         ::
 
@@ -78,9 +78,9 @@ class CachePrimitives:
                                                     for i in range(n):
                                                         C[i] = C.local[i]
 
-        The reduction moves along, with its loops, so ``tensor``'s stage has only its data axes left.
-        ``tensor`` may be a list: all outputs of one operation; a list is then given. The buffer is laid out
-        as the data loops stand: after a split or a reorder it has an axis for each of them::
+        The reduction moves to the new stage with its loops; ``tensor``'s stage keeps only its data axes. If
+        ``tensor`` is a list, of all outputs of one operation, a list is returned. The buffer has an axis for
+        each data loop, in their order, also after splits and reorders::
 
             for i.outer in range(4):         -->    for i.outer.c in range(4):
                 for j in range(m):                      for j.c in range(m):
@@ -116,7 +116,7 @@ class CachePrimitives:
 def _relaid(
     stage: Stage, op: t.ComputeOp, loops: list[IterVar], name: str
 ) -> tuple[t.ComputeOp, tuple[e.Expr, ...]]:
-    """``op`` over one axis for each of ``loops``, and where in its result an element of ``op``'s is."""
+    """``op`` over one axis for each of ``loops``, and the indices in its result of an element of ``op``."""
     ranges = ranges_of(stage, op)
     axis = tuple(
         IterVar(range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
@@ -143,32 +143,32 @@ def _relaid(
 
 
 def _in_terms_of(axis: IterVar, mapping: dict[Any, Any]) -> IterVar:
-    """``axis`` of a reduction, whose extent may depend on elements that ``mapping`` replaces."""
+    """The reduce axis ``axis``, with ``mapping`` applied to its extent, which may depend on elements."""
     dom = substitute(axis.dom, mapping) if axis.dom else None
     return axis if dom is axis.dom else replace(axis, dom=dom)
 
 
 def _over(body: e.Expr, reduced: dict[IterVar, IterVar]) -> e.Expr:
-    """``body``, if it reduces, over the axes that its own became."""
+    """``body``, with the axes of a reduction replaced as ``reduced`` says."""
     if not isinstance(body, t.Reduce):
         return body
     return replace(body, axis=tuple(reduced[one] for one in body.axis))
 
 
 def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
-    """``body`` where the conditions hold; elsewhere 0, or what a reduction starts from: it is never read."""
+    """``body`` where the conditions hold; elsewhere 0, or a reduction's initial value: never read."""
     if not conditions:
         return body
     if isinstance(body, t.Reduce):
         condition = e.all_of(conditions)
-        if not e.is_const(body.condition, 1):  # which may read what is there only under the others
+        if not e.is_const(body.condition, 1):  # safe to evaluate only where ``condition`` holds
             condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
         return replace(body, condition=condition)
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
 
 
 def _hand_over(stage: Stage, made: Stage, moved: dict[IterVar, IterVar]) -> None:
-    """The loops that reduce, ``moved``'s keys, and what is in them go from ``stage`` to ``made``."""
+    """Move the loops that reduce, ``moved``'s keys, and the stages in them from ``stage`` to ``made``."""
     reducing = moved.keys()
     data = [leaf for leaf in made.leaf_iter_vars if leaf not in moved.values()]
     hand_over(stage, made, {one: moved[one] for one in stage.all_iter_vars if one in reducing})

@@ -1,4 +1,4 @@
-"""What ``cache_write``, ``rfactor`` and ``reverse_compute_at`` share: changes of operations and of loops."""
+"""Changes of operations and loops that ``cache_write``, ``rfactor`` and ``reverse_compute_at`` share."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
 def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
-    """The loops of ``source`` that ``became`` loops of ``target`` give them their kinds and pragmas, and the
-    stages that stand in them."""
+    """Move the kinds and pragmas of loops of ``source``, and the stages attached to them, to the loops of
+    ``target`` that ``became`` maps them to."""
     for name in ("loop_kinds", "pragmas"):
         given = getattr(source, name)
         moved = {new: given[old] for old, new in became.items() if old in given}
@@ -35,7 +35,7 @@ def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, Ite
 
 
 def replace_reads(schedule: Schedule, mapping: Mapping[Tensor, Tensor], stages: Sequence[Stage]) -> None:
-    """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
+    """Replace reads of ``mapping``'s keys by its values in ``stages``; update readers of their results."""
     followers: dict[Tensor, Tensor] = {}
     for stage in schedule.stages:
         op = inline.replace_reads(stage.op, {**mapping, **followers} if stage in stages else followers)
@@ -45,21 +45,21 @@ def replace_reads(schedule: Schedule, mapping: Mapping[Tensor, Tensor], stages: 
 
 
 def change_op(schedule: Schedule, stage: Stage, op: Operation) -> None:
-    """``stage`` computes ``op``, and the stages that read its results read those of ``op``."""
+    """Make ``stage`` compute ``op``, and the stages that read its results read those of ``op``."""
     mapping = dict(zip(stage.op.outputs, op.outputs, strict=True))
     schedule.set_op(stage, op)
     replace_reads(schedule, mapping, [one for one in schedule.stages if one is not stage])
 
 
 def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
-    """A ScheduleError if a loop both reduces and runs over elements, or one that reduces has an extent that
-    depends on an element."""
+    """Raise a ScheduleError if a loop runs over both data and reduce axes, or the extent of a reduce axis
+    depends on a data axis."""
     check_dependent_extents(primitive, stage, (), Span.of_caller())
     check_unmixed(primitive, stage, reducing)
 
 
 def check_unmixed(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
-    """A ScheduleError if a loop both reduces and runs over elements."""
+    """Raise a ScheduleError if a loop runs over both data and reduce axes."""
     for relation in stage.relations:
         if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
             raise ScheduleError(
@@ -72,8 +72,8 @@ def check_unmixed(primitive: str, stage: StageBase, reducing: set[IterVar]) -> N
 def check_dependent_extents(
     what: str, stage: StageBase, leaves: Sequence[IterVar], span: Span | None
 ) -> None:
-    """A ScheduleError if the extent of a reduction of ``stage`` depends on an axis over elements that is none
-    of ``leaves``, the loops from the outermost in, or is not around the reduction."""
+    """Raise a ScheduleError if the extent of a reduce axis of ``stage`` depends on a data axis that is not
+    one of the loops ``leaves`` (outermost first) outside the reduction."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     elements: dict[Node, IterVar] = {axis.var: axis for axis in op.axis}
@@ -92,7 +92,7 @@ def check_dependent_extents(
 
 
 def axes_of(relation: Relation) -> set[IterVar]:
-    """The axes that ``relation`` is about."""
+    """The axes that ``relation`` relates."""
     match relation:
         case Split(a, b, c) | Fuse(a, b, c):
             return {a, b, c}
@@ -101,7 +101,7 @@ def axes_of(relation: Relation) -> set[IterVar]:
 
 
 def with_axes(relation: Relation, became: Mapping[IterVar, IterVar]) -> Relation:
-    """``relation`` of the axes that its own ``became``."""
+    """``relation`` with its axes replaced as ``became`` says."""
     match relation:
         case Split(parent=parent):
             return replace(relation, parent=became.get(parent, parent))
@@ -112,7 +112,7 @@ def with_axes(relation: Relation, became: Mapping[IterVar, IterVar]) -> Relation
 
 
 def values_down(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVar, Number]) -> None:
-    """Complete ``values``, which has those of the operation's axes, by those of all axes made from them."""
+    """Complete ``values``, which has those of the operation's axes, by those of all derived axes."""
     for relation in relations:
         match relation:
             case Split(parent, outer, inner):
@@ -127,7 +127,7 @@ def values_down(relations: Sequence[Relation], ranges: Ranges, values: dict[Iter
 
 
 def ranges_of(stage: StageBase, op: t.ComputeOp) -> Ranges:
-    """The ranges of all axes of ``stage``, as far as they are known before bounds are inferred."""
+    """The ranges of all axes of ``stage``, as far as they are known before bound inference."""
     ranges: Ranges = {}
     for axis in (*op.axis, *op.reduce_axis):
         assert axis.dom is not None
@@ -137,7 +137,7 @@ def ranges_of(stage: StageBase, op: t.ComputeOp) -> Ranges:
 
 
 def range_of(extent: Extent) -> t.Range:
-    """``extent`` as the range of an axis of an operation."""
+    """``extent`` as the range of an operation's axis."""
     whole = e.convert(extent.extent)
     return (
         t.Range(e.const(0, whole.dtype), whole)
@@ -147,5 +147,5 @@ def range_of(extent: Extent) -> t.Range:
 
 
 def equal(a: Number, b: Number) -> bool:
-    """Whether both are known and the same."""
+    """Whether both are known and equal."""
     return isinstance(a, int) and isinstance(b, int) and a == b

@@ -1,4 +1,4 @@
-"""``reverse_compute_at`` and ``compute_with``: a stage shares loops of one that does not read it."""
+"""``reverse_compute_at`` and ``compute_with``: compute a stage in loops of a stage that does not read it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class EpiloguePrimitives(StageBase):
-    """The part of ``Stage`` that puts it into loops of a stage that does not read it."""
+    """The primitives that compute a ``Stage`` in loops of a stage that does not read it."""
 
     @primitive
     def reverse_compute_at(self, producer: StageBase, axis: IterVar) -> None:
-        """This stage, which reads ``producer`` element by element, moves into the loop ``axis`` of it: an
-        epilogue in its producer's tile, which then needs room for no more than a tile.
+        """Compute this stage, which reads ``producer`` element-wise, in the loop ``axis`` of ``producer``: an
+        epilogue for each tile of the producer, whose buffer then holds a single tile.
 
         ::
 
@@ -37,9 +37,9 @@ class EpiloguePrimitives(StageBase):
                 C[i] = B[i] + 1                        for i.inner in range(4):
                                                            C[i.outer * 4 + i.inner] = B[i.inner] + 1
 
-        The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
-        is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
-        Others may read ``producer`` too if they are computed in this stage's loops.
+        This stage takes over the producer's loops down to ``axis``, with their kinds, and the producer is
+        computed at the innermost of them; the producer keeps its other loops. Only data loops can be shared.
+        Other stages may read ``producer`` only if they are computed in this stage's loops.
         """
         if not isinstance(producer, StageBase):
             raise ScheduleError(
@@ -65,9 +65,9 @@ class EpiloguePrimitives(StageBase):
 
     @primitive
     def compute_with(self, other: Any, axis: IterVar) -> None:
-        """This stage, an output, is computed in the loop ``axis`` of ``other``, another output of the same
-        shape, which comes after it: at each iteration the elements that ``other`` computes there. So what
-        both read can be computed once, in that loop. Halide's primitive of that name.
+        """Compute this stage, an output, in the loop ``axis`` of ``other``, a later output of the same shape:
+        each iteration computes the same elements of both. What both read can then be computed once, in that
+        loop. Halide has a primitive of that name.
 
         ::
 
@@ -98,7 +98,7 @@ class EpiloguePrimitives(StageBase):
 
 
 def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
-    """The axis of ``stage`` that runs along each axis of ``producer``."""
+    """The axis of ``stage`` that indexes each axis of ``producer``."""
     op, made = stage.op, producer.op
     if not isinstance(op, t.ComputeOp) or not isinstance(made, t.ComputeOp) or op.reduce_axis:
         raise ScheduleError(
@@ -148,7 +148,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
 
 
 def _stands_in(stage: StageBase, other: StageBase) -> bool:
-    """Whether ``stage`` is ``other``, or is computed in a loop of it."""
+    """Whether ``stage`` is ``other``, or is computed in a loop of ``other``."""
     while stage is not other:
         if stage.attach_type != AT or stage.attach_stage is None:
             return False
@@ -159,7 +159,7 @@ def _stands_in(stage: StageBase, other: StageBase) -> bool:
 def _replay(
     consumer: Stage, producer: StageBase, shared: Sequence[IterVar], image: dict[IterVar, IterVar]
 ) -> dict[IterVar, IterVar]:
-    """Split and fuse the loops of ``consumer`` as those of ``producer`` that became the ``shared`` ones."""
+    """Split and fuse the loops of ``consumer`` as ``producer``'s loops were to give the ``shared`` ones."""
     needed: set[IterVar] = set(shared)
     chosen: list[Relation] = []
     for relation in reversed(producer.relations):
@@ -186,14 +186,14 @@ def _replay(
 
 
 def _neighbours(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar]:
-    """The loops of ``consumer`` with ``inner`` just inside ``outer``."""
+    """The loops of ``consumer``, with ``inner`` moved directly inside ``outer``."""
     rest = [leaf for leaf in consumer.leaf_iter_vars if leaf is not inner]
     place = next(n for n, leaf in enumerate(rest) if leaf is outer)
     return [*rest[: place + 1], inner, *rest[place + 1 :]]
 
 
 def why_apart(stage: StageBase, other: StageBase) -> str:
-    """Why ``stage`` cannot be computed along with ``other``; empty if it can."""
+    """The reason why ``stage`` cannot be computed with ``other``; empty if it can."""
     made, op = stage.op, other.op
     schedule = stage.schedule
     assert schedule is not None

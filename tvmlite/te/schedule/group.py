@@ -1,4 +1,4 @@
-"""Groups of stages that move together."""
+"""Groups of stages that are moved together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
 class Group:
-    """Stages between the inputs and the outputs given to ``Schedule.create_group``."""
+    """The stages between the inputs and the outputs given to ``Schedule.create_group``."""
 
     def __init__(self, members: Sequence[Stage]) -> None:
         self._members = list(members)
@@ -28,8 +28,8 @@ class Group:
         return list(self._members)
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """All members move into the loop ``scope`` of ``parent``, but for those that are computed in a
-        loop of another member.
+        """Compute all members in the loop ``scope`` of ``parent``, except those that are computed in a loop
+        of another member.
 
         ::
 
@@ -51,16 +51,16 @@ class Group:
             stage.compute_at(parent, scope)
 
     def compute_root(self) -> None:
-        """All members stand on their own again."""
+        """Compute all members at the root again."""
         for stage in self._members:
             stage.compute_root()
 
 
 class GroupPrimitive:
-    """The part of ``Schedule`` that makes groups."""
+    """The primitive of ``Schedule`` that creates groups."""
 
     def create_group(self: Any, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
-        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together.
+        """Group the stages from ``inputs`` (exclusive, unless ``include_inputs``) to ``outputs``.
 
         ::
 

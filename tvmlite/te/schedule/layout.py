@@ -1,4 +1,4 @@
-"""``transform_layout``: the elements of a stage's buffer in another order."""
+"""``transform_layout``: store the elements of a stage's buffer in another order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Digit:
-    """``axis // step % base`` of the element's index; ``base`` is None for all that is left."""
+    """``axis // step % base`` of the element's index; ``base`` is None for the most significant digit."""
 
     axis: int
     step: int
@@ -34,7 +34,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class IndexMap:
-    """Where an element goes: at the digits of its old indices, in this order."""
+    """The new position of an element: its new indices are these digits of its old ones, in this order."""
 
     digits: tuple[Digit, ...]
 
@@ -47,17 +47,17 @@ class IndexMap:
         return tuple(made)
 
     def shape(self, old: Sequence[Number]) -> tuple[Number, ...]:
-        """The extents that hold all elements of an array of extents ``old``."""
+        """The shape that holds all elements of an array of shape ``old``."""
         return tuple(ceil_div(old[d.axis], d.step) if d.base is None else d.base for d in self.digits)
 
 
 class LayoutPrimitive(StageBase):
-    """The part of ``Stage`` that lays out its buffer."""
+    """The layout primitive of ``Stage``."""
 
     @primitive
     def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:
-        """The stage's buffer is laid out by other axes: ``mapping`` gives the new indices of an element. The
-        loops that write it follow, one a new axis; those that read it stay as they are.
+        """Store the stage's buffer in the layout of ``mapping``, which returns the new indices of an element.
+        The loops that write it change to one for each new axis, and are returned; its readers do not change.
 
         ::
 
@@ -67,9 +67,9 @@ class LayoutPrimitive(StageBase):
                                                            B[i.outer, j, i.inner] = A[...]
                                                # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
 
-        Each new index is an axis, its quotient by a constant, or its remainder; together they must
-        distinguish elements. Where an extent does not divide, the buffer has room to spare, never read. The
-        loops must be as they were made. Gives the new loops.
+        Each new index is an axis, its quotient by a constant, or the remainder of one; together they must
+        identify each element. Where a constant does not divide an extent, the buffer has padding, which is
+        never read. The stage's loops must not have been transformed before.
         """
         op = self.op
         span = Span.of_caller()
@@ -95,7 +95,7 @@ def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: S
     arguments.function("transform_layout: mapping", mapping, ScheduleError)
     try:
         parameters = inspect.signature(mapping).parameters
-    except ValueError as error:  # a type such as int says nothing of what it takes
+    except ValueError as error:  # a type such as int has no signature
         raise ScheduleError(f"transform_layout: mapping: {error}", span) from None
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     count = len(parameters)
@@ -116,7 +116,7 @@ def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: S
 
 
 def _digit(index: e.Expr, variables: Sequence[e.Var], name: str, span: Span) -> Digit:
-    """``v``, ``v // a``, ``v % b``, ``v // a % b`` or ``v % b // a``."""
+    """Parse ``v``, ``v // a``, ``v % b``, ``v // a % b`` or ``v % b // a``."""
     step, base, rest = 1, None, index
     while not isinstance(rest, e.Var):
         match rest:
@@ -134,14 +134,14 @@ def _digit(index: e.Expr, variables: Sequence[e.Var], name: str, span: Span) -> 
 
 
 def _without_idle_base(digit: Digit, extents: t.Shape) -> Digit:
-    """A remainder that is the whole quotient, as no element has a greater one, is that quotient."""
+    """``digit`` without its base, if no quotient reaches the base, so that the remainder changes nothing."""
     extent = extents[digit.axis]
     idle = digit.base is not None and isinstance(extent, int) and digit.step * digit.base >= extent
     return Digit(digit.axis, digit.step, None) if idle else digit
 
 
 def _check_digits(digits: list[Digit], axis: int, name: str, span: Span) -> None:
-    """The digits of one axis must make up all of it, each once."""
+    """Check that the digits of one axis cover all of it, exactly once."""
     step = 1
     ordered = sorted(digits, key=lambda d: d.step)
     for number, digit in enumerate(ordered):
@@ -160,7 +160,7 @@ def _check_digits(digits: list[Digit], axis: int, name: str, span: Span) -> None
 
 
 def _loops(stage: StageBase, found: IndexMap) -> list[IterVar]:
-    """Split the stage's loops as the buffer is, and put them in its order; reductions stay inside."""
+    """Split and reorder the stage's loops to match the buffer, and return them; reductions stay inside."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     owner: Stage = stage  # type: ignore[assignment]

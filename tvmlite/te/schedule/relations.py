@@ -1,5 +1,5 @@
-"""How the axes of a stage depend on each other through split and fuse: ranges go down from the
-operation's axes to the loops, values and intervals go up from the loops to the axes."""
+"""How split and fuse relate the axes of a stage: ranges are propagated down from the operation's axes to the
+loops, values and intervals up from the loops to the axes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Number: TypeAlias = int | Expr
 
 
 class Extent(NamedTuple):
-    """``min, min + 1, ..., min + extent - 1``; ints wherever known."""
+    """``min, min + 1, ..., min + extent - 1``; ints where known."""
 
     min: Number
     extent: Number
 
 
 class Interval(NamedTuple):
-    """``low ... low + width``, both included; ``width`` is an int wherever known."""
+    """``low ... low + width``, both inclusive; ``width`` is an int where known."""
 
     low: Number
     width: Number
 
     @property
     def is_point(self) -> bool:
-        """Whether it is known to hold a single value."""
+        """Whether the interval is known to hold a single value."""
         return e.is_const(self.width, 0)
 
 
@@ -44,14 +44,14 @@ def plain(value: Any) -> Number:
 
 
 def ceil_div(a: Number, b: Number) -> Number:
-    """``a / b`` rounded up, of a positive ``b``."""
+    """``a / b`` rounded up, for positive ``b``."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
     return (a + (b - 1)) // b
 
 
 def same(a: Number, b: Number) -> bool:
-    """Whether both are the same int, or alike."""
+    """Whether both are the same int, or structurally equal."""
     if isinstance(a, int) or isinstance(b, int):
         return isinstance(a, int) and isinstance(b, int) and a == b
     return alike(a, b)
@@ -63,7 +63,7 @@ def pass_down(
     simplify: Callable[[Number], Number],
     widen: Callable[[Any], Number],
 ) -> None:
-    """Complete ``ranges``, which has those of the operation's axes, by those of all axes made from them."""
+    """Complete ``ranges``, which has those of the operation's axes, by those of all derived axes."""
     for relation in relations:
         match relation:
             case Split(parent, outer, inner, factor, tail="shrink", ratio=ratio, piece=piece):
@@ -85,7 +85,7 @@ def pass_down(
 
 
 def values_up(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVar, Number]) -> None:
-    """Complete ``values``, which has those of the loops, by those of all axes they were made from."""
+    """Complete ``values``, which has those of the loops, by those of the axes they are derived from."""
     for relation in reversed(relations):
         match relation:
             case Split(parent, outer, inner):
@@ -100,7 +100,7 @@ def values_up(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVa
 
 
 def made_from(relations: Sequence[Relation], roots: Sequence[IterVar]) -> set[IterVar]:
-    """``roots`` and all axes that are made from any of them."""
+    """``roots`` and all axes derived from any of them."""
     made = set(roots)
     for relation in relations:
         match relation:
@@ -117,8 +117,8 @@ def overruns(
     ranges: Ranges,
     prove_equal: Callable[[Number, Number], bool],
 ) -> set[IterVar]:
-    """The axes whose value, as the loops run, may go beyond their range: by tails of splits that do not
-    divide. Where a fused axis stays in its range, those it was made from stay in theirs."""
+    """The axes whose values may exceed their range as the loops run, because of the tails of inexact splits.
+    If a fused axis stays in its range, so do the axes it was fused from."""
     risky: set[IterVar] = set()
     for relation in reversed(relations):
         match relation:
@@ -132,7 +132,7 @@ def overruns(
 
 
 def met_with(relations: Sequence[Relation], leaf: IterVar) -> set[IterVar]:
-    """The axes that certainly have an iteration if the loop ``leaf`` has one."""
+    """The axes that are certain to have an iteration if the loop ``leaf`` has one."""
     met = {leaf}
     for relation in reversed(relations):
         match relation:
@@ -147,7 +147,7 @@ def met_with(relations: Sequence[Relation], leaf: IterVar) -> set[IterVar]:
 def unfused(
     relations: Sequence[Relation], ranges: Ranges, leaf: IterVar, value: Number
 ) -> dict[IterVar, Number]:
-    """The values of the axes that ``leaf`` was fused from, at its ``value``."""
+    """The values of the axes that ``leaf`` was fused from, where ``leaf`` has ``value``."""
     values = {leaf: value}
     for relation in reversed(relations):
         if isinstance(relation, Fuse) and relation.fused in values:
@@ -156,8 +156,8 @@ def unfused(
 
 
 def intervals_up(relations: Sequence[Relation], ranges: Ranges, found: dict[IterVar, Interval]) -> None:
-    """Complete ``found``, which has the intervals the loops run over, by those of all axes they were made
-    from. Loops that run over all of their range give all of the axis's range, without the tail's overrun."""
+    """Complete ``found``, which has the loops' intervals, by those of the axes they are derived from. Loops
+    that run over their whole range give the axis's whole range, without the overrun of the tail."""
     for relation in reversed(relations):
         match relation:
             case Split(parent, outer, inner):
@@ -180,7 +180,7 @@ def _unfuse(
     found: dict[IterVar, Interval],
     whole: bool,
 ) -> None:
-    """Rows ``fused // extent`` are met; all columns, unless there is one value, or all in one row."""
+    """Set the intervals of rows (``outer``) and columns: all, unless ``fused`` is a point or in one row."""
     width = ranges[inner].extent
     if whole:
         found[outer], found[inner] = all_of(ranges[outer]), all_of(ranges[inner])
@@ -210,7 +210,7 @@ def _unfuse(
 
 
 def is_multiple(value: Number, of: int) -> bool:
-    """Whether ``value`` is visibly a multiple of ``of``: a sum of products with one as a factor."""
+    """Whether ``value`` is visibly a multiple of ``of``: a sum of products with such a factor each."""
     value = plain(value)
     if isinstance(value, int):
         return value % of == 0
@@ -230,5 +230,5 @@ def _whole(interval: Interval, extent: Extent) -> bool:
 
 
 def all_of(extent: Extent) -> Interval:
-    """All of ``extent``."""
+    """The whole of ``extent``."""
     return Interval(extent.min, extent.extent - 1)

@@ -1,4 +1,4 @@
-"""``rfactor``: a reduction in two steps, partial results first."""
+"""``rfactor``: split a reduction into partial results and their combination."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
 
 class RfactorPrimitive:
-    """The part of ``Schedule`` that does a reduction in two steps."""
+    """The primitive of ``Schedule`` that splits a reduction in two."""
 
     @primitive
     def rfactor(self: Any, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
-        """The reduction over ``axis`` is done last: its iterations first give partial results each.
+        """Factor ``axis`` out of the reduction: compute a partial result for each of its iterations first.
 
         ::
 
@@ -44,8 +44,8 @@ class RfactorPrimitive:
                                                     for ki.v in range(16):
                                                         B[0] += B.rf[ki.v]
 
-        ``factor_axis`` is the place of the new data axis in the partial results. Gives those, one tensor or
-        a list.
+        ``factor_axis`` is the position of the new data axis in the partial results. Returns these, as one
+        tensor or a list.
         """
         schedule: Schedule = self
         stage = schedule[tensor]
@@ -78,8 +78,8 @@ class RfactorPrimitive:
 def _arrange(
     stage: Stage, made: Stage, whole: t.ComputeOp, loops: dict[IterVar, IterVar], axis: IterVar
 ) -> None:
-    """The loops that reduce are the partial stage's, by what they became there in ``loops``; ``stage`` keeps
-    the others, and has its new reduction where the outermost of them stood."""
+    """Move the loops that reduce to the partial stage, as the loops that ``loops`` maps them to. ``stage``
+    keeps the others, with its new reduction in place of the outermost of them."""
     op = stage.op
     assert isinstance(op, t.ComputeOp)
     assert isinstance(made.op, t.ComputeOp)
@@ -108,7 +108,7 @@ def _partial(
     stage: Stage, op: t.ComputeOp, axis: IterVar, place: int
 ) -> tuple[t.ComputeOp, t.Range, dict[IterVar, IterVar]]:
     """The operation of the partial results: ``axis`` is a data axis, the other loops of the same reduce axes
-    are the reduce axes. Also the range of ``axis``, and what became of each of those loops."""
+    are the reduce axes. Also the range of ``axis``, and the new axis of each of those loops."""
     ranges = ranges_of(stage, op)
     touched = _touched(stage, op, axis)
     first = {leaf: range_of(ranges[leaf]) for leaf in stage.leaf_iter_vars}
@@ -140,13 +140,13 @@ def _partial(
 
 
 def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr]) -> e.Expr:
-    """The reduction ``body`` over ``axis``, under further ``conditions``, from the identity; over no axis at
-    all the value itself, or the identity where the conditions do not hold."""
+    """The reduction ``body`` over ``axis``, with further ``conditions``, from the identity. Without axes, its
+    value, or the identity where the conditions do not hold."""
     assert isinstance(body, t.Reduce)
     condition = e.all_of(conditions)
     if e.is_const(condition, 1):
         condition = body.condition
-    elif not e.is_const(body.condition, 1):  # which may read what is there only under the others
+    elif not e.is_const(body.condition, 1):  # safe to evaluate only where ``condition`` holds
         condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
     if axis:
         return replace(body, axis=axis, condition=condition, init=())
@@ -173,12 +173,12 @@ def _whole(op: t.ComputeOp, partial: t.ComputeOp, dom: t.Range, place: int) -> t
 
 
 def _position(op: t.ComputeOp, value_index: int) -> int:
-    """The output that holds the ``value_index``-th value of the reduction."""
+    """The index of the output that holds the ``value_index``-th value of the reduction."""
     return [b.value_index for b in op.body if isinstance(b, t.Reduce)].index(value_index)
 
 
 def _touched(stage: Stage, op: t.ComputeOp, axis: IterVar) -> set[IterVar]:
-    """The axes that share a reduce axis with ``axis``."""
+    """The axes that have a reduce axis in common with ``axis``."""
     touched = {axis}
     before = 0
     while len(touched) != before:

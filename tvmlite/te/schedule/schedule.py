@@ -1,4 +1,4 @@
-"""A schedule: the stages of a computation and the loops chosen for each, apart from what they compute."""
+"""A schedule: the stages of a computation and the loops of each, independent of what they compute."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tvmlite.te.schedule.rfactor import RfactorPrimitive
 
     class MorePrimitives(CachePrimitives, GroupPrimitive, RfactorPrimitive):
-        """Those that enter themselves when the first is called."""
+        """The primitives that are added to ``Schedule`` when one of them is first called."""
 else:
     MorePrimitives = object
 
 
 class Schedule(MorePrimitives):
-    """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that makes it.
+    """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that computes it.
 
-    A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
-    ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
+    A stage is found by its current operation and by those it had before ``cache_read``, ``cache_write`` and
+    ``rfactor`` rewrote it, so that the tensors a user holds stay valid.
 
-    ``trace`` lists the primitives called so far, one a line when printed, with the state after each:
-    ``replay`` gives the schedule as it was then, ``undo`` goes back.
+    ``trace`` lists the primitives called so far, with the state after each; printed, one a line. ``replay``
+    returns the schedule as of an earlier step, ``undo`` reverts steps.
     """
 
     state: ScheduleState
@@ -55,12 +55,12 @@ class Schedule(MorePrimitives):
         self._begin(ScheduleState(states, origins, tuple(outputs)), Trace(), handles)
 
     def _begin(self, start: ScheduleState, trace: Trace, handles: dict[Operation, Stage]) -> None:
-        """``start`` is the state before the primitives of ``trace``."""
+        """Initialise from the state ``start``, before the primitives of ``trace``."""
         self._start, self.trace, self.handles = start, trace, handles
         self._show(trace[-1].state if trace else start)
 
     def _show(self, state: ScheduleState) -> None:
-        """``state`` is that of the schedule from now on, and what handles of its stages show."""
+        """Make ``state`` the current state of the schedule, and of the handles of its stages."""
         self.state = state
         for origin, stage in state.stages.items():
             if origin in self.handles:
@@ -80,7 +80,7 @@ class Schedule(MorePrimitives):
 
     @property
     def stage_map(self) -> dict[Operation, Stage]:
-        """The stage of each operation that one computes, or computed before."""
+        """The stage of each operation that a stage computes now or computed before."""
         return {op: self.handles[origin] for op, origin in self.state.origins.items()}
 
     @property
@@ -90,7 +90,7 @@ class Schedule(MorePrimitives):
 
     @property
     def origins(self) -> tuple[Operation, ...]:
-        """The outputs before any of them was rewritten."""
+        """The outputs as given, before primitives rewrote any of them."""
         return self._start.outputs
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
@@ -102,22 +102,22 @@ class Schedule(MorePrimitives):
         return self.handles[origin]
 
     def put(self, stage: StageState) -> None:
-        """``stage`` replaces the former state of that stage."""
+        """Replace the state of a stage by ``stage``."""
         stages = {**self.state.stages, stage.origin_op: stage}
         self.state = ScheduleState(stages, self.state.origins, self.state.outputs)
 
     def keep(self, stages: Sequence[Stage]) -> None:
-        """Drop all stages but these from the list; the others are still found."""
+        """Remove all stages but these from the list; the others can still be looked up."""
         kept = {stage.origin_op: stage.state for stage in stages}
         self.state = replace(self.state, stages=kept)
 
     def current(self, tensor: Tensor) -> Tensor:
-        """What stands for ``tensor`` now that stages may have been rewritten."""
+        """The tensor that replaces ``tensor`` now, after primitives may have rewritten its stage."""
         arguments.instance("a schedule's tensor", tensor, Tensor, "a tensor", ScheduleError)
         return self[tensor].op.output(tensor.value_index)
 
     def normalize(self) -> Schedule:
-        """A copy in which inlined stages are gone and every attach point is a loop that is still there.
+        """A copy without inlined stages, in which every attach point is an existing loop.
 
         ::
 
@@ -135,14 +135,14 @@ class Schedule(MorePrimitives):
         return made
 
     def copy(self) -> Schedule:
-        """A schedule that can be changed without changing this one."""
+        """A copy that can be changed without changing this schedule."""
         made = self.replay()
         made._show(self.state)
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
-        """Another schedule, as this one was after its first ``steps`` primitives (all of them by default),
-        which ``trace`` lists."""
+        """A new schedule in the state after the first ``steps`` primitives of ``trace``, by default after
+        all of them."""
         if steps is not None:
             steps = arguments.whole("replay: steps", steps, ScheduleError, least=0)
         made = Schedule.__new__(Schedule)
@@ -150,8 +150,8 @@ class Schedule(MorePrimitives):
         return made
 
     def undo(self, steps: int = 1) -> None:
-        """Take the last ``steps`` primitives back. Stages in the user's hands are as they were before them;
-        those that were added are gone."""
+        """Revert the last ``steps`` primitives. Handles of stages show the earlier state; stages that these
+        primitives added are removed."""
         steps = arguments.whole("undo: steps", steps, ScheduleError, least=0)
         if steps > len(self.trace):
             raise ScheduleError(
@@ -161,14 +161,14 @@ class Schedule(MorePrimitives):
         self._begin(self._start, Trace(self.trace[: len(self.trace) - steps]), self.handles)
 
     def set_op(self, stage: Stage, op: Operation) -> None:
-        """``stage`` computes ``op`` from now on; it is still found by its former operations."""
+        """Make ``stage`` compute ``op`` from now on; it is still found by its former operations."""
         outputs = tuple(op if one is stage.op else one for one in self.state.outputs)
         stage.change(op=op)
         origins = {**self.state.origins, op: stage.origin_op}
         self.state = ScheduleState(self.state.stages, origins, outputs)
 
     def insert(self, position: int, op: Operation, scope: str) -> Stage:
-        """A new stage for ``op`` at ``position``, whose buffer is in ``scope``."""
+        """Insert a stage for ``op`` at ``position``, with its buffer in ``scope``, and return it."""
         stages = list(self.state.stages.items())
         stages.insert(position, (op, replace(StageState.of(op), scope=scope)))
         self._show(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
@@ -179,8 +179,8 @@ class Schedule(MorePrimitives):
 
 
 def create_schedule(ops: Any) -> Schedule:
-    """The schedule that computes ``ops`` (operations or tensors, one or several) in plain loops, each stage
-    on its own; a ScheduleError if one of them is a placeholder."""
+    """Create the schedule that computes ``ops`` (operations or tensors, one or several), each stage in a
+    plain loop nest; a ScheduleError if one of them is a placeholder."""
     given = ops if isinstance(ops, (list, tuple)) else (ops,)
     ops = [one.op if isinstance(one, Tensor) else one for one in given]
     what = "an operation or a tensor"
@@ -201,7 +201,7 @@ def create_schedule(ops: Any) -> Schedule:
 
 
 def _find_attach_point(stage: Stage) -> None:
-    """Where the loop a stage is attached to was split or fused since, the innermost of what it became."""
+    """Attach ``stage`` to the innermost loop that its attach point became by later splits and fusions."""
     parent, axis = stage.attach_stage, stage.attach_ivar
     assert parent is not None
     assert axis is not None

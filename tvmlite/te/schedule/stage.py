@@ -1,4 +1,4 @@
-"""A stage: how one operation's loops are arranged. The schedule primitives that touch one stage."""
+"""A stage: the loops of one operation, and the schedule primitives that apply to a single stage."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     class MorePrimitives(
         EpiloguePrimitives, LayoutPrimitive, MemoryPrimitives, OrderPrimitives, TensorizePrimitive
     ):
-        """Those that enter themselves when the first is called."""
+        """The primitives that are added to ``Stage`` when one of them is first called."""
 else:
     MorePrimitives = StageBase
 
 
 class Stage(MorePrimitives):
-    """One operation of a schedule and the loops chosen for it; made by ``te.create_schedule``.
+    """One operation of a schedule and its loops; created by ``te.create_schedule``.
 
-    ``leaf_iter_vars`` are the loops, outermost first. They come from the operation's axes by
-    ``relations``. Where the stage's loops stand is ``attach_type``: "root", "inline", or "at", that is in
-    the loop ``attach_ivar`` of ``attach_stage``. In the rewrites below, loops before and after are shown.
+    ``leaf_iter_vars`` are the loops, outermost first; ``relations`` derive them from the operation's axes.
+    ``attach_type`` says where the stage is computed: "root", "inline", or "at", which means in the loop
+    ``attach_ivar`` of ``attach_stage``. The examples below show the loops before and after a primitive.
     """
 
     @primitive
@@ -63,7 +63,7 @@ class Stage(MorePrimitives):
         tail: str = GUARD,
         ratio: int = 2,
     ) -> tuple[IterVar, IterVar]:
-        """One loop becomes two: ``factor`` is the inner's extent, or ``nparts`` the outer's.
+        """Split a loop in two, with ``factor`` as the inner extent or ``nparts`` as the outer.
 
         ::
 
@@ -72,10 +72,10 @@ class Stage(MorePrimitives):
                                                     if i.outer * 4 + i.inner < n:
                                                         C[i.outer * 4 + i.inner] = ...
 
-        The guard is there only where 4 is not known to divide n. Gives ``(outer, inner)``.
+        The guard is omitted where 4 is known to divide n. Returns ``(outer, inner)``.
 
-        With ``tail="shrink"`` there is none, but further loops for what fills no tile of 4: one tile of the
-        rest where n is known, else tiles of half the size, of half that, and so on down to 1::
+        ``tail="shrink"`` avoids the guard by further loops over the remainder. If n is known, that is one
+        smaller tile; otherwise tiles of half the size, of a quarter, and so on down to 1::
 
             for i in range(n):       -->    for i.outer in range(n // 4):
                 C[i] = ...                      for i.inner in range(4):
@@ -86,9 +86,9 @@ class Stage(MorePrimitives):
                                             for i.outer in range(n - n // 2 * 2):
                                                 C[n // 2 * 2 + i.outer] = ...
 
-        What is computed at these loops is there in all of them; ``i.outer`` must stay a loop. With
-        ``ratio=4`` tiles become a quarter of the size before wherever 4 divides it: less code, more
-        iterations.
+        Stages computed at these loops are computed in each of them; ``i.outer`` must stay a loop. With
+        ``ratio=4``, each tile is a quarter of the size of the one before where 4 divides that: less code,
+        more iterations.
         """
         position = self.require_leaf("split", parent)
         if (factor is None) == (nparts is None):
@@ -112,7 +112,7 @@ class Stage(MorePrimitives):
 
     @primitive
     def fuse(self, *axes: IterVar) -> IterVar:
-        """Neighbouring loops become one; of no axes, a loop that runs once.
+        """Fuse adjacent loops into one and return it; without ``axes``, add an outermost loop that runs once.
 
         ::
 
@@ -149,7 +149,7 @@ class Stage(MorePrimitives):
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: Extent, y_factor: Extent
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Two splits and a reorder: blocks of ``x_factor`` by ``y_factor``.
+        """Split both loops and reorder the results into blocks of ``x_factor`` by ``y_factor``.
 
         ::
 
@@ -159,7 +159,7 @@ class Stage(MorePrimitives):
                                                            for y.inner in range(y_factor):
                                                                C[...] = ...
 
-        Gives ``(x_outer, y_outer, x_inner, y_inner)``.
+        Returns ``(x_outer, y_outer, x_inner, y_inner)``.
         """
         x_outer, x_inner = self.split(x_parent, factor=x_factor)
         y_outer, y_inner = self.split(y_parent, factor=y_factor)
@@ -168,7 +168,7 @@ class Stage(MorePrimitives):
 
     @primitive
     def reorder(self, *axes: IterVar) -> None:
-        """The loops named stand in the given order, in the places they take together.
+        """Put the loops ``axes`` into the given order, in the positions that they occupy together.
 
         ::
 
@@ -187,20 +187,20 @@ class Stage(MorePrimitives):
 
     @primitive
     def vectorize(self, var: IterVar) -> None:
-        """The loop's iterations become the lanes of vectors; its extent must be a constant.
+        """Execute the loop's iterations as lanes of vectors; its extent must be a constant.
 
         ::
 
             for i in range(16):      -->    C[0:16] = A[0:16] + B[0:16]
                 C[i] = A[i] + B[i]
 
-        A reduce axis cannot be: its iterations depend on each other.
+        A reduce axis cannot be vectorized, because its iterations depend on each other.
         """
         self._annotate("vectorize", var, VECTORIZE)
 
     @primitive
     def unroll(self, var: IterVar) -> None:
-        """The loop's body is repeated once an iteration; its extent must be a constant.
+        """Repeat the loop's body for each iteration; its extent must be a constant.
 
         ::
 
@@ -211,27 +211,26 @@ class Stage(MorePrimitives):
 
     @primitive
     def parallel(self, var: IterVar) -> None:
-        """The loop's iterations are divided among the threads.
+        """Divide the loop's iterations among the threads.
 
         ::
 
             for i in range(n):       -->    for i in parallel(n):
                 C[i] = ...                      C[i] = ...
 
-        A reduce axis cannot be: all iterations would write the same elements.
+        A reduce axis cannot be parallel, because all iterations would write the same elements.
         """
         self._annotate("parallel", var, PARALLEL)
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """A note to later passes on the loop ``var``, for the loops inside it.
+        """Annotate the loop ``var`` for later passes, with effect on the loops inside it.
 
-        ``"sweep"``, of a parallel loop: in every second run of a model each thread takes its part from the
-        end, where the cache still has what the run before read last, of more than it holds.
+        ``"sweep"``, for a parallel loop: in every second run of a model, each thread executes its iterations
+        from the last to the first: if the data exceed the cache, it still holds what was read last.
 
-        ``"auto_unroll_max_step", n`` unrolls loops there, from the innermost on, that have no more than n
-        stores once unrolled; ``"unroll_explicit", False`` leaves loops to be unrolled to LLVM or the C
-        compiler.
+        ``"auto_unroll_max_step", n`` unrolls loops inside, from the innermost outwards, that have at most n
+        stores once unrolled; ``"unroll_explicit", False`` leaves unrolling to LLVM or the C compiler.
 
         ::
 
@@ -241,7 +240,7 @@ class Stage(MorePrimitives):
                                                                  C[i, 2] = ...
             # s[C].pragma(i, "auto_unroll_max_step", 16)         C[i, 3] = ...
 
-        Other notes are kept with the loop and mean nothing to us.
+        Other annotations are kept with the loop and have no effect.
         """
         self.require_leaf("pragma", var)
         arguments.text("pragma: pragma_type", pragma_type, ScheduleError)
@@ -255,9 +254,9 @@ class Stage(MorePrimitives):
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
-        There they compute what one iteration needs, in a buffer of just that size. All that read the result
-        must stand in that loop: it is computed once an iteration for all of them, before the first.
+        """Compute this stage inside the loop ``scope`` of the stage ``parent``, which reads its result. Each
+        iteration computes the region that it needs, in a buffer of that size. All readers of the result must
+        be inside that loop; the stage is computed once for all of them, before the first.
 
         ::
 
@@ -270,7 +269,7 @@ class Stage(MorePrimitives):
         self.attach(AT, parent, scope)
 
     def check_compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """A ScheduleError if ``compute_at`` refuses this."""
+        """Raise a ScheduleError if ``compute_at`` does not allow this."""
         self.require_movable("compute_at")
         if parent is self:
             raise ScheduleError(f"compute_at: stage {self.name} cannot be in its own loop", Span.of_caller())
@@ -286,7 +285,7 @@ class Stage(MorePrimitives):
 
     @primitive
     def compute_inline(self) -> None:
-        """The stage vanishes: where its elements are read, its formula stands.
+        """Inline the stage: every read of its elements is replaced by its formula.
 
         ::
 
@@ -310,7 +309,7 @@ class Stage(MorePrimitives):
 
     @primitive
     def compute_root(self) -> None:
-        """The stage's loops stand on their own, before those of the stages that read it; so they start.
+        """Compute the stage in loops of its own, before the stages that read it. This is the default.
 
         ::
 
@@ -334,7 +333,7 @@ class Stage(MorePrimitives):
 
 
 def _is_extent(value: Any) -> bool:
-    """Whether this is a whole number of at least 1, or an expression that may be one."""
+    """Whether ``value`` is an integer of at least 1, or an expression that may be one."""
     if isinstance(value, e.Expr):
         return dtypes.is_int(value.dtype) and not (isinstance(value, e.Const) and value.value < 1)
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)

@@ -1,4 +1,4 @@
-"""A stage: the frozen state of one operation's loops, the handle that users hold, and the words of errors."""
+"""Stages: the immutable state of an operation's loops, the handle that users hold, and their errors."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ GUARD, SHRINK = "guard", "shrink"
 class Split:
     """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given.
 
-    Where ``tail`` is "shrink", the tiles are those of one ``piece`` of the axis, of ``tails.shrinking`` in
-    ``lowering.extensions``; ``inner`` counts from where that begins.
+    With ``tail`` "shrink", ``piece`` is the index of the tiles in ``tails.shrinking`` (in
+    ``lowering.extensions``) that these loops run over; the range of ``inner`` starts where they begin.
     """
 
     parent: IterVar
@@ -59,7 +59,7 @@ class Fuse:
 
 @dataclass(frozen=True, eq=False)
 class Singleton:
-    """``iter`` runs once: the fusion of no axes at all."""
+    """``iter`` runs once: the result of fusing no axes."""
 
     iter: IterVar
 
@@ -69,10 +69,10 @@ Relation: TypeAlias = Union[Split, Fuse, Singleton]
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Asks for what the iteration ``offset`` after the present one of ``axis`` will read of ``tensor``.
+    """A prefetch of what the loop ``axis`` reads of ``tensor`` in the iteration ``offset`` later.
 
-    Each iteration of the loops ``share``, which stand inside ``axis``, asks for its part of that; without
-    any, an iteration of ``axis`` for all.
+    Without ``share``, an iteration of ``axis`` prefetches all of it; otherwise each iteration of the loops
+    ``share``, which are inside ``axis``, prefetches a part.
     """
 
     tensor: Tensor
@@ -83,7 +83,7 @@ class Prefetch:
 
     @property
     def place(self) -> IterVar:
-        """The loop at whose start the prefetch stands."""
+        """The loop at whose start the prefetch is placed."""
         return self.share[-1] if self.share else self.axis
 
 
@@ -95,7 +95,7 @@ def _no_entries() -> Mapping[Any, Any]:
 
 
 def put(mapping: Mapping[IterVar, Value], axis: IterVar, value: Value) -> Mapping[IterVar, Value]:
-    """``mapping`` with ``value`` for ``axis``."""
+    """A copy of ``mapping`` with ``value`` for ``axis``."""
     return MappingProxyType({**mapping, axis: value})
 
 
@@ -108,13 +108,13 @@ def without(mapping: Mapping[IterVar, Value], axes: Collection[IterVar]) -> Mapp
 
 @dataclass(frozen=True)
 class StageState:
-    """How the loops of one operation are arranged. A primitive replaces it by another; none ever changes.
+    """The loops of one operation. Immutable: a primitive replaces the state of a stage by another one.
 
-    ``origin_op`` is the operation that the stage was made for, by which it is known; ``op``, which it
-    computes now, is another after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are
-    the loops, outermost first; ``all_iter_vars`` also what they were made from, by ``relations``.
-    ``attach_type`` is "root", "inline", or "at", that is in the loop ``attach_ivar`` of the stage that was
-    made for ``attach_op``; if it is ``alongside``, it computes the same elements there as that stage.
+    ``origin_op`` is the operation that the stage was created for, which identifies it; ``op``, which it
+    computes now, differs after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are the
+    loops, outermost first; ``all_iter_vars`` also contains the axes that ``relations`` derive them from.
+    ``attach_type`` is "root", "inline", or "at": in the loop ``attach_ivar`` of the stage created for
+    ``attach_op``. A stage that is ``alongside`` computes the same elements there as that stage.
     """
 
     origin_op: Operation
@@ -143,7 +143,7 @@ class StageState:
 
     @staticmethod
     def of(op: Operation, is_output: bool = False) -> StageState:
-        """The loops of ``op`` as they begin: one an axis, on their own."""
+        """The initial state of ``op``: one loop for each axis, at the root."""
         return StageState(op, op, is_output, op.loop_axes, op.loop_axes)
 
     @property
@@ -154,8 +154,8 @@ class StageState:
 
 @dataclass(frozen=True)
 class ScheduleState:
-    """All stages, producers first, by the operations they were made for; ``origins`` has that operation of
-    each that a stage computes, or computed before it was rewritten."""
+    """All stages, producers first, by the operations they were created for. ``origins`` maps each operation
+    that a stage computes, or computed before it was rewritten, to the operation it was created for."""
 
     stages: Mapping[Operation, StageState]
     origins: Mapping[Operation, Operation]
@@ -165,20 +165,20 @@ class ScheduleState:
 if TYPE_CHECKING:
 
     class _Shown(StageState):
-        """A handle has what its state has."""
+        """Gives a handle the attributes of its state."""
 
 else:
 
     class _Shown:
-        """A handle has what its state has."""
+        """Gives a handle the attributes of its state."""
 
     for _field in (*(one.name for one in dataclasses.fields(StageState)), "name"):
         setattr(_Shown, _field, property(attrgetter(f"state.{_field}")))
 
 
 class StageBase(_Shown):
-    """One operation of a schedule and the loops chosen for it; see ``Stage``. It shows the present ``state``
-    of a stage of ``schedule``."""
+    """The handle of one stage of ``schedule``: an operation and its loops; see ``Stage``. ``state`` is the
+    stage's current state."""
 
     state: StageState
     schedule: Schedule | None
@@ -190,7 +190,7 @@ class StageBase(_Shown):
 
     @classmethod
     def showing(cls, state: StageState, schedule: Schedule) -> Any:
-        """The handle of a stage of ``schedule``."""
+        """Create the handle of a stage of ``schedule``."""
         made = cls.__new__(cls)
         made.state, made.schedule = state, schedule
         return made
@@ -201,7 +201,7 @@ class StageBase(_Shown):
             return extended(self, name)
 
     def change(self, **fields: Any) -> None:
-        """Replace ``fields`` of the state; ``dataclasses.replace`` would set all of them one by one."""
+        """Replace ``fields`` of the state; faster than ``dataclasses.replace``, which sets every field."""
         state = object.__new__(StageState)
         state.__dict__.update(self.state.__dict__, **fields)
         self.state = state
@@ -215,20 +215,20 @@ class StageBase(_Shown):
         axis: IterVar | None = None,
         span: Span | None = None,
     ) -> None:
-        """The loops stand as ``kind`` says, in the loop ``axis`` of ``parent`` if that is ``AT``."""
+        """Attach the stage as ``kind`` says, for ``AT`` in the loop ``axis`` of ``parent``."""
         origin = None if parent is None else parent.origin_op
         where = None if kind == ROOT else span or Span.of_caller()
         self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, alongside=False)
 
     @property
     def attach_stage(self) -> Stage | None:
-        """The stage in whose loop this one stands."""
+        """The stage in whose loop this one is computed."""
         return (
             None if self.attach_op is None or self.schedule is None else self.schedule.handles[self.attach_op]
         )
 
     def span_of(self, primitive: str, axis: IterVar | None = None) -> Span | None:
-        """Where the user last called ``primitive`` on this stage, or with the loop ``axis``, if at all."""
+        """Where ``primitive`` was last called on this stage, or with the loop ``axis`` if given; or None."""
         for step in reversed(() if self.schedule is None else self.schedule.trace):
             found = step.stage is self.origin_op if axis is None else step.uses(axis)
             if found and step.primitive == primitive:
@@ -237,23 +237,23 @@ class StageBase(_Shown):
 
     @property
     def arranges_memory(self) -> bool:
-        """Whether a primitive of ``stage_memory`` was called that lowering has to check."""
+        """Whether a primitive of ``stage_memory`` that lowering has to check was called."""
         asked = (self.alignments, self.multiples, self.layout, self.double_buffered)
         return any(asked) or self.predicate is not None
 
     def reads(self, op: t.Operation) -> bool:
-        """Whether this stage reads ``op``'s results, itself or through other stages."""
+        """Whether this stage reads ``op``'s results, directly or through other stages."""
         every = reached([self.op], lambda one: [tensor.op for tensor in one.inputs])
         return any(one is op for one in every if one is not self.op)
 
     def present(self, tensor: Any) -> Any:
-        """What stands for ``tensor`` in the schedule now; itself if it is none of the schedule's."""
+        """The tensor that replaces ``tensor`` in the schedule now; ``tensor`` itself if it has no stage."""
         schedule = self.schedule
         known = schedule is not None and isinstance(tensor, Tensor) and tensor.op in schedule.state.origins
         return schedule.current(tensor) if schedule is not None and known else tensor
 
     def require_movable(self, primitive: str) -> None:
-        """A ScheduleError naming ``primitive`` if the stage is a placeholder, a scan or an output."""
+        """Raise a ScheduleError naming ``primitive`` if the stage is a placeholder, a scan or an output."""
         if isinstance(self.op, t.PlaceholderOp):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
         if self.op.kind == "scan":
@@ -265,8 +265,8 @@ class StageBase(_Shown):
             raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
 
     def require_leaf(self, primitive: str, axis: Any, span: Span | None = None) -> int:
-        """The position of ``axis`` among the leaves; an error naming ``primitive`` if it is none, at ``span``
-        or where the user stands."""
+        """The position of ``axis`` among the leaves; an error naming ``primitive``, at ``span`` or at the
+        user's line, if it is not one of them."""
         for position, leaf in enumerate(self.leaf_iter_vars):
             if leaf is axis:
                 return position
@@ -275,7 +275,7 @@ class StageBase(_Shown):
         raise self.error(primitive, self._location(axis), axis, span=span)
 
     def _location(self, axis: IterVar) -> str:
-        """What became of an axis that is no leaf."""
+        """Say what became of an axis that is not a leaf."""
         for relation in self.relations:
             match relation:
                 case Split(parent, outer, inner) if parent is axis:
@@ -288,15 +288,15 @@ class StageBase(_Shown):
     def error(
         self, primitive: str, what: str, axis: IterVar, hint: str | None = None, span: Span | None = None
     ) -> ScheduleError:
-        """The ScheduleError that says ``what`` is wrong with ``axis``; by default at the user's line."""
+        """A ScheduleError saying ``what`` is wrong with ``axis``, at ``span`` or at the user's line."""
         text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
         return ScheduleError(text, span or Span.of_caller(), hint)
 
     def refuse_shrinking(
         self, primitive: str, kinds: Collection[str] = ("data", "reduce"), span: Span | None = None
     ) -> None:
-        """A ScheduleError, at ``span`` or where the user stands, if an axis of these ``kinds`` is split into
-        shrinking tiles: its iterations are those of several loops."""
+        """Raise a ScheduleError, at ``span`` or at the user's line, if an axis of these ``kinds`` is split
+        with shrinking tails, as several loops then share its iterations."""
         for split in self.relations:
             if isinstance(split, Split) and split.tail == SHRINK and split.parent.kind in kinds:
                 raise self.error(
@@ -308,7 +308,7 @@ class StageBase(_Shown):
                 )
 
     def replace_leaves(self, relation: Relation, begin: int, end: int, made: tuple[IterVar, ...]) -> None:
-        """``relation`` makes the loops ``made`` in the place of the leaves from ``begin`` to ``end``."""
+        """Replace the leaves from ``begin`` to ``end`` by the loops ``made``, derived by ``relation``."""
         leaves = self.leaf_iter_vars
         self.change(
             relations=(*self.relations, relation),
@@ -319,8 +319,8 @@ class StageBase(_Shown):
 
 
 def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:
-    """The loops that ``stage`` stands in, with the stages they belong to, innermost first. A ScheduleError if
-    the one it was put in is no loop any more."""
+    """The loops around ``stage``, with the stages they belong to, innermost first. A ScheduleError if the
+    loop it is attached to no longer exists."""
     while stage.attach_type == AT:
         parent, axis = stage.attach_stage, stage.attach_ivar
         assert parent is not None

@@ -1,4 +1,4 @@
-"""The schedule primitives about a stage's memory: where elements are, and when they are touched."""
+"""The schedule primitives about a stage's memory: where its elements are, and when they are accessed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Tensor
 
 MOST_APART = 1 << 20
-"""Elements that steps along an axis may be apart: more are a mistake, and would fill the memory."""
+"""The largest padding to request, in elements: a larger one is a mistake and would fill the memory."""
 
 
 class MemoryPrimitives(StageBase):
-    """The part of ``Stage`` that arranges memory."""
+    """The memory primitives of ``Stage``."""
 
     @primitive
     def set_scope(self, scope: str) -> None:
-        """Where the stage's buffer lives: ``"global"``, ``"local"``, or another of TVM's names. CPUs have one
-        memory, in which buffers are placed by their size and life: the loops stay as they are.
+        """Set the scope of the stage's buffer: ``"global"``, ``"local"``, or another of TVM's names. CPUs
+        have a single memory, in which buffers are placed by their size and lifetime: the loops do not change.
 
         ::
 
@@ -40,8 +40,8 @@ class MemoryPrimitives(StageBase):
     def prefetch(
         self, tensor: Tensor, var: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
     ) -> None:
-        """At each iteration of the loop ``var``, what the iteration ``offset`` later will read of ``tensor``
-        is asked for, a cache line at a time.
+        """At each iteration of the loop ``var``, prefetch what the iteration ``offset`` later reads of
+        ``tensor``, one cache line at a time.
 
         ::
 
@@ -51,9 +51,9 @@ class MemoryPrimitives(StageBase):
                                                    for j in range(32):
                                                        C[i, j] = A[i, j]
 
-        What would come in too fast is asked for bit by bit: ``var`` may be any loop that the stage stands
-        in, and with ``share``, loops inside it of which the last is the stage's own, each iteration of theirs
-        asks for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
+        ``share`` spreads a large prefetch over time: it lists loops inside ``var``, the last of which is the
+        stage's own, and each of their iterations prefetches a part, into the second cache. ``var`` may then
+        also be a loop around the stage. With ``s[C].prefetch(B, i, share=[j, k])``::
 
             for i in range(n):          -->    for i in range(n):
                 for j in range(32):                for j in range(32):
@@ -88,9 +88,9 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
-        """Steps along ``axis``, one of the operation's own, are ``factor`` times something plus ``offset``
-        elements long in the stage's buffer, with both at most 2**20. Rows so padded do not fall on the same
-        cache lines.
+        """Pad the buffer so that the stride of ``axis``, an axis of the operation, is a multiple of
+        ``factor`` plus ``offset`` elements, each at most 2**20. This avoids rows that map to the same cache
+        sets.
 
         ::
 
@@ -109,9 +109,9 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def align_bounds(self, axis: IterVar, factor: int) -> None:
-        """Whole groups of ``factor`` elements along ``axis``, one of the operation's own, are computed where
-        some of a group are read: all lanes of a vector, say. The axis must consist of whole groups, and the
-        stage not be a part of a scan, whose iterations depend on each other. Halide's primitive of that name.
+        """Compute whole groups of ``factor`` elements along ``axis``, an axis of the operation, such as all
+        lanes of a vector, wherever part of a group is read. The extent must be a multiple of ``factor``, the
+        stage not part of a scan, whose iterations depend on each other. Halide has a primitive of that name.
 
         ::
 
@@ -137,8 +137,8 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def double_buffer(self) -> None:
-        """The stage, computed in a loop of its reader, is computed one iteration ahead, in two buffers
-        alternately: what it loads is on its way while the reader computes.
+        """Compute the stage, which is in a loop of its reader, one iteration ahead, alternating between two
+        buffers: its loads are in flight while the reader computes.
 
         ::
 
@@ -153,8 +153,8 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def set_store_predicate(self, predicate: Any) -> None:
-        """Elements are stored, and a reduction goes on, only where ``predicate``, over the stage's axes,
-        holds. Others stay as they were, or as the reduction was initialised.
+        """Store elements, and update a reduction, only where ``predicate``, over the stage's axes, holds.
+        Other elements stay unchanged, or as the reduction initialised them.
 
         ::
 

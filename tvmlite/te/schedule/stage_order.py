@@ -1,4 +1,4 @@
-"""The schedule primitives about the order of a stage's work."""
+"""The schedule primitives about the order in which a stage computes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.te.tensor.tensor import IterVar
 
 
 class OrderPrimitives(StageBase):
-    """The part of ``Stage`` that says when what is done."""
+    """The ordering primitives of ``Stage``."""
 
     @primitive
     def decompose_reduction(self, axis: IterVar) -> None:
-        """The reduction is initialised in loops of its own, just before the loop ``axis``.
+        """Initialise the reduction in a separate loop nest, just before the loop ``axis``.
 
         ::
 
@@ -27,8 +27,8 @@ class OrderPrimitives(StageBase):
                     C[i] += A[i, k]                    for k in range(m):
                                                            C[i] += A[i, k]
 
-        Where it is not asked for, that is just before the outermost loop that reduces; ``axis`` must not
-        be further in.
+        By default, a reduction is initialised just before the outermost loop that reduces; ``axis`` must not
+        be inside that loop.
         """
         position = self.require_leaf("decompose_reduction", axis)
         reduces = [n for n, leaf in enumerate(self.leaf_iter_vars) if leaf.kind == "reduce"]
@@ -41,8 +41,8 @@ class OrderPrimitives(StageBase):
 
     @primitive
     def loop_partition(self, axis: IterVar, sizes: Sequence[int | None]) -> None:
-        """The loop becomes several, one after the other, of ``sizes`` iterations; one of them may be None,
-        which takes what is left, as does one more loop where the sizes do not add up to all.
+        """Partition the loop into consecutive loops of ``sizes`` iterations. At most one size is None and
+        takes the remaining iterations; if none is None, a further loop takes any remaining ones.
 
         ::
 

@@ -1,4 +1,4 @@
-"""Tensor intrinsics: what instructions compute on small tensors, and the windows they work on."""
+"""Tensor intrinsics: instructions described by what they compute on small tensors, and their windows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tvmlite.te.tensor.tensor import IterVar
 
 @dataclass(frozen=True, eq=False)
 class DeclaredBuffer(ir.Buffer):
-    """A buffer that stands for a window of another; see ``decl_buffer``."""
+    """A buffer that represents a window of another buffer; see ``decl_buffer``."""
 
     elem_offset: Expr | None = None
     offset_factor: int = 1
@@ -30,12 +30,12 @@ class DeclaredBuffer(ir.Buffer):
 
 @dataclass(frozen=True, eq=False)
 class TensorIntrin:
-    """The statements that carry out ``op`` on windows of its inputs' and outputs' buffers.
+    """The statements that compute ``op`` on windows of the buffers of its inputs and outputs.
 
-    ``body`` computes all of ``op``. Where a stage reduces in loops around the intrinsic too, ``reset`` sets
-    the result to the reduction's identity and ``update`` adds to what is there. With a ``finish`` the sums
-    are elsewhere from the reset on, in registers of the processor's say, of which there is one set: updates
-    of one window follow its reset, and ``finish`` brings its sums to the result.
+    ``body`` computes all of ``op``. For a stage that also reduces in loops around the intrinsic, ``reset``
+    sets the result to the reduction's identity and ``update`` adds to it. If there is a ``finish``, the sums
+    are held elsewhere from the reset on, such as in a single set of processor registers: the updates of one
+    window follow its reset, and ``finish`` writes its sums to the result.
     """
 
     name: str
@@ -72,11 +72,11 @@ def decl_buffer(
     data_alignment: int = 0,
     scope: str = "",
 ) -> DeclaredBuffer:
-    """What a tensor intrinsic asks of the window that it works on.
+    """Declare the window that a tensor intrinsic works on.
 
-    ``strides``, in elements, one an axis, are numbers, which the window must have, or variables, which
-    take what it has; without them the window must be dense. ``elem_offset`` takes the number of elements
-    before the window in its buffer, which must be a multiple of ``offset_factor``.
+    ``strides``, in elements, has an entry for each axis: a number that the window must have, or a variable
+    that is bound to the window's stride. Without ``strides``, the window must be dense. ``elem_offset`` is
+    bound to the window's offset in its buffer, in elements, which must be a multiple of ``offset_factor``.
     """
     extents = tuple(_index(n) for n in t.shape_of(shape))
     arguments.text("decl_buffer: name", name)
@@ -102,11 +102,11 @@ def _index(value: Any) -> Expr:
 
 
 class TensorizePrimitive(StageBase):
-    """The part of ``Stage`` that puts an intrinsic in the place of loops."""
+    """The primitive of ``Stage`` that replaces loops by an intrinsic."""
 
     @primitive
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """The loops from ``var`` on inwards become the statement of an intrinsic that computes the same.
+        """Replace the loops from ``var`` inwards by the statement of an intrinsic that computes the same.
 
         ::
 
@@ -116,9 +116,9 @@ class TensorizePrimitive(StageBase):
                     for k in range(n):
                         C[...] += A[..., k] * B[k]
 
-        Where the stage reduces in loops further out too, the intrinsic's reset stands where the reduction
-        is initialised and its update in the place of the loops. Lowering finds out whether the computations
-        are the same; its error says how they differ.
+        If the stage also reduces in outer loops, the intrinsic's reset is placed where the reduction is
+        initialised, and its update in place of the loops. Lowering checks whether both compute the same; its
+        error says how they differ.
         """
         self.require_leaf("tensorize", var)
         if not isinstance(tensor_intrin, TensorIntrin):

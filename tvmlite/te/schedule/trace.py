@@ -1,4 +1,4 @@
-"""The trace of a schedule: its primitives in order, as the user called them, each with the state after it."""
+"""The trace of a schedule: the primitives that the user called, in order, with the state after each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 MOST_NESTED = 8
-"""How deep lists in arguments of primitives may be nested; none needs more than one."""
+"""The deepest nesting of lists in arguments of primitives; none needs more than one level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One call of a primitive of a schedule, or of that one of its stages that was made for ``stage``.
+    """One call of a primitive, of a schedule or of its stage that was created for ``stage``.
 
-    Stages among the arguments are as they were, lists are tuples. ``state`` is the schedule's afterwards.
+    Stage arguments are kept as their states, lists as tuples. ``state`` is the schedule's after the call.
     """
 
     primitive: str
@@ -42,7 +42,7 @@ class Step:
 
     @property
     def call(self) -> str:
-        """The call without its results."""
+        """The call, without its result."""
         return extension("schedule_text").call(self)
 
     def __repr__(self) -> str:
@@ -59,17 +59,17 @@ class Trace(tuple[Step, ...]):
 
 
 def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """``method``, of a schedule or a stage, leaves a step in the schedule's trace when it succeeds.
+    """Record each successful call of ``method``, of a schedule or a stage, as a step in the schedule's trace.
 
-    A primitive that calls others, as ``tile`` calls ``split``, leaves one step; if it fails on its way, it
-    leaves those of the others that were done.
+    A primitive that calls others, as ``tile`` calls ``split``, is one step; if it fails, the calls that
+    succeeded are left as steps.
     """
 
     @functools.wraps(method)
     def recorded(*everything: Parameters.args, **named: Parameters.kwargs) -> Result:
         owner: Any = everything[0]
         stage, schedule = (owner.origin_op, owner.schedule) if isinstance(owner, StageBase) else (None, owner)
-        if schedule is None:  # a stage by itself
+        if schedule is None:  # a stage without a schedule
             return _call(method, everything, named)
         if stage is not None and stage not in schedule.state.stages:
             problem = f"{method.__name__}: stage {stage.name} is not in the schedule any more"
@@ -87,7 +87,7 @@ def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Resu
 
 
 def _call(method: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """``method(*args, **named)``; a ScheduleError if it does not take so many, or of these names."""
+    """``method(*args, **named)``; a ScheduleError if the arguments do not fit its signature."""
     try:
         return method(*args, **named)
     except TypeError:
@@ -103,7 +103,7 @@ def _call(method: Callable[..., Any], args: tuple[Any, ...], named: dict[str, An
 
 
 def _frozen(value: Any, depth: int = 0) -> Any:
-    """``value`` as it is now: stages in it by their states, lists as tuples."""
+    """A snapshot of ``value``: stages in it by their states, lists as tuples."""
     if isinstance(value, StageBase):
         return value.state
     if not isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Knobs and tuning spaces: the seam between schedules and the search for the best of them."""
+"""Knobs and tuning spaces: the interface between schedules and the search for the best ones."""
 
 from tvmlite.te.space.choices import AnnotateChoice, Choice, OptionChoice, ReorderChoice, SplitChoice
 from tvmlite.te.space.config import (

@@ -1,4 +1,4 @@
-"""What a knob of a tuning space can be set to, and how the setting is carried out on a schedule."""
+"""The settings that a knob of a tuning space can have, and their application to a schedule."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor.tensor import IterVar
 
 ANNOTATIONS = ("none", "unroll", "vectorize", "parallel")
-"""What ``AnnotateChoice`` can say of a loop."""
+"""The annotations of a loop in an ``AnnotateChoice``."""
 
 
 @dataclass(frozen=True)
 class SplitChoice:
-    """Loop lengths, outermost first; an outermost length of -1 is what the others leave."""
+    """Loop extents, outermost first; an outermost -1 stands for the extent that the others leave."""
 
     size: tuple[int, ...]
 
     def apply(self, schedule: Schedule, tensor: Any, axis: IterVar) -> list[IterVar]:
-        """Split ``axis`` of the stage of ``tensor`` into ``len(size)`` loops; gives them, outermost first."""
+        """Split ``axis`` of ``tensor``'s stage into ``len(size)`` loops; return them, outermost first."""
         loops = []
         for position in range(1, len(self.size)):
             inner = 1
@@ -40,17 +40,17 @@ class SplitChoice:
 
 @dataclass(frozen=True)
 class ReorderChoice:
-    """An order of loops: ``permutation[i]`` is the old place of what becomes the loop in place i."""
+    """An order of loops: ``permutation[i]`` is the old position of the loop that moves to position i."""
 
     permutation: tuple[int, ...]
 
     @property
     def perm(self) -> tuple[int, ...]:
-        """The permutation, by AutoTVM's name."""
+        """The permutation, under AutoTVM's name."""
         return self.permutation
 
     def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
-        """Reorder ``axes`` of the stage of ``tensor``; gives them in their new order."""
+        """Reorder ``axes`` of the stage of ``tensor``; return them in their new order."""
         _same_number("reorder", len(self.permutation), axes)
         ordered = [axes[place] for place in self.permutation]
         schedule[tensor].reorder(*ordered)
@@ -68,11 +68,11 @@ class AnnotateChoice:
 
     @property
     def anns(self) -> tuple[str, ...]:
-        """The annotations, by AutoTVM's name."""
+        """The annotations, under AutoTVM's name."""
         return self.annotations
 
     def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
-        """Vectorize, unroll or parallelize ``axes`` of the stage of ``tensor`` as chosen; gives ``axes``."""
+        """Vectorize, unroll or parallelize ``axes`` of the stage of ``tensor`` as chosen; return ``axes``."""
         _same_number("annotate", len(self.annotations), axes)
         stage = schedule[tensor]
         for annotation, axis in zip(self.annotations, axes, strict=True):
@@ -94,12 +94,12 @@ class AnnotateChoice:
 
 
 OPTIONS = (int, float, str, NoneType)
-"""The types of what an ``OptionChoice`` may be; a truth value is an int."""
+"""The types of the value of an ``OptionChoice``; bools are ints."""
 
 
 @dataclass(frozen=True)
 class OptionChoice:
-    """A value the template uses as it sees fit: a number, a word, a truth value."""
+    """A value that the template interprets: a number, a string, a bool or None."""
 
     val: int | float | str | bool | None
 

@@ -1,14 +1,14 @@
-"""Tuning spaces: the knobs a schedule function defines, and one setting of them.
+"""Tuning spaces: the knobs that a schedule function defines, and one setting of them.
 
-A schedule function asks for its knobs and uses them in one go::
+A schedule function defines its knobs and uses them as it runs::
 
     cfg = autotune.get_config()
     y, x = s[C].op.axis
     cfg.define_split("tile_y", y, num_outputs=2)
     yo, yi = cfg["tile_y"].apply(s, C, y)
 
-Run once with a ``ConfigSpace`` it collects its knobs; run with a ``ConfigEntity`` it gets one setting of
-them; run with a ``FallbackConfig`` it gets a setting that was not measured.
+Run with a ``ConfigSpace``, it collects its knobs; with a ``ConfigEntity``, it gets one setting of them; with
+a ``FallbackConfig``, it gets a default setting that was not measured.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from tvmlite.te.space.joint_filters import JointFilters
 from tvmlite.te.tensor.tensor import IterVar
 
 MOST = (1 << 63) - 1
-"""So many combinations can be numbered, those of several rules one after another."""
+"""The most combinations that can be numbered, including those of several rules one after another."""
 
 
 @dataclass(frozen=True)
 class VirtualAxis:
-    """Stands for a loop where only its length matters."""
+    """Represents a loop where only its extent matters."""
 
     length: int
 
 
 class Config:
-    """What a schedule function holds while it runs: it defines knobs and reads their settings.
+    """The configuration that a schedule function runs with: it defines knobs and reads their settings.
 
-    ``cfg[name]`` is the setting of a knob. Knobs are defined in the order of the function's own steps, which
-    must not depend on their settings.
+    ``cfg[name]`` is the setting of a knob. Knobs are defined as the function executes; their order must not
+    depend on their settings.
     """
 
     is_fallback = False
@@ -70,9 +70,9 @@ class Config:
         candidate: Sequence[Sequence[int]] | None = None,
         no_tail: bool = False,
     ) -> list[VirtualAxis]:
-        """A knob: how to split a loop into ``num_outputs`` (``knobs.split_choices`` has the policies).
+        """Define a knob that splits a loop into ``num_outputs`` (policies: ``knobs.split_choices``).
 
-        ``axis`` is a loop, or its length. Gives stand-ins for the loops it will become.
+        ``axis`` is a loop, or its extent. Returns placeholders for the resulting loops.
         """
         length = _length(name, axis)
         self._define(
@@ -90,7 +90,7 @@ class Config:
         interval: tuple[int, int] | None = None,
         groups: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
-        """A knob: the order of ``axes`` (``knobs.reorder_choices`` has the policies)."""
+        """Define a knob for the order of ``axes`` (policies: ``knobs.reorder_choices``)."""
         if interval is not None:
             groups = [interval]
         _check_axes("define_reorder", axes)
@@ -100,20 +100,20 @@ class Config:
     def define_annotate(
         self, name: str, axes: Sequence[Any], policy: str, candidate: Sequence[Sequence[str]] | None = None
     ) -> list[Any]:
-        """A knob: how to annotate ``axes``, outermost first; ``knobs.annotate_choices`` has the policies."""
+        """Define a knob that annotates ``axes``, outermost first (policies: ``knobs.annotate_choices``)."""
         _check_axes("define_annotate", axes)
         self._define(name, lambda: knobs.annotate_choices(len(axes), policy, candidate))
         return list(axes)
 
     def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
-        """A knob with the values ``candidate``; ``cfg[name].val`` is the one chosen."""
+        """Define a knob with the values ``candidate``; ``cfg[name].val`` is the chosen one."""
         self._define(name, lambda: knobs.option_choices(candidate))
 
     def suggest(self, name: str, choice: Choice) -> None:
-        """What the template holds for the best setting of the knob ``name``, where none was measured."""
+        """Suggest a default for the knob ``name``, which a ``FallbackConfig`` uses; others ignore it."""
 
     def add_flop(self, flop: float) -> None:
-        """Count ``flop`` arithmetic operations; without a word they are counted from the computation."""
+        """Count ``flop`` arithmetic operations; if never called, they are counted from the computation."""
         is_number = isinstance(flop, (int, float)) and not isinstance(flop, bool)
         if not is_number or not 0 <= flop < math.inf:
             raise arguments.refused("add_flop: flop", flop, "a number of at least 0", ScheduleError)
@@ -121,7 +121,7 @@ class Config:
 
     @staticmethod
     def axis(length: int | IterVar) -> VirtualAxis:
-        """A stand-in for a loop of ``length`` iterations."""
+        """A placeholder for a loop of ``length`` iterations."""
         return VirtualAxis(_length("axis", length))
 
     reduce_axis = axis
@@ -146,7 +146,7 @@ class Config:
 
 
 class ConfigSpace(Config):
-    """Every combination of the settings of its knobs, numbered from 0: the first knob changes fastest."""
+    """All combinations of the settings of its knobs, numbered from 0; the first knob varies fastest."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,30 +159,30 @@ class ConfigSpace(Config):
             self._filters.forget()
 
     def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:
-        """Keep those combinations only of which ``filter(combination)`` is true: what a filter of one knob
-        cannot say. Numbers stay as they are; those of other combinations are no configuration any more.
+        """Keep only the combinations for which ``filter(combination)`` is true, which may involve several
+        knobs. Numbers do not change, but those of other combinations become invalid.
 
-        All are tried: a space of more combinations than ``MOST_FILTERED`` is a ScheduleError.
+        All combinations are tested: a space with more than ``MOST_FILTERED`` is a ScheduleError.
         """
         self._filters.add(filter)
 
     @property
     def range_length(self) -> int:
-        """The number of all combinations, those that ``multi_filter`` leaves out included."""
+        """The number of all combinations, including those that ``multi_filter`` excludes."""
         return math.prod(self.dims)
 
     def is_index_valid(self, index: int) -> bool:
-        """Whether ``index`` is the number of a combination, and ``multi_filter`` leaves it."""
+        """Whether ``index`` is the number of a combination that ``multi_filter`` keeps."""
         valid = self._mask()
         return 0 <= index < self.range_length and (valid is None or bool(valid[index]))
 
     def indices(self) -> Sequence[int]:
-        """The numbers of all configurations, ascending."""
+        """The numbers of all valid configurations, ascending."""
         valid = self._mask()
         return range(self.range_length) if valid is None else np.flatnonzero(valid).tolist()
 
     def _mask(self) -> np.ndarray | None:
-        """Of each number whether it is a configuration; None if all are."""
+        """For each number, whether the configuration is valid; None if all are."""
         return self._filters.valid(self.range_length, self._at) if self._filters else None
 
     def _settings(self) -> Mapping[str, Choice]:
@@ -198,7 +198,7 @@ class ConfigSpace(Config):
         return self.range_length if valid is None else int(valid.sum())
 
     def get(self, index: int) -> ConfigEntity:
-        """The combination of that number."""
+        """The combination with number ``index``."""
         index = arguments.whole("get: index", index, ScheduleError)
         if not 0 <= index < self.range_length:
             raise ScheduleError(f"config {index} of a space of {self.range_length}", Span.of_caller())
@@ -207,7 +207,7 @@ class ConfigSpace(Config):
         return self._at(index)
 
     def _at(self, index: int) -> ConfigEntity:
-        """The combination of a number of the range."""
+        """The combination with number ``index``, filtered or not."""
         chosen: dict[str, Choice] = {}
         left = int(index)
         for name, choices in self.space_map.items():
@@ -216,11 +216,11 @@ class ConfigSpace(Config):
         return ConfigEntity(chosen, int(index))
 
     def knobs_of(self, config: Config) -> Mapping[str, Sequence[Choice]]:
-        """The settings of each knob that configurations of the kind of ``config`` have."""
+        """The settings of each knob that configurations like ``config`` have."""
         return self.space_map
 
     def index_of(self, settings: Mapping[str, Choice]) -> int | None:
-        """The number of a combination; None if the space does not hold it."""
+        """The number of a combination; None if it is not in the space."""
         if settings.keys() != self.space_map.keys():
             return None
         index, weight = 0, 1
@@ -232,16 +232,16 @@ class ConfigSpace(Config):
         return index if self.is_index_valid(index) else None
 
     def own(self, config: ConfigEntity) -> ConfigEntity | None:
-        """``config`` in this space's own settings; None if the space does not hold it. What comes from a file
-        may say 4.0 or true where the space says 4 or 1, which are equal, and no schedule splits by 4.0."""
+        """``config`` with this space's own setting objects; None if it is not in the space. Settings read
+        from a file may be 4.0 or true for 4 or 1, which are equal, but a schedule cannot split by 4.0."""
         number = self.index_of(config.settings)
         return None if number is None else ConfigEntity(self.get(number).settings)
 
     def thin(self, most: int, kept: Mapping[str, Choice]) -> None:
-        """Leave out settings of the knobs that have most, until there are at most so many combinations.
+        """Remove settings of the knobs that have the most, until there are at most ``most`` combinations.
 
-        The settings that ``kept`` says stay. Of the others of a knob half are its first, which are the best
-        where there are better and worse, and half are spread over the rest.
+        The settings in ``kept`` stay. Of the remaining settings of a knob, half are its first ones, which are
+        the best where settings are ranked, and half are spread evenly over the others.
         """
         sizes = self.dims
         while math.prod(sizes) > most:
@@ -256,7 +256,7 @@ class ConfigSpace(Config):
             self.space_map[name] = thinned
 
     def positions(self, indices: np.ndarray) -> np.ndarray:
-        """The place of each knob's setting, ``(len(indices), len(dims))``, for many numbers at once."""
+        """The position of each knob's setting, ``(len(indices), len(dims))``, for many numbers at once."""
         left = np.asarray(indices, np.int64)
         columns = []
         for size in self.dims:
@@ -265,12 +265,12 @@ class ConfigSpace(Config):
         return np.stack(columns, axis=1) if columns else np.zeros((len(left), 0), np.int64)
 
     def numbers(self, places: np.ndarray) -> np.ndarray:
-        """The opposite of ``places``."""
+        """The inverse of ``positions``."""
         weights = np.cumprod([1, *self.dims[:-1]]).astype(np.int64) if self.dims else np.zeros(0, np.int64)
         return np.asarray(places, np.int64) @ weights
 
     def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """``count`` numbers of configurations, drawn at random."""
+        """``count`` random numbers of valid configurations."""
         valid = self._mask()
         if valid is None:
             return generator.integers(0, self.range_length, count)
@@ -285,7 +285,7 @@ class ConfigSpace(Config):
 
 
 class ConfigEntity(Config):
-    """One setting of every knob. ``index`` is its number in its space, None if it came from elsewhere."""
+    """One setting of every knob. ``index`` is its number in its space, or None if it came from elsewhere."""
 
     def __init__(self, settings: Mapping[str, Choice], index: int | None = None) -> None:
         super().__init__()
@@ -309,12 +309,12 @@ class ConfigEntity(Config):
         return self.settings
 
     def to_json_dict(self) -> dict[str, Any]:
-        """The settings in JSON's types: ``from_json_dict`` gives them back."""
+        """The settings as JSON types, for ``from_json_dict``."""
         return {name: _encode(choice) for name, choice in self.settings.items()}
 
     @staticmethod
     def from_json_dict(fields: Any) -> ConfigEntity:
-        """The settings that ``to_json_dict`` wrote; a ScheduleError if ``fields`` are none."""
+        """The settings that ``to_json_dict`` wrote; a ScheduleError if ``fields`` have another form."""
         if not isinstance(fields, dict) or not all(isinstance(name, str) for name in fields):
             raise arguments.refused("knobs", fields, "names and settings", ScheduleError)
         return ConfigEntity({name: _decode(name, value) for name, value in fields.items()})
@@ -325,7 +325,7 @@ class ConfigEntity(Config):
 
 
 class FallbackConfig(Config):
-    """Settings nobody measured: the first of each knob, but where the template says better.
+    """Settings that were not measured: the first of each knob, unless the template suggests another.
 
     A template that knows good defaults sets them: ``cfg.fallback_split("tile", [-1, 64])`` if
     ``cfg.is_fallback``, or ``cfg["tile"] = SplitChoice((-1, 64))``.
@@ -350,13 +350,13 @@ class FallbackConfig(Config):
         self.settings[name] = choice
 
     def suggest(self, name: str, choice: Choice) -> None:
-        """See ``Config``: so it is set."""
+        """Set the knob to the suggestion; see ``Config``."""
         self.settings[name] = choice
 
     def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
-        """Set the split ``name`` to the largest lengths not above ``constraints`` (-1: no bound).
+        """Set the split ``name`` to the largest extents not above ``constraints`` (-1: no bound).
 
-        Lengths are chosen from the innermost out, as AutoTVM does.
+        Extents are chosen from the innermost outwards, as AutoTVM does.
         """
         fitting = [c for c in self.space_map.get(name, []) if _fits(c, constraints)]
         if not fitting:
@@ -374,7 +374,7 @@ def _fits(choice: Choice, constraints: Sequence[int]) -> bool:
 
 
 def _check_axes(where: str, axes: Any) -> None:
-    """A ScheduleError if ``axes``, loops or what stands for them, are no sequence."""
+    """Raise a ScheduleError if ``axes``, loops or placeholders for them, are not a sequence."""
     arguments.instance(f"{where}: axes", axes, Sequence, "a list of axes", ScheduleError)
 
 

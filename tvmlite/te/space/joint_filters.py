@@ -1,4 +1,4 @@
-"""Filters of whole configurations: what the filter of a single knob cannot express."""
+"""Filters of whole configurations, for conditions on several knobs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tvmlite.te.space.config import ConfigEntity
 
 MOST_FILTERED = 1 << 20
-"""Combinations of a space that can be filtered together: each is tried, some 100000 a second."""
+"""The most combinations of a space that can be filtered: each is tested, at about 100000 a second."""
 
 
 class JointFilters:
-    """The filters of a space, and which of its numbers they leave: computed when that is first asked."""
+    """The filters of a space, and the numbers that pass them, computed on first use."""
 
     def __init__(self) -> None:
         self._filters: list[Callable[[ConfigEntity], bool]] = []
@@ -29,16 +29,16 @@ class JointFilters:
         return bool(self._filters)
 
     def add(self, filter: Callable[[ConfigEntity], bool]) -> None:
-        """One more; a ScheduleError if it is no function."""
+        """Add a filter; a ScheduleError if it is not a function."""
         self._filters.append(arguments.function("multi_filter: filter", filter, ScheduleError))
         self.forget()
 
     def forget(self) -> None:
-        """The space has changed."""
+        """Discard the result, because the space has changed."""
         self._valid = None
 
     def valid(self, count: int, combination: Callable[[int], ConfigEntity]) -> np.ndarray:
-        """Of each number below ``count`` whether all filters leave its ``combination``."""
+        """For each number below ``count``, whether its ``combination`` passes all filters."""
         if self._valid is None:
             if count > MOST_FILTERED:
                 raise ScheduleError(

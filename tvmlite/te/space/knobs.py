@@ -1,7 +1,7 @@
-"""The knobs of a tuning space: every way to split a loop, to order loops, to annotate them.
+"""The settings of knobs: all ways to split a loop, to order loops, to annotate them.
 
 Names and policies are those of AutoTVM (Chen et al., "Learning to Optimize Tensor Programs", NeurIPS 2018),
-so that a template written for it means the same here.
+so that templates written for it have the same meaning here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tvmlite.te.space.choices import (
 )
 
 LONGEST = 1 << 40
-"""Divisors of longer loops are not looked for: it takes longer than a second."""
+"""The longest loop whose divisors are searched: for longer ones this takes more than a second."""
 
 MOST_OUTPUTS = 64
-"""Into so many loops one may be split; templates make up to four."""
+"""The most loops that one can be split into; templates use up to four."""
 
 MOST_CHOICES = 1_000_000
-"""A knob may have so many settings; more is a mistake in the template, and would not fit in memory."""
+"""The most settings of a knob; more are a mistake in the template, and would not fit in memory."""
 
 
 def split_choices(
@@ -43,10 +43,10 @@ def split_choices(
 ) -> list[SplitChoice]:
     """The ways to split a loop of ``length`` iterations into ``num_outputs`` loops.
 
-    ``policy``: ``factors`` takes inner lengths from the divisors of ``length``, ``power2`` from the powers of
-    two up to it, ``verbose`` from both, ``candidate`` from the sizes given. The outermost length is what is
-    left (-1), a tail included; ``no_tail`` leaves out what does not divide. ``max_factor`` bounds the inner
-    lengths, ``filter(choice)`` keeps what it says yes to.
+    ``policy``: ``factors`` takes inner extents from the divisors of ``length``, ``power2`` from the powers of
+    two up to it, ``verbose`` from both; ``candidate`` takes the given sizes. The outermost extent is the
+    remaining one (-1), including a tail; ``no_tail`` excludes sizes that do not divide. ``max_factor`` bounds
+    the inner extents, ``filter(choice)`` selects choices.
     """
     num_outputs = arguments.whole("define_split: num_outputs", num_outputs, ScheduleError, least=1)
     if num_outputs > MOST_OUTPUTS:
@@ -76,9 +76,9 @@ def reorder_choices(
 ) -> list[ReorderChoice]:
     """The orders of ``count`` loops.
 
-    ``policy``: ``identity`` the one given, ``all`` every order, ``interval_all`` every order of the loops in
-    each interval ``(first, last)`` of ``groups``, both included, ``interleave`` every merge of the sequences
-    in ``groups`` that keeps each one's order, ``candidate`` the permutations given.
+    ``policy``: ``identity`` keeps the given order, ``all`` is every order, ``interval_all`` every order of
+    the loops in the interval ``(first, last)`` of ``groups``, both inclusive, ``interleave`` every merge of
+    the sequences in ``groups`` that keeps their orders, ``candidate`` the given permutations.
     """
     arguments.text("define_reorder: policy", policy, ScheduleError)
     candidate = _lists("define_reorder: candidate", candidate)
@@ -117,9 +117,9 @@ def annotate_choices(
 ) -> list[AnnotateChoice]:
     """The ways to annotate ``count`` loops, outermost first.
 
-    ``policy``: ``parallel``, ``vectorize``, ``unroll`` set all; ``try_parallel`` the outermost or nothing;
-    ``try_vec`` the innermost or nothing; ``try_unroll`` unrolls ever more loops from the innermost out;
-    ``try_unroll_vec`` does and vectorizes the innermost or not; ``candidate`` takes the ones given.
+    ``policy``: ``parallel``, ``vectorize``, ``unroll`` annotate all loops; ``try_parallel`` the outermost or
+    none; ``try_vec`` the innermost or none; ``try_unroll`` unrolls none, one, ... up to all, from the
+    innermost; ``try_unroll_vec`` also has versions with the innermost vectorized; ``candidate``: those given.
     """
     arguments.text("define_annotate: policy", policy, ScheduleError)
     candidate = _lists("define_annotate: candidate", candidate, str)
@@ -153,7 +153,7 @@ def annotate_choices(
 
 
 def option_choices(candidate: Sequence[Any]) -> list[OptionChoice]:
-    """The values of a knob of the template's own."""
+    """The values of a knob that the template defines."""
     kinds = (list, tuple, range)
     candidate = arguments.instance(
         "define_knob: candidate", candidate, kinds, "a list of values", ScheduleError
@@ -172,7 +172,7 @@ def divisors(number: int) -> list[int]:
 
 
 def _lists(where: str, value: Any, kind: type[Any] = int) -> list[tuple[Any, ...]]:
-    """``value`` as a list of lists of ``kind``; of None an empty one."""
+    """``value`` as a list of lists of ``kind``; empty if it is None."""
     if value is None:
         return []
     what = "ints" if kind is int else "words"
@@ -203,7 +203,7 @@ def _lengths(length: int, policy: str) -> list[int]:
 
 
 def _inner_lengths(length: int, lengths: list[int], count: int, no_tail: bool) -> Iterator[tuple[int, ...]]:
-    """Every ``count`` of ``lengths``, in order, whose product is at most ``length``."""
+    """All sequences of ``count`` extents from ``lengths`` whose product is at most ``length``, in order."""
     if count == 0:
         yield ()
         return
@@ -236,7 +236,7 @@ def _interval(count: int, groups: Sequence[Sequence[int]] | None) -> tuple[int, 
 
 
 def _refuse_more_than_fit(lengths: Sequence[int]) -> None:
-    """A ScheduleError if sequences of these ``lengths`` can be merged in more ways than a knob has."""
+    """Raise a ScheduleError if sequences of ``lengths`` have more merges than a knob may have settings."""
     ways, total = 1, 0
     for length in lengths:
         for place in range(1, length + 1):
@@ -247,7 +247,7 @@ def _refuse_more_than_fit(lengths: Sequence[int]) -> None:
 
 
 def _merges(groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Every sequence made of those in ``groups`` that keeps the order of each: one for each distinct
+    """All merges of the sequences in ``groups`` that keep the order of each: one for each distinct
     permutation of the groups' numbers, in lexicographic order (Knuth, TAOCP 7.2.1.2, algorithm L)."""
     word = [number for number, group in enumerate(groups) for _ in group]
     while True:

@@ -1,7 +1,7 @@
-"""One space of several rules: what a template written by hand knows beside what is generated.
+"""A space of several rules, which combines handwritten templates with generated schedules.
 
-A rule is a way to schedule a computation, with knobs of its own. The candidates of a task are those of all
-its rules, one after another; a setting named ``"rule"`` says whose a candidate is.
+A rule is a way to schedule a computation, with its own knobs. The candidates of a task are those of all its
+rules, one after another; a setting named ``"rule"`` identifies the rule of a candidate.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from tvmlite.te.space.choices import Choice, OptionChoice
 from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace
 
 RULE = "rule"
-"""The name of the setting that says which rule a configuration is of."""
+"""The name of the setting that identifies the rule of a configuration."""
 
 
 def rule_of(config: Config) -> str | None:
-    """The rule that ``config`` names; None if it names none, and the task has but one."""
+    """The rule that ``config`` names; None if it names none, because the task has only one."""
     if RULE not in config or not isinstance(choice := config[RULE], OptionChoice):
         return None
     return None if choice.val is None else str(choice.val)
 
 
 class RuleSpace(ConfigSpace):
-    """The configurations of ``rules``, by name in order: first all of the first, then all of the second, ...
+    """The configurations of ``rules``, by name: all of the first rule, then all of the second, and so on.
 
     ::
 
         space = RuleSpace({"hand": of_template, "sketch": of_sketch})
         space.get(len(of_template))        # the first of the sketch's: rule sketch; ...
 
-    To those who go by knobs it is a space with a knob ``rule`` and each rule's knobs (``"sketch.tile"``), of
-    which those of other rules say nothing.
+    Seen as knobs, the space has a knob ``rule`` and the knobs of each rule (``"sketch.tile"``); for a
+    configuration, the knobs of other rules have no meaning.
     """
 
     def __init__(self, rules: Mapping[str, ConfigSpace]) -> None:
@@ -62,11 +62,11 @@ class RuleSpace(ConfigSpace):
 
     @property
     def range_length(self) -> int:
-        """See ``ConfigSpace``: of all rules."""
+        """See ``ConfigSpace``: the total of all rules."""
         return sum(space.range_length for space in self.rules.values())
 
     def _mask(self) -> np.ndarray | None:
-        """What the filters leave, those of the rules' own spaces among them."""
+        """The numbers that pass the filters, including those of the rules' own spaces."""
         masks = [(space, space._mask()) for space in self.rules.values()]
         own = super()._mask()
         if own is None and all(mask is None for _, mask in masks):
@@ -75,14 +75,14 @@ class RuleSpace(ConfigSpace):
         return np.concatenate(of_rules) & (True if own is None else own)
 
     def _at(self, index: int) -> ConfigEntity:
-        """The combination of that number, with its rule."""
+        """The combination with number ``index``, including its rule."""
         place = int(np.searchsorted(self._starts, index, side="right")) - 1
         name, space = list(self.rules.items())[place]
         chosen = space._at(int(index) - int(self._starts[place])).settings
         return ConfigEntity({RULE: OptionChoice(name), **chosen}, int(index))
 
     def index_of(self, settings: Mapping[str, Choice]) -> int | None:
-        """The number of a combination; None if the space does not hold it."""
+        """The number of a combination; None if it is not in the space."""
         others = dict(settings)
         rule = others.pop(RULE, None)
         for start, (name, space) in zip(self._starts.tolist(), self.rules.items(), strict=False):
@@ -92,14 +92,14 @@ class RuleSpace(ConfigSpace):
         return None
 
     def knobs_of(self, config: Config) -> Mapping[str, Sequence[Choice]]:
-        """See ``ConfigSpace``; none where there is no such rule."""
+        """See ``ConfigSpace``; empty if there is no such rule."""
         rule = rule_of(config)
         if rule not in self.rules:
             return {}
         return {RULE: self.space_map[RULE], **self.rules[rule].space_map}
 
     def positions(self, indices: np.ndarray) -> np.ndarray:
-        """See ``ConfigSpace``; a knob of another rule is at its first setting."""
+        """See ``ConfigSpace``; knobs of other rules have their first setting."""
         numbers = np.asarray(indices, np.int64)
         found = np.zeros((len(numbers), len(self.space_map)), np.int64)
         found[:, 0] = np.searchsorted(self._starts, numbers, side="right") - 1
@@ -110,7 +110,7 @@ class RuleSpace(ConfigSpace):
         return found
 
     def numbers(self, places: np.ndarray) -> np.ndarray:
-        """The opposite of ``places``; what it says of other rules' knobs is of no account."""
+        """The inverse of ``positions``; the knobs of other rules are ignored."""
         places = np.asarray(places, np.int64)
         found = np.zeros(len(places), np.int64)
         for rule, space in enumerate(self.rules.values()):
@@ -120,7 +120,7 @@ class RuleSpace(ConfigSpace):
         return found
 
     def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """Random numbers, each rule as likely as any other, however many configurations it has."""
+        """Random numbers; all rules are equally likely, whatever their numbers of configurations."""
         if self._mask() is not None:
             return super().sample(count, generator)
         rules = generator.integers(0, len(self.rules), count)

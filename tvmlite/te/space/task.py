@@ -1,4 +1,4 @@
-"""Tuning tasks: a schedule function with its arguments, for a target, and the space its knobs span."""
+"""Tuning tasks: a schedule function with its arguments and a target, and the space of its knobs."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.te.tensor.work import operations
 
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
-"""Takes a task's arguments, gives a schedule and the arguments of the function to build."""
+"""Takes a task's arguments, returns a schedule and the arguments of the function to build."""
 
 Rules: TypeAlias = Callable[..., Sequence[str]]
-"""Gives the names of the rules by which a task with these arguments may be scheduled, the default's first."""
+"""Returns the names of the rules that can schedule a task with these arguments, the default first."""
 
 Cold: TypeAlias = Callable[..., Sequence[int]]
-"""Gives the places of those buffers of a task with these arguments that no cache holds when it is called."""
+"""Returns the positions of the buffers that are not in cache when a task with these arguments is called."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A schedule function that tasks can be made of."""
+    """A schedule function from which tasks are created."""
 
     function: ScheduleFunction
     rules: Rules | None
     cold: Cold | None
 
     def run(self, args: Sequence[Any], target: Target, config: Config) -> Any:
-        """What the function gives for ``args``; it gets ``config`` and ``target`` too if it takes them."""
+        """Call the function with ``args``, and with ``config`` and ``target`` if it takes them."""
         given = {"config": config, "target": target}
         return self.function(*args, **{name: given[name] for name in keywords(self.function)})
 
@@ -52,7 +52,7 @@ _TEMPLATES: dict[str, Template] = {}
 
 
 def keywords(function: Callable[..., Any]) -> list[str]:
-    """Those of ``config`` and ``target`` that ``function`` takes by keyword only."""
+    """Which of ``config`` and ``target`` the function takes as keyword-only parameters."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in ("config", "target")]
 
@@ -60,7 +60,7 @@ def keywords(function: Callable[..., Any]) -> list[str]:
 def template(
     name: str, function: ScheduleFunction | None = None, rules: Rules | None = None, cold: Cold | None = None
 ) -> Any:
-    """Register a schedule function under ``name``, as a decorator or with ``function``, which it gives back.
+    """Register a schedule function under ``name``: as a decorator, or passed as ``function`` and returned.
 
     ::
 
@@ -71,11 +71,11 @@ def template(
             ...                            # config["tile_y"].apply(s, C, y)
             return s, [A, B, C]
 
-    A name can be registered again, as happens when a notebook's cell is run twice: the last one counts.
+    A name can be registered again, as happens when a notebook cell is rerun: the last function counts.
 
-    With ``rules`` there are several ways to schedule it, each with knobs of its own: the function finds the
-    one it is to take by ``rule_of`` its configuration, where None is the first. ``cold`` says which of the
-    buffers come from memory when it is called where it is used, as a model's weights do: it is timed so.
+    ``rules`` names several ways to schedule the task, each with its own knobs: the function calls ``rule_of``
+    on its configuration for the rule to use; None means the first. ``cold`` says which buffers are read from
+    memory when the kernel is called in practice, such as a model's weights; measurements reproduce this.
     """
     if function is None:
         return functools.partial(template, name, rules=rules, cold=cold)
@@ -93,9 +93,9 @@ def template(
 class Task:
     """A schedule function ``name`` with ``args``, to be tuned for ``target``.
 
-    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call, ``moved`` the
-    bytes of the arrays it takes: each is moved once at least. The buffers at the places ``cold`` are in no
-    cache when it is called. ``label`` is what people call it, where that is not its name and arguments.
+    ``config_space`` holds all configurations, ``flop`` is the number of arithmetic operations of one call,
+    ``moved`` the bytes of its arrays, each of which is moved at least once. The buffers at the positions
+    ``cold`` are not in cache when it is called. ``label`` is the name to display, if there is one.
     """
 
     name: str
@@ -121,18 +121,18 @@ class Task:
             arguments.whole("Task: cold", place, ScheduleError, least=0)
 
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
-        """The schedule with its knobs set as ``config`` says, and the function's arguments."""
+        """The schedule with its knobs set by ``config``, and the function's arguments."""
         arguments.instance("instantiate: config", config, Config, "a configuration", ScheduleError)
         return _run(self.name, self.args, self.target, config)
 
     @cached_property
     def default(self) -> ConfigEntity:
-        """The configuration without records: that of the first rule, as its template thinks best."""
+        """The configuration used without records: the default of the first rule."""
         return self.defaults[0]
 
     @cached_property
     def defaults(self) -> tuple[ConfigEntity, ...]:
-        """Of each rule the configuration that it thinks best, in order."""
+        """The default configuration of each rule, in order."""
         rules = self.config_space.space_map[RULE] if isinstance(self.config_space, RuleSpace) else ()
         return tuple(self._default_of({RULE: rule}) for rule in rules) or (self._default_of({}),)
 
@@ -144,7 +144,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """What distinguishes this task from all others on a machine: its name and arguments, as JSON."""
+        """A key that identifies the task on a machine: its name and arguments, as JSON."""
         return json.dumps([self.name, encode_args(self.args)])
 
     def __str__(self) -> str:
@@ -158,13 +158,13 @@ def create(
     target: str | Target = "native",
     collected: ConfigSpace | None = None,
 ) -> Task:
-    """The task of the template ``name`` with ``args`` (numbers, words, tensors, and lists of them).
+    """Create the task of the template ``name`` with ``args`` (numbers, strings, tensors, and lists of them).
 
-    Its knobs are collected into ``collected``, where one is given: a template of one rule may need a space of
-    a class of its own.
+    Its knobs are collected into ``collected``, if given: a template with a single rule may need a space of
+    its own class.
 
-    An unknown name is a ScheduleError, and so are more or fewer arguments than the template has. Of a space
-    of more combinations than can be numbered a part is left (``ConfigSpace.thin``).
+    An unknown name is a ScheduleError, as is a wrong number of arguments. A space with more combinations than
+    can be numbered is reduced (``ConfigSpace.thin``).
     """
     arguments.text("create: name", name, ScheduleError)
     args = arguments.listed("create: args", args, "numbers, words and tensors", ScheduleError)
@@ -187,8 +187,8 @@ def create(
 def _collect(
     name: str, args: tuple[Any, ...], target: Target, space: ConfigSpace, most: int, rule: str | None = None
 ) -> tuple[Schedule, list[Any]]:
-    """Run a schedule function, by that ``rule``, so that ``space`` gets its knobs; gives what it made. Of
-    more than so many combinations a part is left, the default among them."""
+    """Run a schedule function, by ``rule``, to collect its knobs in ``space``; return its result. Spaces with
+    more than ``most`` combinations are reduced, keeping the default."""
     made = _run(name, args, target, space)
     if math.prod(space.dims) > most:
         fallback = FallbackConfig()
@@ -200,7 +200,7 @@ def _collect(
 
 
 class _OfRule(ConfigSpace):
-    """Collects the knobs of one rule: the schedule function finds it as the setting ``rule``."""
+    """Collects the knobs of one rule, which the schedule function sees as the setting ``rule``."""
 
     def __init__(self, rule: str) -> None:
         super().__init__()
@@ -211,7 +211,7 @@ class _OfRule(ConfigSpace):
 
 
 def encode_args(args: Sequence[Any]) -> list[Any]:
-    """A task's arguments in JSON's types: ``decode_args`` gives them back, tensors as placeholders."""
+    """A task's arguments as JSON types, for ``decode_args``; tensors become placeholders there."""
     return [_encode(one) for one in args]
 
 
@@ -221,7 +221,7 @@ def decode_args(fields: Sequence[Any]) -> list[Any]:
 
 
 def _require_arguments(name: str, args: tuple[Any, ...]) -> None:
-    """A ScheduleError if there is no template ``name``, or if it does not take so many arguments."""
+    """Raise a ScheduleError if there is no template ``name``, or ``args`` do not fit its parameters."""
     if name not in _TEMPLATES:
         known = ", ".join(sorted(_TEMPLATES)) or "none"
         raise ScheduleError(
@@ -252,7 +252,7 @@ def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tu
 
 
 def _bytes_of(taken: Sequence[Any]) -> int:
-    """The bytes of the tensors among ``taken``; those with open extents count nothing."""
+    """The total bytes of the tensors among ``taken``; tensors with open extents are not counted."""
     total = 0
     for one in taken:
         if isinstance(one, Tensor) and all(isinstance(extent, int) for extent in one.shape):

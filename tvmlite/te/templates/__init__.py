@@ -1,1 +1,1 @@
-"""Schedule templates: the table of them, the group a template arranges, register tiles."""
+"""Schedule templates: their table, the fused group that a template schedules, register tiles."""

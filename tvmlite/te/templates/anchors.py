@@ -1,4 +1,4 @@
-"""Anchors: which kind of computation decides the schedule of a fused group, and so its templates."""
+"""Anchors: the kind of computation that determines the schedule of a fused group, and thus its templates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Anchor:
     """A kind of computation that templates are registered for.
 
-    ``stores_once`` says that its templates store each element of a result once, complete, and read
-    element-wise operands in the statement that stores it: the result may then lie where such an operand was.
+    ``stores_once``: its templates store each element of a result once, when complete, and read element-wise
+    operands in the statement that stores it, so the result may be written in place of such an operand.
     """
 
     name: str
@@ -21,19 +21,19 @@ class Anchor:
 
 
 ELEMENTWISE = Anchor("injective", stores_once=True)
-"""Each element of the result from some elements of the inputs: also transposes, slices, gathers."""
+"""Each element of the result reads some elements of the inputs; includes transposes, slices, gathers."""
 DENSE = Anchor("dense", stores_once=True)
 BATCH_MATMUL = Anchor("batch_matmul", stores_once=True)
 CONVOLUTION = Anchor("conv2d", stores_once=True)
-"""Convolutions of any rank, depthwise and transposed ones too."""
+"""Convolutions of any rank, including depthwise and transposed ones."""
 POOL = Anchor("pool")
-"""Reductions over a window that slides along."""
+"""Reductions over a sliding window."""
 REDUCTION = Anchor("reduction")
-"""Reductions over whole axes, before or after which other stages may stand."""
+"""Reductions over whole axes, possibly with other stages before or after them."""
 PLANE_REDUCTION = Anchor("reduce", stores_once=True)
-"""Reductions over whole planes, one result each."""
+"""Reductions over whole planes, with one result for each."""
 SOFTMAX = Anchor("softmax")
 NORMALIZATION = Anchor("norm")
 ATTENTION = Anchor("attention")
 STATEMENT = Anchor("extern")
-"""A loop nest that is given as it is."""
+"""A user-defined loop nest."""

@@ -1,4 +1,4 @@
-"""A fused group as schedule templates see it: its anchor, the stage that hosts it, what is around them."""
+"""A fused group as schedule templates see it: its anchor, its host stage, the stages around them."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _COSTLY = frozenset(
 Found = TypeVar("Found")
 
 State: TypeAlias = tuple[tuple[Operation, bool], ...]
-"""The operations of a schedule's stages, and which are inlined."""
+"""The operations of a schedule's stages, and whether they are inlined."""
 
 FORMULAS = 32
-"""States of schedules whose formulas are kept: a search schedules one computation thousands of times."""
+"""The number of states whose formulas are cached: a search schedules one computation thousands of times."""
 
 
 @dataclass(frozen=True)
 class _Formulas:
-    """A schedule without inlined stages, and what was found out about its formulas."""
+    """A schedule without inlined stages, and cached results about its formulas."""
 
     schedule: Schedule
     found: dict[Hashable, Any]
 
 
 _formulas: OrderedDict[State, _Formulas] = OrderedDict()
-"""Of the states met last."""
+"""The formulas of the most recently used states."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The schedule of a fused group while a template fills it in; ``config`` are the template's knobs."""
+    """The schedule of a fused group while a template builds it; ``config`` holds the template's knobs."""
 
     schedule: Schedule
     outputs: tuple[Tensor, ...]
@@ -55,11 +55,11 @@ class Group:
     config: Config
 
     def stage(self, tensor: Tensor | Operation) -> Stage:
-        """The stage that makes ``tensor``."""
+        """The stage that computes ``tensor``."""
         return self.schedule[tensor]
 
     def knob(self, name: str, values: Sequence[Any], default: Any = None) -> Any:
-        """The setting of the knob ``name``, one of ``values``; ``default``, or the first, if none is set."""
+        """The setting of the knob ``name``, one of ``values``; the default is ``default``, or the first."""
         self.config.define_knob(name, values)
         if default is not None:
             self.config.suggest(name, OptionChoice(default))
@@ -68,8 +68,8 @@ class Group:
     def tile(
         self, extent: int | None, sizes: Sequence[tuple[int, ...]], default: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """The setting of the knob ``tile``: the lengths, from the second outermost on, that a loop of
-        ``extent`` and others are cut into; one of ``sizes``, ``default`` where none is set."""
+        """The setting of the knob ``tile``, one of ``sizes`` or by default ``default``: the extents, from the
+        second outermost on, of the loops that a loop of ``extent`` and others are split into."""
         count = len(default)
         self.config.define_split(
             "tile", extent or 1, num_outputs=count, policy="candidate", candidate=list(sizes)
@@ -78,7 +78,7 @@ class Group:
         return tuple(self.config["tile"].size[1:])
 
     def axes(self, tensor: Tensor | Operation) -> list[IterVar]:
-        """The data axes of the operation that makes ``tensor`` now."""
+        """The data axes of the operation that computes ``tensor`` now."""
         op = self.schedule[tensor].op
         return list(op.axis) if isinstance(op, ComputeOp) else []
 
@@ -88,8 +88,8 @@ class Group:
         return [op for op in ops if isinstance(op, ComputeOp) and op.tag in tags]
 
     def arranged(self, forms: Mapping[str, Callable[[Group, ComputeOp], object]]) -> bool:
-        """Whether there is an operation with one of the tags ``forms``; the function of the first of them
-        arranges the group around the last such operation."""
+        """Whether an operation has one of the tags ``forms``. If so, the function of the first such tag
+        schedules the group around the last such operation."""
         for tag, arrange in forms.items():
             if ops := self.tagged(tag):
                 arrange(self, ops[-1])
@@ -103,7 +103,7 @@ class Group:
     def host(self, tensor: Tensor) -> Tensor:
         """The output in whose loops ``tensor`` is best computed; ``tensor`` itself if there is none.
 
-        That is the one output that depends on it, if it has the shape of ``tensor``: its element-wise tail.
+        It is the only output that depends on ``tensor``, if it has the same shape: its element-wise epilogue.
         """
         if tensor in self.outputs:
             return tensor
@@ -120,7 +120,7 @@ class Group:
         return tensor
 
     def inline_all_but(self, kept: Iterable[Operation]) -> None:
-        """Inline every stage without a reduction that is neither an output nor ``kept``."""
+        """Inline every stage without a reduction that is neither an output nor in ``kept``."""
         keep = set(kept)
         for stage in self.schedule.stages:
             op = stage.op
@@ -128,19 +128,19 @@ class Group:
                 stage.compute_inline()
 
     def formula(self, tensor: Tensor | Operation) -> ComputeOp:
-        """The operation of ``tensor`` as it will be once inlined stages are gone."""
+        """The operation of ``tensor``, with inlined stages substituted."""
         op = self.inlined()[tensor].op
         assert isinstance(op, ComputeOp)
         return op
 
     def inlined(self) -> Schedule:
-        """The schedule without inlined stages, to be asked for formulas, which take long to put together: the
-        same until a stage is inlined, added or replaced."""
+        """The schedule with inlined stages substituted, for queries of formulas. It is expensive to compute,
+        and cached until a stage is inlined, added or replaced."""
         return self._formulas().schedule
 
     def once(self, question: Hashable, answer: Callable[[], Found]) -> Found:
-        """``answer()``, which follows from the formulas of ``inlined`` alone: for all schedules of one
-        computation that have the same it is worked out once for each ``question``."""
+        """``answer()``, which must depend on the formulas of ``inlined`` only: it is computed once for each
+        ``question``, for all schedules of a computation that have the same formulas."""
         found = self._formulas().found
         if question not in found:
             found[question] = answer()
@@ -156,13 +156,13 @@ class Group:
 
 
 def compute_of(stage: Stage) -> ComputeOp:
-    """The operation of ``stage``, which is a compute."""
+    """The operation of ``stage``, which must be a compute."""
     assert isinstance(stage.op, ComputeOp)
     return stage.op
 
 
 def reduction_loops(stage: Stage) -> list[IterVar]:
-    """The loops of ``stage`` over steps of its reduction, the outermost first."""
+    """The loops of ``stage`` over its reduction, outermost first."""
     return [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
 
 
@@ -170,19 +170,19 @@ def reduction_loops(stage: Stage) -> list[IterVar]:
 
 
 def number(extent: Extent | None) -> int | None:
-    """``extent`` if it is a number, else None."""
+    """``extent`` if it is constant, else None."""
     if isinstance(extent, e.Const):
         return int(extent.value)
     return extent if isinstance(extent, int) else None
 
 
 def extent_of(axis: IterVar) -> int | None:
-    """The extent of an operation's own axis if it is a number."""
+    """The extent of an operation's own axis if it is constant, else None."""
     return None if axis.dom is None else number(axis.dom.extent)
 
 
 def product(extents: Iterable[int | None]) -> int | None:
-    """The product; None if an extent is not a number."""
+    """The product; None if one of the extents is None."""
     total = 1
     for extent in extents:
         if extent is None:
@@ -202,13 +202,13 @@ def same_shape(a: Sequence[Extent], b: Sequence[Extent]) -> bool:
 
 
 def work_of(op: ComputeOp) -> int | None:
-    """The units of work in computing ``op``; None if its extents are not numbers."""
+    """The units of work to compute ``op``; None if its extents are not constant."""
     elements = product(extent_of(a) for a in (*op.axis, *op.reduce_axis))
     return None if elements is None else elements * cost_of(op)
 
 
 def cost_of(op: ComputeOp) -> int:
-    """The units of work in one element, or one step of a reduction, of ``op``."""
+    """The units of work for one element, or one step of a reduction, of ``op``."""
     cost = 1
     for node in nodes_of(op):
         if isinstance(node, e.Call):
@@ -219,7 +219,7 @@ def cost_of(op: ComputeOp) -> int:
 
 
 def nodes_of(op: ComputeOp) -> list[e.Expr]:
-    """Every expression in the formula of ``op``, once."""
+    """All expressions in the formula of ``op``, each once."""
     seen: dict[e.Expr, None] = {}
     for root in op.body:
         seen.update((node, None) for node in postorder(root) if isinstance(node, e.Expr))
@@ -231,7 +231,7 @@ def _is_index(node: e.Expr) -> bool:
 
 
 def lanes_of(op: ComputeOp, target: Target) -> int:
-    """How many elements of ``op`` to compute at once: one vector of the widest dtype it deals with."""
+    """The number of elements of ``op`` to compute at once: one vector of the widest dtype involved."""
     kinds = {root.dtype for root in op.body}
     for node in nodes_of(op):
         if isinstance(node, TensorRead) or (isinstance(node, e.Cast) and _is_data(node)):
@@ -240,5 +240,5 @@ def lanes_of(op: ComputeOp, target: Target) -> int:
 
 
 def _is_data(node: e.Expr) -> bool:
-    """Whether the value depends on what tensors hold; what does not is index arithmetic, of scalars."""
+    """Whether the value depends on elements of tensors; otherwise it is scalar index arithmetic."""
     return any(isinstance(one, TensorRead) for one in postorder(node))

@@ -1,9 +1,9 @@
-"""How finely a kernel is cut for the threads that share it: one rule for all schedule templates.
+"""How a kernel is divided among threads: one rule for all schedule templates.
 
-A template says what it would share on two cores, for which its own numbers are measured. Where a machine has
-more, the loops it shares must also have iterations enough for all threads to have a like share: then it
-shares more of its loops, or makes its tiles smaller; and where neither is possible, the loop says so
-(``share``).
+A template chooses its parallel loops for two cores, for which its own numbers were measured. On machines with
+more cores, these loops must also have enough iterations for an even division among all threads. If not, the
+template makes more of its loops parallel, or its tiles smaller; if neither is possible, the loop is annotated
+as uneven (``share``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from tvmlite.te.templates.group import extent_of, number
 from tvmlite.te.tensor.tensor import IterVar
 
 MEASURED_CORES = 2
-"""Templates' own numbers hold for as many threads."""
+"""The number of threads for which the templates' own numbers were measured."""
 
 MOST_UNEVEN = 1.15
-"""The most that the thread with most to do may have of a kernel, divided by what each has on average."""
+"""The greatest allowed load imbalance: the largest share of a thread divided by the average share."""
 
 
 def threads_for(target: Target, work: int | None, copies: int = 2) -> int:
-    """How many threads are to share ``work`` (None: unknown): 1 where one is quicker, as many as there are
-    cores where each has enough of it to do; with copies, which are not counted, there may be ``copies`` times
-    as much."""
+    """The number of threads for ``work`` (None: unknown): 1 if that is faster, all cores if each has enough
+    work. Copies are not counted in ``work``: with them there may be ``copies`` times as much."""
     if work is None:
         return max(MEASURED_CORES, target.machine.cores)
     if work < MEASURED_CORES * WORTH_A_THREAD:
@@ -36,8 +35,8 @@ def threads_for(target: Target, work: int | None, copies: int = 2) -> int:
 
 
 def is_even(iterations: int | None, threads: int, longest: int = 1, total: float | None = None) -> bool:
-    """Whether ``threads`` that share ``iterations`` (None: unknown) have like shares, where the longest
-    iteration is of ``longest`` units and all together have ``total`` of them (None: all are as long)."""
+    """Whether ``threads`` get about equal shares of ``iterations`` (None: unknown), if the longest iteration
+    has ``longest`` units of work and all together ``total`` (None: all are equally long)."""
     if threads <= MEASURED_CORES or iterations is None:
         return True
     whole = iterations * longest if total is None else total
@@ -45,14 +44,13 @@ def is_even(iterations: int | None, threads: int, longest: int = 1, total: float
 
 
 def enough(iterations: int | None, least: int, threads: int) -> bool:
-    """Whether loops of ``iterations`` are enough for ``threads`` to share, where ``least`` are on two
-    cores."""
+    """Whether loops of ``iterations`` are enough for ``threads``, given that two cores need ``least``."""
     return iterations is None or (iterations >= least and is_even(iterations, threads))
 
 
 def part_for(extent: int | None, outside: int | None, most: int, threads: int) -> int:
-    """How many iterations of a loop of ``extent``, inside others of ``outside``, one part of it takes:
-    ``most``, or fewer where that makes shares alike; what comes nearest to that if nothing does."""
+    """The size of one part of a loop of ``extent``, inside others of ``outside`` iterations: ``most``, or
+    less if that makes shares even; the most even size if none does."""
     if extent is None or outside is None or threads <= MEASURED_CORES:
         return most
 
@@ -65,13 +63,13 @@ def part_for(extent: int | None, outside: int | None, most: int, threads: int) -
 
 
 def iterations_of(stage: Stage, axis: IterVar) -> int | None:
-    """The iterations of the loop ``axis`` of ``stage``; None if that is not known."""
+    """The iterations of the loop ``axis`` of ``stage``; None if unknown."""
     iterations = _iterations(stage, axis)
     return None if iterations is None else iterations[0]
 
 
 def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
-    """The iterations of a loop, and how many whole ones have as much to do: the last of a split may be
+    """The iterations of a loop, and the equivalent number of full ones: the last iteration of a split may be
     shorter."""
     for relation in stage.relations:
         match relation:
@@ -92,10 +90,9 @@ def _iterations(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
 
 
 def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
-    """``threads`` share the loop ``axis``, each iteration of which computes ``part``, unless they are but
-    one.
+    """Divide the loop ``axis``, whose iterations each compute ``part``, among ``threads`` if more than 1.
 
-    A loop whose iterations are too few, or of an odd number, for all to have like shares says so.
+    A loop whose iterations cannot be divided evenly, as they are too few or leave a remainder, is annotated.
     """
     if threads == 1:
         return

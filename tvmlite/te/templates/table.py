@@ -1,4 +1,4 @@
-"""The table of schedule templates: what a technique registers for an anchor."""
+"""The table of schedule templates: the techniques registered for each anchor."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.templates.group import Group
 
 Arrange: TypeAlias = Callable[[Group], bool | None]
-"""Arranges the loops of a group; False: it has no schedule for it and has left it as it was."""
+"""Schedules a group. False: it has no schedule for the group and has not changed it."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A row: by which ``technique`` groups of some anchor are arranged."""
+    """A row: the ``technique`` that schedules groups with some anchor."""
 
     technique: str
     arrange: Arrange
 
 
 TEMPLATES: dict[Anchor, list[Template]] = code_table({})
-"""The templates of each anchor. The first that has a schedule for a group is used."""
+"""The templates of each anchor. The first one that applies to a group is used."""
 
 GENERATORS: dict[str, Template] = code_table({})
-"""Templates that arrange any group from its computes alone, by their names in tuning records."""
+"""Templates that schedule any group from its computes alone, by their names in tuning records."""
 
 
 def template(technique: str, *anchors: Anchor) -> Callable[[Arrange], Arrange]:
-    """Register the decorated function for ``anchors``, behind what is registered for them already."""
+    """Register the decorated function for ``anchors``, after those already registered."""
 
     def register(function: Arrange) -> Arrange:
         for anchor in anchors:
@@ -41,7 +41,7 @@ def template(technique: str, *anchors: Anchor) -> Callable[[Arrange], Arrange]:
 
 
 def generator(technique: str) -> Callable[[Arrange], Arrange]:
-    """Register the decorated function as the generator of schedules called ``technique``."""
+    """Register the decorated function as the schedule generator named ``technique``."""
 
     def register(function: Arrange) -> Arrange:
         assert technique not in GENERATORS, f"generator {technique!r} is registered twice"

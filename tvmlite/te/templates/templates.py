@@ -1,4 +1,4 @@
-"""Schedules of fused groups: by a technique's template, generated, or plain."""
+"""Schedules of fused groups: by a technique's template, by a generator, or plain."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from tvmlite.te.templates.table import GENERATORS, TEMPLATES
 from tvmlite.te.tensor.tensor import Tensor
 
 HAND = "hand"
-"""The rule that takes the templates of the group's anchor."""
+"""The rule that uses the templates of the group's anchor."""
 
 
 PLAIN = "plain loops"
-"""What arranged a group that no template and no generator has a schedule for."""
+"""The name reported for a group that no template and no generator can schedule."""
 
 
 def apply(
     anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
 ) -> Schedule:
-    """The schedule of the group that computes ``outputs``: the first that ``arranged`` gives."""
+    """The schedule of the group that computes ``outputs``, as ``arranged`` returns it."""
     return arranged(anchor, outputs, target, config)[0]
 
 
 def arranged(
     anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
 ) -> tuple[Schedule, str]:
-    """The schedule of the group that computes ``outputs``, whose anchor is of that kind, for ``target``, and
-    what arranged it: the name of the anchor for one of its templates, that of a generator, or ``PLAIN``.
+    """The schedule for ``target`` of the group that computes ``outputs`` with an anchor of this kind, and the
+    name of what made it: the anchor's for one of its templates, a generator's, or ``PLAIN``.
 
-    The first template that has a schedule arranges the group, with whatever is fused before and behind the
-    anchor; without any a generator does, and without those its loops are plain. ``config`` sets the knobs;
-    without one they are as the template's own model of the machine says. A configuration that names a rule
-    (``rules``) is carried out by that one. The result is valid for every shape, symbolic ones too.
+    The first template that applies schedules the group, including operators fused before and after the
+    anchor; if there is none, a generator does; otherwise loops are plain. ``config`` sets the knobs; by
+    default they follow the template's own model of the machine. A configuration that names a rule (``rules``)
+    uses that rule. The result is valid for every shape, including symbolic ones.
     """
     techniques.load()
     config = config or FallbackConfig()
@@ -57,16 +57,16 @@ def arranged(
 
 
 def plain(outputs: Sequence[Tensor]) -> Schedule:
-    """A schedule that is legal at any extents, and slow: element-wise stages inlined, others in loops of
-    their own as their axes stand, nothing unrolled, in vectors or shared among threads."""
+    """A schedule that is legal for any extents, but slow: element-wise stages are inlined, others have their
+    default loops at the root, without unrolled, vectorized or parallel loops."""
     schedule = create_schedule([tensor.op for tensor in outputs])
     Group(schedule, tuple(outputs), Target.parse("c"), FallbackConfig()).inline_all_but(())
     return schedule
 
 
 def complete(schedule: Schedule, target: Target, config: Config | None = None) -> Schedule:
-    """Arrange what nobody has arranged in ``schedule`` yet by the first generator, its knobs set by
-    ``config``; gives ``schedule``."""
+    """Schedule what is not yet scheduled in ``schedule`` by the first generator, with knobs set by
+    ``config``; return ``schedule``."""
     techniques.load()
     outputs = tuple(tensor for op in schedule.outputs for tensor in op.outputs)
     group = Group(schedule, outputs, target, config or FallbackConfig())
@@ -75,6 +75,6 @@ def complete(schedule: Schedule, target: Target, config: Config | None = None) -
 
 
 def rules() -> tuple[str, ...]:
-    """The rules by which any group can be scheduled: the templates of its anchor, and what generates one."""
+    """The rules that can schedule any group: the templates of its anchor, and the generators."""
     techniques.load()
     return (HAND, *GENERATORS)

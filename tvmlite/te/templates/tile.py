@@ -1,4 +1,4 @@
-"""Register tiles: how many accumulators a loop nest of multiply-adds keeps in vector registers."""
+"""Register tiles: the number of accumulators that a loop nest of multiply-adds keeps in vector registers."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tvmlite.te.schedule.stage_base import GUARD, SHRINK
 from tvmlite.te.templates.share import is_even
 
 MANY = 1 << 20
-"""Stands for an extent that is not known: tails weigh nothing."""
+"""Represents an unknown extent: so large that tails have no weight."""
 
 MOST_TAIL = 0.25
-"""The most of a tile's work that may lie behind the end, over all tiles."""
+"""The largest fraction of the work of all tiles that may be beyond the end of an axis."""
 
 TAIL_RATIO = 4
-"""How many times smaller a depthwise layer's tiles of pixels become behind the whole ones where the number of
-pixels is unknown. Each size is code of its own, and takes time to compile."""
+"""The ratio of successive tile sizes in the tail of a depthwise layer whose number of pixels is unknown. Each
+size has code of its own, which takes time to compile."""
 
 MOST_FOR_EVEN = 1.15
-"""How many times as long as an uneven tile an even one may take: storing it needs no conditions."""
+"""How many times as long as an uneven tile an even one may take: its stores need no conditions."""
 
 MOST_ROWS = 4
-"""Rows of an image that a tile may span."""
+"""The most rows of an image that a tile may span."""
 
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """``rows`` scalars times ``blocks`` of vectors a step."""
+    """The accumulators of ``rows`` scalars times ``blocks`` of vectors."""
 
     rows: int
     blocks: int
@@ -39,27 +39,27 @@ class RegisterTile:
 
 @dataclass(frozen=True)
 class Shared:
-    """``threads`` share tiles: those of ``outside`` iterations of loops around (None: unknown), and of a
-    tile's rows, unless a thread takes all of these (not ``rows``)."""
+    """The division of tiles among ``threads``: tiles in ``outside`` iterations of outer loops (None:
+    unknown), and along a tile's rows unless a thread computes all of these (``rows`` is False)."""
 
     threads: int
     outside: int | None = 1
     rows: bool = True
 
     def iterations(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
-        """The iterations that there are with ``tile``."""
+        """The number of iterations to divide with ``tile``."""
         if self.outside is None:
             return None
         return self.outside * -(-blocks // tile.blocks) * (-(-rows // tile.rows) if self.rows else 1)
 
 
 ALONE = Shared(1)
-"""One thread computes all tiles."""
+"""A single thread computes all tiles."""
 
 
 def tail_of(extent: int | None) -> str:
-    """The tail of a split of an axis of ``extent`` (None: unknown) into tiles of registers: one that may be
-    of any size is worth loops of its own."""
+    """The tail of a split of an axis of ``extent`` (None: unknown) into register tiles: a tail of unknown
+    size justifies further loops."""
     return SHRINK if extent is None else GUARD
 
 
@@ -71,11 +71,11 @@ def register_tile(
     even: bool = False,
     shared: Shared = ALONE,
 ) -> RegisterTile:
-    """The quickest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
+    """The fastest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
-    Accumulators, the vectors of one step and one broadcast scalar must fit into the registers of
-    ``machine``. If ``even``, the rows of a tile divide ``rows``. Where tiles are too few for the threads
-    that they are ``shared`` among, it is the quickest of those that are not.
+    Accumulators, the vectors of one step and one broadcast scalar must fit into the registers of ``machine``.
+    If ``even``, the rows of a tile divide ``rows``. If that tile cannot be divided evenly among the threads
+    of ``shared``, the result is the fastest of those that can.
     """
     best = _quickest(rows, blocks, vectors, machine, even)[0]
     if rows is None or blocks is None or _are_even(best, rows, blocks, shared):
@@ -86,8 +86,8 @@ def register_tile(
 def near_even_tile(
     rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: Shared = ALONE
 ) -> RegisterTile:
-    """The quickest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
-    as the quickest of all: of a prime number of rows only tiles of one row are even."""
+    """The fastest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
+    as the fastest of all: for a prime number of rows, only tiles of one row are even."""
     even, even_time = _quickest(rows, blocks, vectors, machine, True)
     best, best_time = _quickest(rows, blocks, vectors, machine, False)
     tile = even if even_time <= MOST_FOR_EVEN * best_time else best
@@ -97,7 +97,7 @@ def near_even_tile(
 
 
 def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
-    """Whether threads have like shares of tiles that cover ``rows`` by ``blocks``."""
+    """Whether threads get about equal shares of the tiles that cover ``rows`` by ``blocks``."""
     iterations = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
     total = None if shared.outside is None else shared.outside * rows * blocks
@@ -108,7 +108,7 @@ def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> boo
 def _quickest_shared(
     rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: Shared
 ) -> RegisterTile:
-    """The tile that takes the busiest thread the least time, of those that leave like shares if there are."""
+    """The tile with the least time of the busiest thread, among those with even shares if there are any."""
 
     def rank(tile: RegisterTile) -> tuple[bool, bool, float, int]:
         iterations = shared.iterations(tile, rows, blocks)
@@ -133,7 +133,7 @@ def _quickest_shared(
 def _quickest(
     rows: int | None, blocks: int | None, vectors: int, machine: Machine, even: bool
 ) -> tuple[RegisterTile, float]:
-    """The tile of ``register_tile``, and the cycles that one step of all tiles takes."""
+    """The tile of ``register_tile``, and the cycles of one step of all tiles."""
     best, best_time = RegisterTile(1, 1), float("inf")
     registers = machine.vector_registers
     total_rows, total_blocks = rows or MANY, blocks or MANY
@@ -151,16 +151,16 @@ def _quickest(
 
 
 def held(rows: int, vectors: int, machine: Machine) -> int:
-    """How many registers of ``machine`` a tile of ``rows`` scalars by ``vectors`` takes: sums, the operands
-    of a step that are kept while they are multiplied with all others, and one other. Where multiply-adds take
-    scalars from memory, vectors are kept; else what there is less of."""
+    """The registers of ``machine`` that a tile of ``rows`` scalars by ``vectors`` needs: the sums, the
+    operands of a step that are kept while they are multiplied with all others, and one more. Vectors are kept
+    if multiply-adds can broadcast scalars from memory, otherwise the fewer of the two."""
     kept = vectors if machine.multiply_adds_broadcast else min(rows, vectors)
     return rows * vectors + kept + 1
 
 
 def vectors_first(tile: RegisterTile, block: int | None, target: Target, dtype: str) -> bool:
     """Whether the loop over the blocks of ``tile``, of ``block`` elements of ``dtype``, is outside that over
-    its rows: not all vectors fit beside the sums, so the scalars are kept."""
+    its rows: not all vectors fit beside the sums, so the scalars are kept in registers."""
     vectors = tile.blocks * max(1, (block or 1) // target.lanes(dtype))
     return tile.rows * vectors + vectors + 1 > target.vector_registers
 
@@ -179,7 +179,7 @@ def tile_for(
     even: bool = False,
     shared: Shared = ALONE,
 ) -> RegisterTile:
-    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even``, ``shared`` as above."""
+    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; see ``register_tile``."""
     vectors = max(1, block // target.lanes(dtype))
     return register_tile(rows, blocks, vectors, target.machine, even, shared)
 
@@ -192,10 +192,10 @@ def candidates(
     machine: Machine,
     default: tuple[int, ...],
 ) -> list[tuple[int, ...]]:
-    """Tiles ``(-1, blocks, rows, pixels)`` that are worth measuring; ``default`` is the first of them.
+    """Tiles ``(-1, blocks, rows, pixels)`` that are worth measuring; ``default`` is the first.
 
-    All accumulators fit into the registers beside the vectors of a step and a scalar, there are enough of
-    them for multiply-adds not to wait for each other, and tails are at most ``MOST_TAIL`` of the work.
+    All accumulators, the vectors of a step and a scalar fit into registers; there are enough accumulators
+    that multiply-adds do not wait for each other; and tails are at most ``MOST_TAIL`` of the work.
     """
     found, registers = {default: None}, machine.vector_registers
     for wide in range(1, min(blocks or MANY, registers) + 1):
@@ -213,5 +213,5 @@ def candidates(
 
 
 def waste(extent: int | None, size: int) -> float:
-    """How much of what tiles of ``size`` cover lies behind the end."""
+    """The fraction of the elements covered by tiles of ``size`` that is beyond ``extent``."""
     return 0.0 if extent is None else 1 - extent / (-(-extent // size) * size)

@@ -1,1 +1,1 @@
-"""What is computed: tensors, the operations that make them, reductions, scans, intrinsics."""
+"""What to compute: tensors, the operations that produce them, reductions, scans, intrinsics."""

@@ -1,4 +1,4 @@
-"""Reads that are certainly outside their tensors, found while a compute is being written."""
+"""Detection of reads that are certainly out of bounds, when a compute is declared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 
 Ranges = Mapping[Any, tuple[Any, Any]]
-"""The begin and the extent of each axis, by its variable."""
+"""The begin and extent of each axis, by its variable."""
 
 
 _later: ContextVar[bool] = ContextVar("later", default=False)
@@ -22,7 +22,7 @@ _later: ContextVar[bool] = ContextVar("later", default=False)
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Computes that are declared in this ``with`` are not judged: who lowers them calls ``check_reads``."""
+    """A scope in which declared computes are not checked; the code that lowers them calls ``check_reads``."""
     token = _later.set(True)
     try:
         yield
@@ -31,7 +31,7 @@ def later() -> Iterator[None]:
 
 
 def is_later() -> bool:
-    """Whether this runs inside such a ``with``."""
+    """Whether this is executed inside a ``with later()``."""
     return _later.get()
 
 
@@ -42,14 +42,14 @@ def check_reads(
     span: Span | None,
     states: Collection[Any] | None = None,
 ) -> bool:
-    """Refuse a read that goes outside for some value of the axes, whatever the sizes are.
+    """Raise an error for a read that is out of bounds for some value of the axes, whatever the sizes are.
 
-    The update of a scan reads rows before those it is asked for, which exist where it is carried out. Which
-    placeholders are the ``states`` of scans is known only when there is a schedule: as long as it is None,
-    such reads are left to be judged then, as the result says.
+    The update of a scan reads rows before the current one, which exist when it is executed. Which
+    placeholders are the ``states`` of scans is known only when there is a schedule. While ``states`` is None,
+    the check of such reads is postponed, which the result reports.
 
-    Only reads that no condition guards are judged, and only by indices that are sums of axes times numbers:
-    what remains may still be outside, and is then undefined.
+    Only reads under no condition are checked, and only indices that are sums of axes times constants. Any
+    other read may still be out of bounds, with undefined results.
     """
     if _later.get():
         return False
@@ -79,7 +79,7 @@ def check_reads(
 
 
 def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
-    """The reads that are carried out for every element: those under no condition."""
+    """The reads executed for every element, under no condition."""
 
     def evaluated(node: Node) -> Sequence[Node]:
         choice = isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else")
@@ -90,7 +90,7 @@ def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
 
 
 def _reach(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:
-    """The least and the greatest value of ``index``, if it is a sum of axes times numbers, else None."""
+    """The least and the greatest value of ``index``, if it is a sum of axes times constants, else None."""
     terms = _linear(index)
     if terms is None:
         return None
@@ -106,7 +106,7 @@ def _reach(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:
 
 
 def _linear(index: e.Expr) -> dict[e.Expr | None, int] | None:
-    """Variables by factor, the number without one under None; None for what is no such sum."""
+    """The factor of each variable, and the constant term under None; None if ``index`` is not such a sum."""
     match index:
         case e.Const():
             return {None: int(index.value)}
@@ -136,14 +136,14 @@ def _plain(value: Any) -> Any:
 
 
 def _certain(less: Any, more: Any) -> bool:
-    """Whether ``less <= more``, certainly."""
+    """Whether ``less <= more`` is certain."""
     fits = less <= more
     return fits if isinstance(fits, bool) else bool(arith.Analyzer().prove(fits))
 
 
 def _may_be_a_state(read: Any, index: e.Expr, ranges: Ranges) -> bool:
-    """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` does of its state:
-    the first rows are then never computed."""
+    """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` reads its state: the
+    update is never computed for the first rows."""
     first = next(iter(ranges), None)
     match index:
         case e.Sub(a, e.Const(value)) if a is first:

@@ -1,4 +1,4 @@
-"""What a user declares: variables, tensors given from outside, computes, and axes to reduce over."""
+"""Declarations by the user: variables, input tensors, computes, and axes to reduce over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tvmlite.te.tensor.tensor import (
 
 
 def var(name: str = "tindex", dtype: str = "int32") -> e.Var:
-    """A symbolic integer, usually an extent. A compiled function takes it from its arrays' shapes."""
+    """A symbolic integer, usually an extent. Compiled functions take its value from the shapes of arrays."""
     return e.Var(arguments.text("var: name", name), dtypes.check(dtype))
 
 
@@ -42,7 +42,7 @@ def size_var(name: str = "size", dtype: str = "int32") -> e.SizeVar:
 def placeholder(
     shape: Sequence[Extent] | Extent, dtype: str | None = None, name: str = "placeholder"
 ) -> Tensor:
-    """A tensor given from outside, of ``dtype`` float32 unless another is given."""
+    """An input tensor, by default of dtype float32."""
     arguments.text("placeholder: name", name)
     kind = "float32" if dtype is None else dtypes.check(dtype)
     return PlaceholderOp(name, shape_of(shape), kind, Span.of_caller()).output(0)
@@ -55,10 +55,10 @@ def compute(
     tag: str = "",
     attrs: dict[str, Any] | None = None,
 ) -> Any:
-    """A tensor whose element at ``i, j, ...`` is ``fcompute(i, j, ...)``.
+    """Create a tensor whose element at ``i, j, ...`` is ``fcompute(i, j, ...)``.
 
-    ``fcompute`` takes one argument an axis, or ``*indices``. It may return a tuple (or a tuple
-    reduction): then a list of tensors is given, all over the same axes.
+    ``fcompute`` takes an argument for each axis, or ``*indices``. If it returns a tuple (or a reduction of
+    tuples), a list of tensors over the same axes is returned.
     """
     span = Span.of_caller()
     arguments.text("compute: name", name)
@@ -83,8 +83,8 @@ def compute(
 
 
 def _reads_along_axes(body: Sequence[Expr], ranges: Mapping[e.Var, tuple[Any, Any]]) -> bool:
-    """Whether tensors are read only where axes of the formula that are no longer than theirs are: such reads
-    need no further check."""
+    """Whether all reads use axes of the formula as indices, of at most the tensor's extent: these are in
+    bounds without a further check."""
     reads = [node for root in body for node in postorder(root) if isinstance(node, TensorRead)]
     for index, extent in (
         (i, n) for read in reads for i, n in zip(read.indices, read.tensor.shape, strict=True)
@@ -99,7 +99,7 @@ def _reads_along_axes(body: Sequence[Expr], ranges: Mapping[e.Var, tuple[Any, An
 
 
 def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
-    """An axis to reduce over: ``dom`` is ``(begin, end)`` (a Range and a lone extent do too)."""
+    """An axis to reduce over; ``dom`` is ``(begin, end)``, a Range, or a single extent."""
     arguments.text("reduce_axis: name", name)
     if isinstance(dom, Range):
         return IterVar(dom, e.Var(name, dom.extent.dtype), "reduce")
@@ -118,7 +118,7 @@ def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether this is a whole number, or an expression of one."""
+    """Whether ``value`` is an integer, or an integer expression."""
     if isinstance(value, Expr):
         return dtypes.is_int(value.dtype)
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Tensors that loops given as they are write (``te.extern``)."""
+"""Tensors written by user-defined loop nests (``te.extern``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tvmlite.te.tensor.tensor import Operation, Shape, Tensor, extent_of
 
 @dataclass(frozen=True, eq=False)
 class ExternOp(Operation):
-    """Tensors written by a loop nest given as it is.
+    """Tensors written by a user-defined loop nest.
 
-    ``body`` is a ``loop.ir`` statement over ``input_buffers`` and ``output_buffers``, which stand for
-    ``input_tensors`` and the outputs. Such a stage has no axes to schedule.
+    ``body`` is a ``loop.ir`` statement over ``input_buffers`` and ``output_buffers``, which represent
+    ``input_tensors`` and the outputs. The stage has no axes to schedule.
     """
 
     input_tensors: tuple[Tensor, ...]
@@ -36,12 +36,12 @@ class ExternOp(Operation):
         return len(self.output_buffers)
 
     def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation with the values of ``renamed`` as inputs; the body keeps its buffers."""
+        """The operation with inputs replaced as ``renamed`` says; the body keeps its buffers."""
         return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The tensors given as inputs, each once."""
+        """The input tensors, each once."""
         return tuple(dict.fromkeys(self.input_tensors))
 
     def output_shape(self, index: int) -> Shape:
@@ -54,5 +54,5 @@ class ExternOp(Operation):
 
 
 def _as_given(extent: e.Expr) -> e.Expr:
-    """An extent of a buffer as its author gave it, before it was converted to an index."""
+    """An extent of a buffer as the user wrote it, before its conversion to an index."""
     return extent.value if isinstance(extent, e.Cast) and extent.dtype == e.INDEX else extent

@@ -1,4 +1,4 @@
-"""Rewriting what operations read: other tensors, or the formulas of inlined ones."""
+"""Replacement of what operations read: by other tensors, or by the formulas of inlined ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def inject(schedule: Schedule) -> None:
-    """Remove the inlined stages of ``schedule``: their formulas go where they are read.
+    """Remove the inlined stages of ``schedule`` and insert their formulas where they are read.
 
-    One walk, producers first, so chains of inlined stages unfold as they are met.
+    A single pass, producers first, so that chains of inlined stages are expanded one by one.
     """
     formulas: dict[Tensor, t.ComputeOp] = {}
     renamed: dict[Tensor, Tensor] = {}
@@ -40,7 +40,7 @@ def inject(schedule: Schedule) -> None:
 
 
 def replace_reads(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:
-    """``op`` reading ``mapping``'s values where it read its keys; the same object if it read none."""
+    """``op`` with reads of ``mapping``'s keys replaced by its values; the same object if there are none."""
     return _rebuild(op, {}, mapping)
 
 
@@ -65,7 +65,7 @@ def _rebuild(
     def rule(node: Node) -> Node:
         if not isinstance(node, TensorRead):
             return node
-        if node.tensor in formulas:  # one formula for all reads of an element, or chains grow without bound
+        if node.tensor in formulas:  # sharing the formula of an element avoids exponential growth
             key = (node.tensor, node.indices)
             if key not in unfolded:
                 unfolded[key] = _formula(formulas[node.tensor], node)
@@ -79,7 +79,7 @@ def _rebuild(
 
 
 def _formula(op: t.ComputeOp, read: TensorRead) -> e.Expr:
-    """The element that ``read`` reads, by ``op``'s formula."""
+    """The element that ``read`` reads, computed by ``op``'s formula."""
     places = zip(op.axis, read.indices, strict=True)
     mapping = {axis.var: e.cast(axis.var.dtype, index) for axis, index in places}
     return substitute(op.body[read.tensor.value_index], mapping)
@@ -87,7 +87,7 @@ def _formula(op: t.ComputeOp, read: TensorRead) -> e.Expr:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Bodies(Node):
-    """Several bodies as one node, so that what they share stays shared."""
+    """Several bodies as one node, to preserve sharing between them."""
 
     body: tuple[e.Expr, ...]
     children_in = ("body",)

@@ -1,7 +1,7 @@
-"""The intrinsics a tensor expression may call, and the functions that build those calls.
+"""The intrinsics that a tensor expression may call, and the functions that build these calls.
 
-``TABLE`` is the one list: the verifier, the interpreter and the code generators know an intrinsic by its
-name here. Arguments are of one dtype, which is also the result's unless the row says otherwise.
+``TABLE`` is the only list: the verifier, the interpreter and the code generators look up intrinsics in it.
+The arguments of a call have one dtype, which is also the result's unless the row says otherwise.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tvmlite.te.tensor import tensor as t
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """``arity`` arguments; ``takes`` says which dtypes ("float", "int", "any"); ``gives`` the result's
-    dtype where it is not that of the first argument."""
+    """An intrinsic of ``arity`` arguments of the dtypes ``takes`` ("float", "int", "any"); ``gives`` is the
+    result's dtype if it is not that of the first argument."""
 
     name: str
     arity: int
@@ -59,9 +59,9 @@ TABLE: dict[str, Intrinsic] = {
 
 
 def call(name: str, *args: Value) -> Expr:
-    """The intrinsic ``name`` applied to ``args``, which are first brought to one dtype.
+    """Apply the intrinsic ``name`` to ``args``, which are first converted to a common dtype.
 
-    Raises TensorExpressionError when there is no such intrinsic, or it does not take these arguments.
+    Raises a TensorExpressionError if there is no such intrinsic, or it does not accept these arguments.
     """
     row = TABLE.get(name)
     if row is None:
@@ -101,7 +101,7 @@ def _common(args: Sequence[Value]) -> list[Expr]:
 
 
 def exp(x: Value) -> Expr:
-    """e to the ``x``."""
+    """e to the power of ``x``."""
     return call("exp", x)
 
 
@@ -136,7 +136,7 @@ def erf(x: Value) -> Expr:
 
 
 def sqrt(x: Value) -> Expr:
-    """The square root; NaN of negative values."""
+    """The square root; NaN for negative values."""
     return call("sqrt", x)
 
 
@@ -206,12 +206,12 @@ def atan2(y: Value, x: Value) -> Expr:
 
 
 def power(x: Value, y: Value) -> Expr:
-    """``x`` to the ``y``, of floats (TVM takes ints too: cast them)."""
+    """``x`` to the power of ``y``, for floats (TVM accepts ints too: cast them)."""
     return call("pow", x, y)
 
 
 def fmod(x: Value, y: Value) -> Expr:
-    """The remainder of ``x / y`` with the sign of ``x``, of floats."""
+    """The remainder of ``x / y`` with the sign of ``x``, for floats."""
     return call("fmod", x, y)
 
 
@@ -221,23 +221,23 @@ def copysign(x: Value, y: Value) -> Expr:
 
 
 def fma(x: Value, y: Value, z: Value) -> Expr:
-    """``x * y + z`` with one rounding; slow where the machine has no such instruction."""
+    """``x * y + z`` with a single rounding; slow on machines without such an instruction."""
     return call("fma", x, y, z)
 
 
 def floor(x: Value) -> Expr:
-    """The greatest whole number not above ``x``; an int is itself."""
+    """The greatest integer not above ``x``; ints are unchanged."""
     return _whole("floor", x)
 
 
 def ceil(x: Value) -> Expr:
-    """The least whole number not below ``x``; an int is itself."""
+    """The least integer not below ``x``; ints are unchanged."""
     return _whole("ceil", x)
 
 
 def round(x: Value) -> Expr:
-    """The nearest whole number, halves to even (in TVM so are constants, but its LLVM code rounds halves away
-    from zero); an int is itself."""
+    """The nearest integer, ties to even (as TVM rounds constants, but its LLVM code rounds ties away from
+    zero); ints are unchanged."""
     return _whole("round", x)
 
 
@@ -245,7 +245,7 @@ nearbyint = round
 
 
 def trunc(x: Value) -> Expr:
-    """The whole number nearest to ``x`` on the side of zero; an int is itself."""
+    """``x`` rounded towards zero; ints are unchanged."""
     return _whole("trunc", x)
 
 
@@ -255,23 +255,23 @@ def _whole(name: str, x: Value) -> Expr:
 
 
 def abs(x: Value) -> Expr:
-    """The magnitude; of an unsigned value itself, of the least signed int itself (it wraps)."""
+    """The absolute value; the least signed int is unchanged (it wraps), as are unsigned values."""
     value = e.scalar("abs", x)
     return value if dtypes.is_unsigned(value.dtype) or value.dtype == "bool" else call("abs", value)
 
 
 def isnan(x: Value) -> Expr:
-    """Whether ``x`` is NaN; an int never is."""
+    """Whether ``x`` is NaN; False for ints."""
     return _classify("isnan", x, False)
 
 
 def isinf(x: Value) -> Expr:
-    """Whether ``x`` is an infinity; an int never is."""
+    """Whether ``x`` is an infinity; False for ints."""
     return _classify("isinf", x, False)
 
 
 def isfinite(x: Value) -> Expr:
-    """Whether ``x`` is neither NaN nor infinite; an int always is."""
+    """Whether ``x`` is neither NaN nor infinite; True for ints."""
     return _classify("isfinite", x, True)
 
 
@@ -291,18 +291,18 @@ def clz(x: Value) -> Expr:
 
 
 def likely(x: Value) -> Expr:
-    """The condition ``x``, which mostly holds."""
+    """The condition ``x``, with the hint that it usually holds."""
     return e.Call("likely", (_condition("likely", x),), "bool")
 
 
 def fits_int32(x: Value) -> Expr:
-    """The float ``x``, of which the caller knows that it is a number whose rounding int32 holds: what rounds
-    it need not limit it before. Of other numbers the result is not defined."""
+    """The float ``x``, which the caller guarantees to be a number that fits int32 when rounded, so that the
+    conversion need not saturate. For other numbers the result is undefined."""
     return call("fits_int32", x)
 
 
 def if_then_else(condition: Value, a: Value, b: Value) -> Expr:
-    """``a`` where ``condition`` holds, else ``b``; the other side is not evaluated and may be unsafe."""
+    """``a`` where ``condition`` holds, else ``b``; the other one is not evaluated and may be unsafe."""
     test, (x, y) = _condition("if_then_else", condition), e.match(*e.scalars("if_then_else", a, b))
     if isinstance(test, e.Const):
         return x if test.value else y
@@ -310,7 +310,7 @@ def if_then_else(condition: Value, a: Value, b: Value) -> Expr:
 
 
 def select(condition: Value, a: Value, b: Value) -> Expr:
-    """``a`` where ``condition`` holds, else ``b``; both sides are evaluated."""
+    """``a`` where ``condition`` holds, else ``b``; both are evaluated."""
     test, (x, y) = _condition("select", condition), e.match(*e.scalars("select", a, b))
     return e.Select(test, x, y)
 
@@ -323,22 +323,22 @@ def _condition(name: str, condition: Value) -> Expr:
 
 
 def floordiv(a: Value, b: Value) -> Expr:
-    """``a // b`` of ints, rounded towards minus infinity."""
+    """``a // b`` for ints, rounded towards minus infinity."""
     return _int_division(e.FloorDiv, "floordiv", a, b)
 
 
 def floormod(a: Value, b: Value) -> Expr:
-    """``a % b`` of ints, with the sign of ``b``."""
+    """``a % b`` for ints, with the sign of ``b``."""
     return _int_division(e.FloorMod, "floormod", a, b)
 
 
 def truncdiv(a: Value, b: Value) -> Expr:
-    """``a / b`` of ints, rounded towards zero, as in C."""
+    """``a / b`` for ints, rounded towards zero, as in C."""
     return _int_division(e.TruncDiv, "truncdiv", a, b)
 
 
 def truncmod(a: Value, b: Value) -> Expr:
-    """``a % b`` of ints, with the sign of ``a``, as in C."""
+    """``a % b`` for ints, with the sign of ``a``, as in C."""
     return _int_division(e.TruncMod, "truncmod", a, b)
 
 
@@ -347,7 +347,7 @@ indexmod = floormod
 
 
 def div(a: Value, b: Value) -> Expr:
-    """``a / b``: of floats the quotient, of ints C's, rounded towards zero."""
+    """``a / b``: the quotient of floats; for ints C's, rounded towards zero."""
     x, y = e.match(*e.scalars("div", a, b))
     return e.div(x, y) if dtypes.is_float(x.dtype) else e.fold(e.TruncDiv, x, y)
 
@@ -369,12 +369,12 @@ def infinity(dtype: str = "float32") -> e.Const:
 
 
 def max(a: Any, b: Any = None, axis: Any = None, where: Value | None = None, init: Any = None) -> Any:
-    """The greater of ``a`` and ``b``; or, with ``axis``, the greatest ``a`` over reduce axes."""
+    """The maximum of ``a`` and ``b``; or, with ``axis``, the maximum of ``a`` over reduce axes."""
     return _either("max", e.Max, reducers.max_reduce, a, b, axis, where, init)
 
 
 def min(a: Any, b: Any = None, axis: Any = None, where: Value | None = None, init: Any = None) -> Any:
-    """The lesser of ``a`` and ``b``; or, with ``axis``, the least ``a`` over reduce axes."""
+    """The minimum of ``a`` and ``b``; or, with ``axis``, the minimum of ``a`` over reduce axes."""
     return _either("min", e.Min, reducers.min_reduce, a, b, axis, where, init)
 
 
@@ -391,21 +391,21 @@ def _either(
 
 
 def _is_axes(value: Any) -> bool:
-    """Whether this is a reduce axis, or several, in the place of a second value."""
+    """Whether ``value`` is a reduce axis, or several, passed in place of a second value."""
     if isinstance(value, (tuple, list)):
         return builtins.all(isinstance(v, t.IterVar) for v in value)
     return isinstance(value, t.IterVar) and value.kind == "reduce"
 
 
 def all(*conditions: Any, axis: Any = None, where: Value | None = None) -> Expr:
-    """Whether all ``conditions`` hold; with ``axis``, whether the one condition holds all along."""
+    """Whether all ``conditions`` hold; with ``axis``, whether the only condition holds for all its values."""
     if axis is not None:
         return _all_reduce(_only_condition("all", conditions), axis, where=where)
     return e.all_of([_condition("all", c) for c in conditions])
 
 
 def any(*conditions: Any, axis: Any = None, where: Value | None = None) -> Expr:
-    """Whether any of ``conditions`` holds; with ``axis``, whether the one condition holds anywhere."""
+    """Whether any of ``conditions`` holds; with ``axis``, whether the only condition holds for any value."""
     if axis is not None:
         return _any_reduce(_only_condition("any", conditions), axis, where=where)
     return e.any_of([_condition("any", c) for c in conditions])

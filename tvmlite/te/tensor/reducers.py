@@ -1,4 +1,4 @@
-"""All reducers: those of ``reduction``, products, minima and maxima."""
+"""All reducers: ``sum`` of ``reduction``, products, minima and maxima."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tvmlite.te.tensor.reduction import sum as sum
 
 
 def min_value(dtype: str) -> e.Const:
-    """The least value: minus infinity for floats, as the identity of ``max`` (TVM: the least finite one)."""
+    """The least value, the identity of ``max``; minus infinity for floats (TVM: the least finite value)."""
     dtype = dtypes.check(dtype)
     return e.const(float("-inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[0], dtype)
 
 
 def max_value(dtype: str) -> e.Const:
-    """The greatest value: infinity for floats, as the identity of ``min`` (TVM: the greatest finite one)."""
+    """The greatest value, the identity of ``min``; infinity for floats (TVM: the greatest finite value)."""
     dtype = dtypes.check(dtype)
     return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
 

@@ -1,4 +1,4 @@
-"""Reducers: ``te.sum``, and ``te.comm_reducer``, which makes one of any combination."""
+"""Reducers: ``te.sum``, and ``te.comm_reducer``, which creates one from any combination."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tvmlite.te.tensor.tensor import CommReducer, IterVar, Reduce
 def comm_reducer(
     fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
-    """A reducer from its combination and its identity.
+    """Create a reducer from its combination and its identity.
 
-    ``fcombine(x, y)`` combines two values (or tuples of values); ``fidentity(dtype, ...)`` gives the
-    identity for the dtypes of the values. The reducer is called as ``reducer(expr, axis, where=None,
-    init=None)``, ``expr`` a value or a tuple, and gives as many.
+    ``fcombine(x, y)`` combines two values (or tuples of values); ``fidentity(dtype, ...)`` returns the
+    identity for the dtypes of the values. Call the result as ``reducer(expr, axis, where=None, init=None)``;
+    ``expr`` is a value or a tuple, and it returns as many.
     """
 
     arguments.function("comm_reducer: fcombine", fcombine)
@@ -60,7 +60,7 @@ def comm_reducer(
 
 
 def _initial(name: str, init: Any, source: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The values of ``init``, one for each of ``source``; of None none."""
+    """The initial values ``init``, one for each of ``source``; none if ``init`` is None."""
     if init is None:
         return ()
     given = tuple(init) if isinstance(init, (tuple, list)) else (init,)
@@ -97,24 +97,24 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
 
 
 def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -> None:
-    """A TensorExpressionError if ``function`` cannot be called with ``given``, which are ``what``."""
+    """Raise a TensorExpressionError if ``function`` does not take ``given``, described by ``what``."""
     try:
         inspect.signature(function).bind(*given)
     except TypeError:
         raise TensorExpressionError(f"{where} does not take {what}", Span.of_caller()) from None
-    except ValueError:  # a function of C's without a signature
+    except ValueError:  # a C function without a signature
         return
 
 
 def starts_of(reduce: Reduce) -> tuple[Expr, ...]:
-    """What ``reduce`` starts from: its ``init``, or the identity."""
+    """The initial values of ``reduce``: its ``init``, or the identity."""
     free = dict(zip(reduce.combiner.free, reduce.free_values, strict=True))
     return reduce.init or substitute(Bodies(reduce.combiner.identity), free).body
 
 
 def combined(combiner: CommReducer, arguments: dict[e.Var, Expr]) -> tuple[Expr, ...]:
-    """The results of ``combiner``, its variables replaced by ``arguments``: sums may be contracted with
-    products that are added up, but not within what is added up."""
+    """The results of ``combiner`` with its variables replaced by ``arguments``. Its sums may be contracted
+    with products in the values added up, but sums inside these values may not."""
     update = _updates.get(combiner)
     if update is None:
         update = _updates[combiner] = tuple(map(e.contracted, combiner.result))

@@ -1,4 +1,4 @@
-"""Functions known by name: Python functions that compiled code calls, and what foreign functions mean."""
+"""Registries by name: Python functions that compiled code calls, and the meanings of foreign functions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tvmlite.core.span import Span
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MATMUL = "tvm.contrib.cblas.matmul"
-"""A function that programs may call by name without registering it."""
+"""A function that can be called by name without registration."""
 TRACE = "tvm.default_trace_action"
-"""What ``te.trace`` calls by default."""
+"""The function that ``te.trace`` calls by default."""
 
 
 def _matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray, transa: bool = False, transb: bool = False) -> None:
-    """``c`` becomes the product of ``a`` and ``b``, each transposed if so wanted."""
+    """Set ``c`` to the product of ``a`` and ``b``, each transposed if requested."""
     np.matmul(a.T if transa else a, b.T if transb else b, out=c)
 
 
 def _show(*values: Any) -> None:
-    """Print ``values`` on a line."""
+    """Print ``values`` on one line."""
     print(list(values))
 
 
@@ -38,11 +38,11 @@ _references: dict[str, Callable[..., Any]] = {symbols.NOW: time.monotonic_ns}
 
 
 def register_func(name: str, function: Any = None, override: bool = False) -> Any:
-    """Let ``te.call_packed(name, ...)`` call ``function``; without one, a decorator.
+    """Let ``te.call_packed(name, ...)`` call ``function``; returns a decorator if it is omitted.
 
-    It is given numpy arrays over the memory of the buffers, and Python numbers; it writes its outputs in
-    place. An exception in it is printed, and makes the compiled function fail. A name in use is an error
-    unless ``override`` says so.
+    ``function`` receives numpy arrays that share the memory of the buffers, and Python numbers; it writes its
+    outputs in place. An exception in it is printed, and makes the compiled function fail. A name in use is an
+    error unless ``override`` is set.
     """
     arguments.text("register_func: name", name)
     arguments.boolean("register_func: override", override)
@@ -78,24 +78,24 @@ def is_registered(name: str) -> bool:
 
 
 def word_of(text: str) -> str:
-    """How the form of a call has ``text``, an argument that is known when the code is built."""
+    """The encoding in the form of a call of ``text``, an argument known at compile time."""
     return _TEXT + text.encode().hex()
 
 
 def text_of(word: str) -> str | None:
-    """The text that is ``word`` in the form of a call; None if it stands for another argument."""
+    """The text encoded by ``word`` in the form of a call; None if the word is another argument's."""
     return bytes.fromhex(word.removeprefix(_TEXT)).decode() if word.startswith(_TEXT) else None
 
 
 def register_reference(name: str, function: Callable[..., Any]) -> None:
-    """What the C function or LLVM intrinsic ``name`` computes, for the interpreter: of numpy scalars or
-    vectors, and of one-dimensional arrays where it takes addresses."""
+    """Register what the C function or LLVM intrinsic ``name`` computes, for the interpreter: a function of
+    numpy scalars or vectors, and of one-dimensional arrays in place of addresses."""
     arguments.text("register_reference: name", name)
     _references[name] = arguments.function("register_reference: function", function)
 
 
 def reference(name: str) -> Callable[..., Any]:
-    """The meaning of the foreign function ``name``; an UnsupportedError if there is none."""
+    """The reference of the foreign function ``name``; an UnsupportedError if there is none."""
     if name not in _references:
         raise UnsupportedError(
             f"the interpreter does not know what {name!r} computes",
@@ -107,11 +107,11 @@ def reference(name: str) -> Callable[..., Any]:
 def register_intrin_lowering(
     name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
 ) -> Any:
-    """Declare the intrinsic ``name`` (``"tir.mylog"``): ``f(call)`` gives the expression it stands for.
+    """Declare the intrinsic ``name`` (``"tir.mylog"``), which ``f(call)`` replaces by an expression.
 
-    ``call`` has ``args``, ``dtype`` and ``name``. ``te.call_intrin`` applies the rule at once, so that the
-    intrinsic is scheduled, vectorised and compiled as what it became. Rules are for all targets: a
-    ``target`` that is no CPU is an error. Without ``f``, a decorator. ``level`` is TVM's, unused.
+    ``call`` has ``args``, ``dtype`` and ``name``. ``te.call_intrin`` applies the rule at once, so that its
+    result is scheduled, vectorized and compiled. Rules apply to all targets: a ``target`` that is not a CPU
+    is an error. Without ``f``, a decorator is returned. ``level`` is accepted for compatibility, unused.
     """
     arguments.text("register_intrin_lowering: name", name)
     arguments.text("register_intrin_lowering: target", target)
@@ -135,5 +135,5 @@ def register_intrin_lowering(
 
 
 def lowering_rule(name: str) -> Callable[..., Any] | None:
-    """The rule of the intrinsic declared as ``name``, if there is one."""
+    """The rule of the intrinsic declared as ``name``, or None."""
     return _rules.get(name)

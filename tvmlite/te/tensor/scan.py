@@ -1,4 +1,4 @@
-"""``te.scan``: tensors whose rows are computed one after the other, each from those before."""
+"""``te.scan``: tensors whose rows are computed one after the other, each from earlier ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Range, Shape, Tensor
 
 @dataclass(frozen=True, eq=False)
 class ScanOp(Operation):
-    """Rows ``0 .. n - 1`` by ``init``, those from n on, at each iteration of ``scan_axis``, by ``update``.
+    """A scan: ``init`` computes the first rows, ``update`` one more in each iteration of ``scan_axis``.
 
-    ``update`` reads what was computed so far as ``state``. All four stand for the same memory.
+    ``update`` reads the rows computed so far as ``state``. These and the results share the same memory.
     """
 
     scan_axis: IterVar
@@ -36,30 +36,30 @@ class ScanOp(Operation):
 
     @property
     def num_outputs(self) -> int:
-        """The number of tensors that the scan computes side by side."""
+        """The number of tensors that the scan computes together."""
         return len(self.state)
 
     @property
     def loop_axes(self) -> tuple[IterVar, ...]:
-        """The axis of the steps alone: ``init`` and ``update`` have loops of their own."""
+        """The scan axis only: ``init`` and ``update`` have their own loops."""
         return (self.scan_axis,)
 
     def row_axis(self, op: Operation) -> IterVar | None:
-        """The scan's axis if ``op`` is one of its updates; each iteration computes a row of it."""
+        """The scan axis if ``op`` is an update, of which each iteration computes one row; else None."""
         return self.scan_axis if any(x.op is op for x in self.update) else None
 
     def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The scan with the values of ``renamed`` as ``init`` and ``update`` in place of its keys."""
+        """The scan with ``init`` and ``update`` replaced as ``renamed`` says."""
         init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (self.init, self.update))
         return replace(self, init=init, update=update)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The tensors of ``init`` and ``update``, each once; ``state`` is no input."""
+        """The tensors of ``init`` and ``update``, each once; ``state`` is not an input."""
         return tuple(dict.fromkeys((*self.init, *self.update)))
 
     def output_shape(self, index: int) -> Shape:
-        """The extents of state ``index``: all rows, and the axes of one."""
+        """The shape of state ``index``: all rows, and the axes of one."""
         return self.state[index].shape
 
     def output_dtype(self, index: int) -> str:
@@ -67,7 +67,7 @@ class ScanOp(Operation):
         return self.state[index].dtype
 
     def body(self) -> set[Operation]:
-        """The operations carried out at each iteration: the updates, and what they read that reads the
+        """The operations executed in each iteration: the updates, and operations they read that read the
         state."""
         states = {x.op for x in self.state}
         found: set[Operation] = set()
@@ -86,10 +86,10 @@ def scan(
     tag: str = "",
     attrs: dict[str, Any] | None = None,
 ) -> Any:
-    """Tensors computed row by row along their first axis.
+    """Compute tensors row by row along their first axis.
 
-    ``init`` gives the first rows, ``update`` the row t of those after, reading earlier rows from
-    ``state_placeholder``. Each is a tensor, or a list of as many for several states: then a list is given.
+    ``init`` computes the first rows, ``update`` each later row t, reading earlier rows from
+    ``state_placeholder``. For several states, each is a list of equal length, and a list is returned.
 
     ::
 
@@ -99,11 +99,11 @@ def scan(
                           state[t - 1, i] + x[t, i])                       s[t, i] = s[t - 1, i] + x[t, i]
         s = te.scan(first, step, state, inputs=[x])
 
-    Stages that the update reads, and that read the state, are computed at each iteration; they may be moved
-    to loops of the update's.
+    Stages that the update reads and that read the state are computed in each iteration; they may be moved
+    into loops of the update.
 
-    ``s[step].parallel(axis)`` shares each iteration among threads. Each iteration is a launch of the thread
-    pool then, and a thread has the same part of the axis each time: what it reads again stays in its cache.
+    ``s[step].parallel(axis)`` divides each iteration among threads. Each iteration then launches the thread
+    pool, and a thread has the same part of the axis each time: data that it reads again stay in its cache.
     """
     span = Span.of_caller()
     arguments.text("scan: name", name)

@@ -1,7 +1,6 @@
-"""Tensors and the operations that make them: placeholder, compute, reduce.
+"""Tensors and the operations that produce them: placeholder, compute, reduce.
 
-The shape of a tensor holds Python ints where an extent is known and integer expressions over
-size variables where it is not.
+A tensor's shape holds a Python int for each known extent, and an expression of size variables for others.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
 
 KINDS = ("data", "reduce", "ordered")
-"""What the iterations of an axis may be: see ``IterVar``."""
+"""The kinds of axes: see ``IterVar``."""
 
 MOST_EXTENT = (1 << 63) - 1
-"""Indices are int64."""
+"""The largest extent: indices are int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +39,10 @@ class Range(Node):
 
 @dataclass(frozen=True, eq=False)
 class IterVar(Operators, Node):
-    """An axis: a variable and the range it runs over.
+    """An axis: a variable and its range.
 
-    ``kind`` is ``"data"`` (iterations independent), ``"reduce"`` (iterations combine, in any order),
-    or ``"ordered"`` (a scan). Axes made by split and fuse have ``dom`` None until bounds are inferred.
+    ``kind`` is ``"data"`` (independent iterations), ``"reduce"`` (iterations combine, in any order), or
+    ``"ordered"`` (a scan). Axes created by split and fuse have ``dom`` None until bounds are inferred.
     """
 
     dom: Range | None
@@ -59,7 +58,7 @@ class IterVar(Operators, Node):
             raise arguments.refused("IterVar: kind", self.kind, f"one of {', '.join(KINDS)}")
 
     def as_expr(self) -> Expr:
-        """The axis used as a value."""
+        """The value of the axis: its variable."""
         return self.var
 
     def __repr__(self) -> str:
@@ -68,30 +67,30 @@ class IterVar(Operators, Node):
 
 @dataclass(frozen=True, eq=False)
 class Operation(Node):
-    """What makes one or more tensors; a stage of a schedule is one operation."""
+    """The producer of one or more tensors; a stage of a schedule computes one operation."""
 
     name: str
     kind: ClassVar[str] = ""
-    """The extension that lowers it, one of ``extensions.MODULES``; "" where the core does."""
+    """The extension that lowers the operation, one of ``extensions.MODULES``; "" if the core does."""
     takes_inputs: ClassVar[str] = ""
-    """What the inputs are to an operation that is no formula, in words."""
+    """The role of an input in an operation without a formula, for error messages."""
 
     @property
     def num_outputs(self) -> int:
-        """The number of tensors that it makes."""
+        """The number of tensors produced."""
         return 1
 
     @property
     def loop_axes(self) -> tuple[IterVar, ...]:
-        """The axes of the loops that compute it, as long as no schedule changes them."""
+        """The axes of the loops that compute the operation by default."""
         return ()
 
     def row_axis(self, op: Operation) -> IterVar | None:
-        """The axis of this operation of which each iteration computes one row of ``op``, if there is one."""
+        """The axis of this operation whose iterations each compute one row of ``op``, or None."""
         return None
 
     def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation with the values of ``renamed`` as inputs in place of its keys."""
+        """The operation with its inputs replaced as ``renamed`` says."""
         raise NotImplementedError
 
     @property
@@ -100,7 +99,7 @@ class Operation(Node):
         return ()
 
     def output_shape(self, index: int) -> Shape:
-        """The extents of the ``index``-th result."""
+        """The shape of the ``index``-th result."""
         raise NotImplementedError
 
     def output_dtype(self, index: int) -> str:
@@ -108,12 +107,12 @@ class Operation(Node):
         raise NotImplementedError
 
     def output(self, index: int) -> Tensor:
-        """The ``index``-th result; the same object at each call."""
+        """The ``index``-th result; the same object in each call."""
         return self.outputs[index]
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """All results, in order; the same objects at each call."""
+        """All results, in order; the same objects in each call."""
         cached = self.__dict__.get("_outputs")
         if cached is None:
             cached = tuple(Tensor(self, i) for i in range(self.num_outputs))
@@ -123,7 +122,7 @@ class Operation(Node):
 
 @dataclass(frozen=True, eq=False)
 class PlaceholderOp(Operation):
-    """A tensor given from outside."""
+    """An input tensor."""
 
     shape: Shape
     dtype: str
@@ -142,8 +141,8 @@ class PlaceholderOp(Operation):
 class ComputeOp(Operation):
     """``output[axis...] = body``; several outputs share the axes.
 
-    ``reduce_axis`` are those of the body's ``Reduce`` (which is then the whole body). ``tag`` says to
-    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` holds more.
+    ``reduce_axis`` holds the axes of the body's ``Reduce`` (which is then the whole body). ``tag`` gives
+    schedule templates the kind of operation (``"conv2d"``, ``"injective"``, ...), ``attrs`` more details.
     """
 
     axis: tuple[IterVar, ...]
@@ -153,7 +152,7 @@ class ComputeOp(Operation):
     attrs: tuple[tuple[str, Any], ...] = ()
     span: Span | None = None
     reads_earlier_rows: ClassVar[bool] = False
-    """Whether it reads rows before the first of a placeholder, as only the update of a scan may."""
+    """Whether it reads rows before the first of a placeholder, which only the update of a scan may do."""
 
     @property
     def num_outputs(self) -> int:
@@ -166,7 +165,7 @@ class ComputeOp(Operation):
         return (*self.axis, *self.reduce_axis)
 
     def axis_ranges(self) -> dict[e.Var, tuple[Any, Any]]:
-        """The begin and the extent of each axis, ints where known, by its variable."""
+        """The begin and extent of each axis, ints where known, by its variable."""
         axes = (*self.axis, *self.reduce_axis)
         return {a.var: (extent_of(a.dom.min), extent_of(a.dom.extent)) for a in axes if a.dom}
 
@@ -181,7 +180,7 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
-        """TVM's name of ``inputs``."""
+        """``inputs``, under TVM's name."""
         return self.inputs
 
     def output_shape(self, index: int) -> Shape:
@@ -195,7 +194,7 @@ class ComputeOp(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Tensor(Node):
-    """The ``value_index``-th result of ``op``; index it with as many expressions as it has axes."""
+    """The ``value_index``-th result of ``op``; indexed with an expression for each axis."""
 
     op: Operation
     value_index: int = 0
@@ -209,7 +208,7 @@ class Tensor(Node):
 
     @property
     def shape(self) -> Shape:
-        """The extents of its axes."""
+        """The extent of each axis."""
         return self.op.output_shape(self.value_index)
 
     @property
@@ -219,17 +218,17 @@ class Tensor(Node):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
-        """The data axes of the operation that makes it, as ``tensor.op.axis``; a placeholder has none."""
+        """The data axes of the operation, ``tensor.op.axis``; a placeholder has none."""
         return getattr(self.op, "axis", ())
 
     @property
     def name(self) -> str:
-        """The name of its operation, numbered where that makes several."""
+        """The operation's name, with a number if it has several results."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
 
     def __call__(self, *indices: Any) -> Expr:
@@ -241,12 +240,12 @@ class Tensor(Node):
         return TensorSlice(self, ())[indices]
 
     def as_expr(self) -> Expr:
-        """A rank-0 tensor used as a value."""
+        """The value of a rank-0 tensor."""
         return TensorSlice(self, ()).as_expr() if self.ndim else self[()]
 
     def __iter__(self) -> NoReturn:
-        """An error: Python would ask for one element after another, and a tensor gives as many as it is
-        asked for."""
+        """Raise an error: Python would iterate by indices without end, since tensors have no bounds
+        checks."""
         raise _not_iterable(self)
 
     def __repr__(self) -> str:
@@ -255,7 +254,7 @@ class Tensor(Node):
 
 @dataclass(frozen=True, eq=False)
 class TensorSlice(Operators):
-    """A tensor with its first axes indexed, as in ``A[i]`` of ``A[i][j]``."""
+    """A tensor indexed on its first axes only, such as ``A[i]`` in ``A[i][j]``."""
 
     tensor: Tensor
     indices: tuple[Expr, ...]
@@ -279,11 +278,11 @@ class TensorSlice(Operators):
         return TensorRead(self.tensor, every) if len(every) == rank else TensorSlice(self.tensor, every)
 
     def __iter__(self) -> NoReturn:
-        """An error, as of tensors."""
+        """Raise an error, as for tensors."""
         raise _not_iterable(self.tensor)
 
     def as_expr(self, *_: object) -> Expr:
-        """No value yet: a TensorExpressionError."""
+        """Raise a TensorExpressionError, as indices are missing."""
         raise TensorExpressionError(
             f"tensor {self.tensor.name!r} has {self.tensor.ndim} axes, indexed with {len(self.indices)}",
             Span.of_caller(),
@@ -294,7 +293,7 @@ class TensorSlice(Operators):
 
 @dataclass(frozen=True, eq=False)
 class TensorRead(Expr):
-    """The element of ``tensor`` at ``indices``; out of bounds is undefined."""
+    """The element of ``tensor`` at ``indices``; undefined if out of bounds."""
 
     tensor: Tensor
     indices: tuple[Expr, ...]
@@ -310,8 +309,8 @@ class TensorRead(Expr):
 class CommReducer(Node):
     """A commutative, associative combination of (tuples of) values.
 
-    ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` changes
-    nothing; ``free`` are other variables in these, such as an axis. ``name`` is "sum", "min" or the user's.
+    ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` is neutral;
+    ``free`` are other variables in these, such as an axis. ``name`` is "sum", "min" or the user's.
     """
 
     name: str
@@ -326,10 +325,11 @@ class CommReducer(Node):
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """``combiner`` over ``source`` for all values of ``axis`` where ``condition`` holds.
+    """The reduction of ``source`` by ``combiner`` over all values of ``axis`` for which ``condition`` holds.
 
-    Only as the whole body of a compute. ``value_index`` picks one of the combiner's results; ``init``, if not
-    empty, replaces the identity, once; ``free_values`` are those of the combiner's free variables.
+    It must be a compute's whole body. ``value_index`` selects one of the combiner's results; ``init``, if not
+    empty, is the initial value in place of the identity; ``free_values`` are the values of the combiner's
+    free variables.
     """
 
     combiner: CommReducer
@@ -366,13 +366,13 @@ def tensors_read(body: Sequence[Node]) -> tuple[Tensor, ...]:
 
 
 def shape_of(shape: Any) -> Shape:
-    """``shape``, extents given by a user; a lone one is that of a vector."""
+    """A user's ``shape`` as a tuple of extents; a single extent is the shape of a vector."""
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return tuple(extent_of(n) for n in given)
 
 
 def extent_of(value: Any) -> Extent:
-    """``value``, an extent given by a user: an int, or an int expression."""
+    """A user's extent ``value``, as an int or an integer expression."""
     if isinstance(value, e.Const):
         return int(value.value)
     if isinstance(value, Expr):
@@ -381,7 +381,7 @@ def extent_of(value: Any) -> Extent:
                 f"an extent of a shape is {value.dtype}, expected an int", Span.of_caller()
             )
         return value
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value  # TVM takes ``N / 32``
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value  # as in TVM's ``N / 32``
     extent = arguments.whole("an extent of a shape", whole, least=0)
     if extent > MOST_EXTENT:
         raise TensorExpressionError(

@@ -1,4 +1,4 @@
-"""Parts of tensors, as slices give them: ``A[i, 0:16]``."""
+"""Windows of tensors, written as slices: ``A[i, 0:16]``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tvmlite.te.tensor.tensor import Extent, Tensor, extent_of
 
 @dataclass(frozen=True, eq=False)
 class TensorWindow:
-    """The elements of ``tensor`` from ``begins`` on, ``extents`` of them along each axis; None where an axis
-    has an index and is gone. What a tensor intrinsic is given."""
+    """The window of ``tensor`` from ``begins`` on with ``extents`` along its axes, None for an axis that was
+    indexed and is removed. An argument of a tensor intrinsic's call."""
 
     tensor: Tensor
     begins: tuple[e.Expr, ...]
@@ -22,18 +22,18 @@ class TensorWindow:
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        """The extents of the axes that are left."""
+        """The extents of the remaining axes."""
         return tuple(n for n in self.extents if n is not None)
 
     def __getitem__(self, indices: tuple[Any, ...]) -> e.Expr:
-        """The element at ``indices`` of the window, one an axis that is left."""
+        """The element at ``indices`` of the window, one for each remaining axis."""
         rest = iter(indices)
         places = zip(self.begins, self.extents, strict=True)
         return self.tensor[tuple(b if n is None else b + next(rest) for b, n in places)]
 
 
 def window(tensor: Tensor, indices: tuple[Any, ...]) -> TensorWindow:
-    """The window of ``tensor`` that ``indices``, of which some are slices, select."""
+    """The window of ``tensor`` selected by ``indices``, some of which are slices."""
     if len(indices) != tensor.ndim:
         raise TensorExpressionError(
             f"tensor {tensor.name!r} has {tensor.ndim} axes, sliced with {len(indices)}", Span.of_caller()

@@ -1,4 +1,4 @@
-"""How much work a computation is: the arithmetic its formulas ask for, whatever the schedule."""
+"""The amount of work of a computation: the arithmetic of its formulas, independent of the schedule."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from tvmlite.te.tensor.tensor import IterVar, Operation
 
 _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
 STATED = "operations"
-"""The attribute of an operation that states its own count."""
+"""The attribute with which an operation states its number of operations for each element."""
 
 STATED_WHOLE = "FLOP"
-"""The attribute of an operation that states how many it takes as a whole."""
+"""The attribute with which an operation states its total number of operations."""
 
 _NO_ARITHMETIC = ("if_then_else", "likely", "fits_int32", *PREFETCHES, "reinterpret")
 
 
 def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:
-    """The arithmetic operations that ``outputs`` and what they need take, each element computed once.
+    """The number of arithmetic operations of ``outputs`` and all they depend on, each element computed once.
 
-    Additions, multiplications, divisions, minima, maxima and calls of intrinsics count one each (``fma``
-    two), conversions, comparisons and the computation of indices nothing. A reduction of ``n`` values counts
-    ``n`` combinations. Of a selection both sides count; where a schedule leaves but one of them, an operation
-    may state its own count for an element, its attribute ``operations``, or as a whole, ``FLOP``. Loops
-    given as they are (``te.extern``) cannot be counted and count nothing.
+    Additions, multiplications, divisions, minima, maxima and calls of intrinsics count as one (``fma`` as
+    two); conversions, comparisons and index arithmetic are not counted. A reduction of ``n`` values counts as
+    ``n`` combinations. Both alternatives of a selection count; where a schedule leaves only one, an operation
+    may state its own count, per element in its attribute ``operations`` or in total in ``FLOP``. Loops given
+    by the user (``te.extern``) cannot be counted and count as nothing.
     """
     return sum(_of_compute(op, sizes) for op in _reached(outputs) if isinstance(op, t.ComputeOp))
 
 
 def value_of(extent: int | e.Expr, sizes: Mapping[str, int]) -> int:
-    """``extent`` as a number, by the ``sizes`` of its variables; an InputError if one has no size."""
+    """``extent`` as a number, given the ``sizes`` of its variables; an InputError if a size is missing."""
     if isinstance(extent, int):
         return extent
     variables = {node: node.name for node in postorder(extent) if isinstance(node, e.Var)}
@@ -52,7 +52,7 @@ def value_of(extent: int | e.Expr, sizes: Mapping[str, int]) -> int:
 
 
 def index_readers(outputs: Sequence[Operation]) -> set[t.Tensor]:
-    """The tensors whose elements are used as indices of others."""
+    """The tensors whose elements are used as indices of other tensors."""
     found: set[t.Tensor] = set()
     for op in _reached(outputs):
         for body in op.body if isinstance(op, t.ComputeOp) else ():
@@ -81,7 +81,7 @@ def _points(axes: Iterable[IterVar], sizes: Mapping[str, int]) -> int:
 
 
 def _arithmetic(bodies: Sequence[e.Expr]) -> int:
-    """The operations of ``bodies``; what they share counts once."""
+    """The number of operations of ``bodies``; shared subexpressions count once."""
     total = 0
     for node in reached(bodies, _values):
         if isinstance(node, e.Call):
@@ -91,7 +91,7 @@ def _arithmetic(bodies: Sequence[e.Expr]) -> int:
 
 
 def _values(node: Node) -> Iterator[Node]:
-    """The children that are values: no indices, no conditions."""
+    """The children that are values, excluding indices and conditions."""
     match node:
         case t.TensorRead() | e.Compare():
             return

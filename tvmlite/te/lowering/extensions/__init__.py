@@ -1,1 +1,1 @@
-"""Lowering beyond the core: loaded when a schedule uses it (``te.extensions``)."""
+"""Lowering beyond the core, loaded when a schedule uses it (``te.extensions``)."""

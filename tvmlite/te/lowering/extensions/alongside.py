@@ -1,4 +1,4 @@
-"""Stages computed along with another (``compute_with``): over what part of their axes they run."""
+"""Stages computed with another one (``compute_with``): the region they compute there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.te.tensor import tensor as t
 
 
 def set_region(stage: Stage, op: t.ComputeOp, bounds: Bounds) -> None:
-    """The part of ``op``'s axes that the stage in whose loop it is computed runs over there itself."""
+    """Set the region of ``op`` to that which the stage it is computed with has in that loop."""
     other = stage.attach_stage
     assert other is not None
     assert isinstance(other.op, t.ComputeOp)

@@ -1,4 +1,4 @@
-"""The statement of an extern stage: its own, over the buffers of the tensors that it stands between."""
+"""The statement of an extern stage, on the buffers of the tensors that it uses."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tvmlite.te.tensor.tensor import Operation, Tensor
 
 
 def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
-    """The statement of an extern stage with int64 indices; what it takes by axes is found in whatever layout
-    its producer has."""
+    """The statement of an extern stage with int64 indices. Elements that it accesses by one index for each
+    axis are found in any layout of their producer."""
     op = stage.op
     assert isinstance(op, ExternOp)
     twins = _tensors(op)
@@ -53,8 +53,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
 
 
 def check_layouts(stages: Iterable[Stage]) -> None:
-    """A ScheduleError where a stage is laid out in a way that an extern stage, which takes its memory as it
-    is, cannot see."""
+    """Raise a ScheduleError if an extern stage accesses memory directly whose layout a primitive has changed,
+    which the extern stage does not know."""
     of: dict[Operation, Stage] = {stage.op: stage for stage in stages}
     for stage in of.values():
         if not isinstance(stage.op, ExternOp):
@@ -76,13 +76,13 @@ def check_layouts(stages: Iterable[Stage]) -> None:
 
 
 def _tensors(op: ExternOp) -> dict[ir.Buffer, Tensor]:
-    """The tensor that each buffer of ``op`` stands for."""
+    """The tensor that each buffer of ``op`` represents."""
     found = dict(zip(op.output_buffers, op.outputs, strict=True))
     return found | dict(zip(op.input_buffers, op.input_tensors, strict=True))
 
 
 def _taken_as_memory(op: ExternOp) -> list[Tensor]:
-    """Those whose address ``op`` takes, or that it reads or writes other than by an index for each axis."""
+    """The tensors whose address ``op`` takes, or that it accesses other than by one index for each axis."""
     twins = _tensors(op)
     found: dict[Tensor, None] = {}
     for node in postorder(op.body):

@@ -1,4 +1,4 @@
-"""What fused loops read: one index over the fused loop, where its axes alone show less."""
+"""Regions read in fused loops: an index in terms of the fused loop may have a narrower interval."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tvmlite.te.tensor import tensor as t
 
 @dataclass
 class ByLoops:
-    """The axes of a stage as expressions over its loops, and what the running loops run over."""
+    """The axes of a stage as expressions over its loops, and the intervals of the running loops."""
 
     values: dict[e.Var, Expr]
     running: dict[e.Var, Interval]
 
     def narrower(self, index: Expr, known: Interval | None, analyzer: Analyzer) -> Interval | None:
-        """What ``index`` runs over by its loops, where that is less than what is ``known`` by its axes."""
+        """The interval of ``index`` in terms of loops, if narrower than ``known``, that by its axes."""
         by_loops = e.convert(simplify(analyzer, substitute(index, self.values)))
         other = evaluate(by_loops, self.running, analyzer)
         if known is None or other is None:
@@ -35,8 +35,8 @@ class ByLoops:
 
 
 def by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> ByLoops | None:
-    """``consumer``'s axes by its loops, of which some were fused: ``i * w + j`` is then one loop again, which
-    the intervals of i and j alone do not show. None where tiles shrink in further loops, which are unseen."""
+    """``consumer``'s axes in terms of its loops, some of which are fused: ``i * w + j`` is then a single loop
+    variable, which the intervals of i and j do not show. None where tiles shrink in further, unseen loops."""
     op = consumer.op
     assert isinstance(op, t.ComputeOp)
     values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}

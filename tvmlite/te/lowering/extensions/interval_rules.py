@@ -1,4 +1,4 @@
-"""What products, quotients, minima and maxima of indices run over, and how wide that can be."""
+"""Intervals of products, quotients, minima and maxima of indices, and bounds on their widths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.te.schedule.relations import Interval, Number, ceil_div, is_multipl
 
 
 def binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) -> Interval | None:
-    """What ``make`` of two numbers runs over, which run over ``a`` and ``b``; None if nothing is known."""
+    """The interval of ``make`` of two operands in ``a`` and ``b``; None if nothing is known."""
     if make is e.Mul:
         return _product(a, b, analyzer)
     if make is e.Min or make is e.Max:
@@ -29,8 +29,8 @@ def binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) -
 
 
 def one_width(width: e.Expr, bounds: Bounds) -> Number | None:
-    """The most that ``width`` can be: over size variables only, unless parts may have several sizes. None if
-    that is unknown."""
+    """The maximum of ``width``, in terms of size variables only unless regions may have several sizes. None
+    if it is unknown."""
     if not _varies(width, bounds):
         return width
     high = bounds.analyzer.interval(width).high
@@ -40,14 +40,14 @@ def one_width(width: e.Expr, bounds: Bounds) -> Number | None:
 
 
 def _varies(value: Number, bounds: Bounds) -> bool:
-    """Whether ``value`` speaks of loops."""
+    """Whether ``value`` depends on loops."""
     loops = set(bounds.loops.values())
     return isinstance(value, e.Expr) and any(node in loops for node in postorder(value))
 
 
 def _quotients_apart(width: e.Expr, bounds: Bounds) -> Number | None:
-    """The most that ``width`` can be, if it is ``last // n - first // n`` and ``last - first`` is known: so
-    many rows of ``n`` a piece of a fused loop can meet, wherever it begins."""
+    """The maximum of ``width``, if it is ``last // n - first // n`` and ``last - first`` is known: the rows
+    of ``n`` that a piece of a fused loop can span, wherever it begins."""
     match width:
         case e.Sub(e.FloorDiv(last, n), e.FloorDiv(first, m)) if same(n, m):
             most = simplify(bounds.analyzer, ceil_div(plain(last - first), plain(n)))
@@ -72,7 +72,7 @@ def _product(a: Interval, b: Interval, analyzer: Analyzer) -> Interval | None:
 
 
 def _extreme(make: type[e.Binary], a: Interval, b: Interval) -> Interval:
-    """Neither min nor max spreads more than the wider of its sides."""
+    """The interval of a minimum or maximum, whose width is at most that of the wider operand."""
     ints = (a.low, a.width, b.low, b.width)
     pick = min if make is e.Min else max
     if all(isinstance(n, int) for n in ints):

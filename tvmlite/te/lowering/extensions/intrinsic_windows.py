@@ -1,4 +1,4 @@
-"""Where in memory the windows are that a stage's intrinsic works on, and its statements there."""
+"""The memory windows that a stage's intrinsic works on, and the intrinsic's statements on them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tvmlite.te.tensor.tensor import Tensor
 
 @dataclass
 class Window:
-    """The part of ``tensor`` that one of the intrinsic's tensors stands for: ``base`` is its first element,
-    ``axes`` the axis of ``tensor`` that each of the intrinsic's axes runs along, None where it is 1 long."""
+    """The part of ``tensor`` that one of the intrinsic's tensors represents: ``base`` is its first element,
+    ``axes`` the axis of ``tensor`` for each axis of the intrinsic's, None where that has extent 1."""
 
     tensor: Tensor
     base: tuple[Expr, ...]
@@ -29,8 +29,8 @@ class Window:
 
 @dataclass
 class FlatWindow:
-    """The same where it is no box of ``tensor``: the flat index of its first element, and how far apart in
-    memory elements along each of the intrinsic's axes are."""
+    """A window that is not a box of ``tensor``: the flat index of its first element, and the stride in memory
+    along each of the intrinsic's axes."""
 
     tensor: Tensor
     offset: Expr
@@ -43,8 +43,8 @@ class Differs(Exception):
 
 @dataclass
 class Matching:
-    """What is known of a stage and its intrinsic so far: the values of loops ``outside`` the intrinsic, the
-    axes that its own variables ``inside`` stand for, and the windows that its tensors are."""
+    """The match of a stage with its intrinsic so far: the values of loops ``outside`` the intrinsic, the axes
+    that its variables ``inside`` represent, and the windows of its tensors."""
 
     stage: Stage
     intrin: TensorIntrin
@@ -65,7 +65,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class Statements:
-    """What an intrinsic's statements are for a stage; see ``TensorIntrin``."""
+    """The statements of an intrinsic for a stage; see ``TensorIntrin``."""
 
     body: ir.Stmt
     reset: ir.Stmt | None
@@ -74,7 +74,7 @@ class Statements:
 
 
 def bound(matching: Matching) -> Statements:
-    """The intrinsic's statements over the buffers of the windows found."""
+    """The intrinsic's statements, on the buffers of the matched windows."""
     intrin = matching.intrin
     variables: dict[e.Var, Expr] = {}
     places: dict[ir.Buffer, _Place] = {}
@@ -103,14 +103,14 @@ def bound(matching: Matching) -> Statements:
 
 @dataclass
 class _Place:
-    """Where a window is: its first element's flat index in ``buffer``, and its steps along each axis."""
+    """A window in memory: the flat index in ``buffer`` of its first element, and its strides."""
 
     buffer: ir.Buffer
     offset: Expr
     strides: tuple[Expr, ...]
 
     def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The flat index in the buffer of the element, or elements, at ``indices`` of the window."""
+        """The flat index in the buffer of the window's element, or vector of elements, at ``indices``."""
         if not self.buffer.shape:
             return ()
         flat = len(indices) == 1 != len(self.strides)
@@ -127,7 +127,7 @@ class _Place:
 def _place(
     matching: Matching, window: Window | FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
 ) -> _Place:
-    """Where ``window`` is in memory; strides and offsets that ``declared`` names are put in ``variables``."""
+    """The memory of ``window``; binds the stride and offset variables of ``declared`` in ``variables``."""
     building = matching.building
     if isinstance(window, FlatWindow):
         return _flat_place(matching, window, declared, variables)
@@ -159,7 +159,7 @@ def _place(
     offset = e.convert(simplify(analyzer, offset), e.INDEX)
     if isinstance(declared, DeclaredBuffer):
         _bind_offset(matching, declared, offset, variables)
-    if len(at) == 1:  # the one index of a buffer with one axis is along that, whatever its stride
+    if len(at) == 1:  # the index along a buffer's only axis is used as it is, whatever the stride
         offset, strides = at[0], [e.const(1, e.INDEX)] * len(strides)
     return _Place(buffer, offset, tuple(strides))
 
@@ -195,7 +195,7 @@ def _bind_offset(
 
 
 def strides_of(buffer: ir.Buffer) -> tuple[Expr, ...]:
-    """In elements, one an axis: row-major where ``buffer`` does not say otherwise."""
+    """The strides of ``buffer`` in elements; row-major unless it has its own."""
     if buffer.strides:
         return buffer.strides
     step: Expr = e.const(1, e.INDEX)
@@ -207,5 +207,5 @@ def strides_of(buffer: ir.Buffer) -> tuple[Expr, ...]:
 
 
 def equal(matching: Matching, a: Expr, b: Expr) -> bool:
-    """Whether both indices are certainly equal where the intrinsic stands."""
+    """Whether both indices are known to be equal where the intrinsic is called."""
     return e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0)

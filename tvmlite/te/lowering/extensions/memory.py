@@ -1,5 +1,5 @@
-"""Memory that a schedule arranges: strides by ``storage_align``, groups by ``align_bounds``, and what such
-primitives may not be combined with."""
+"""Memory requested by a schedule: strides by ``storage_align``, groups by ``align_bounds``, and the checks of
+combinations that these primitives do not allow."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tvmlite.te.tensor.tensor import IterVar, Operation
 
 
 def check(schedule: Schedule, normal: Schedule, given: frozenset[Operation]) -> None:
-    """A ScheduleError if the memory of ``schedule``, normalised ``normal``, cannot be as it asks."""
+    """Raise a ScheduleError if ``schedule``, normalised to ``normal``, requests impossible memory layouts."""
     _check_memory(normal, given)
     _check_predicates(schedule)
 
 
 def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]]:
-    """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
+    """A function from the shape of the buffer of ``stage`` to its strides as ``storage_align`` requests."""
 
     def strides(shape: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
         assert isinstance(stage.op, t.ComputeOp)
@@ -45,8 +45,8 @@ def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]
 
 
 def in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
-    """``part`` of ``axis``, and what belongs to the groups that it begins and ends in (``align_bounds``); all
-    of the axis where it is not known in which place of a group it begins."""
+    """``part`` of ``axis``, extended to whole groups (``align_bounds``); the whole axis if the position of
+    its start in a group is not known."""
     count = stage.multiples[axis]
     before = simplify(bounds.analyzer, part.min % count)
     if not isinstance(before, int):
@@ -56,8 +56,8 @@ def in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Exte
 
 
 def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
-    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be an iteration
-    ahead in a loop."""
+    """Check that no argument or part of a scan, whose layouts are given, has another layout, and that stages
+    computed an iteration ahead are in a loop."""
     scanned = {tensor.op: whole for tensor, whole in same_memory(normal).items()}
     by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
     for stage in normal.stages:
@@ -92,7 +92,7 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
 
 
 def _check_predicates(schedule: Schedule) -> None:
-    """A predicate is asked where the stage stores, about axes that the stage has."""
+    """Check that stages with a predicate store elements, and that the predicate uses their own axes only."""
     axes = {axis.var: axis for stage in schedule.stages for axis in stage.all_iter_vars}
     for stage in schedule.stages:
         if stage.predicate is None:

@@ -1,4 +1,4 @@
-"""Scans: where what a scan is made of is computed, and the memory that its parts share."""
+"""Scans: the loops in which their stages are computed, and the memory that their parts share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.te.tensor.tensor import Operation, Tensor
 
 
 def check_earlier_rows(ops: Sequence[Operation]) -> None:
-    """A TensorExpressionError if one of ``ops`` reads rows before the first of what is no state of a scan."""
+    """Raise a TensorExpressionError if ``ops`` read rows before the first, except of the state of a scan."""
     states = {tensor for op in ops if isinstance(op, ScanOp) for tensor in op.state}
     for op in ops:
         if isinstance(op, t.ComputeOp) and op.reads_earlier_rows:
@@ -28,7 +28,7 @@ def check_earlier_rows(ops: Sequence[Operation]) -> None:
 
 
 def put_into_scans(schedule: Schedule) -> None:
-    """What a scan does at each iteration stands in its loop, unless it stands in another loop there."""
+    """Attach the stages of a scan's iteration to its loop, unless they are attached to another loop in it."""
     for scan in schedule.stages:
         if not isinstance(scan.op, ScanOp):
             continue
@@ -44,7 +44,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
 
 
 def same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
-    """Of the inits, updates, states and results of scans, the result whose memory they are in."""
+    """Map the inits, updates, states and results of scans to the result whose memory they use."""
     found: dict[Tensor, Tensor] = {}
     for stage in normal.stages:
         op = stage.op
@@ -61,7 +61,7 @@ def same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
 
 
 def room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:
-    """Checks that scans have the rows that their inits write, where that is not known."""
+    """Run-time checks that scans have the rows that their inits write, where this is not known before."""
     checks: list[ir.Stmt] = []
     for stage in normal.stages:
         if isinstance(stage.op, ScanOp):

@@ -1,5 +1,5 @@
-"""Memory traffic around a loop: prefetches of what later iterations read, and stages computed one iteration
-ahead."""
+"""Memory traffic around a loop: prefetches of data that later iterations read, and stages computed one
+iteration ahead."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tvmlite.te.schedule.stage_base import Prefetch, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Tensor
 
 UNROLLED_LINES = 16
-"""So many lines an iteration are asked for one after the other, without a loop, whose iterations would cost
+"""Up to this many lines an iteration are prefetched by straight-line code: a loop's overhead would cost
 more."""
 
 
 def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
-    """The prefetches that stand in the loop ``leaf`` of ``stage``."""
+    """The prefetches at the start of the loop ``leaf`` of ``stage``."""
     return [_prefetch(stage, one, building) for one in stage.prefetches if one.place is leaf]
 
 
@@ -68,8 +68,8 @@ def _attached(building: Building) -> Iterator[Stage]:
 def _read_in_an_iteration(
     stage: Stage, asked: Prefetch, tensor: Tensor, building: Building
 ) -> list[Interval | None]:
-    """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one
-    iteration."""
+    """The intervals that ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in
+    one iteration."""
     analyzer = building.bounds.analyzer
     readers = [stage]
     readers += [r for r in _attached(building) if any(one is asked.axis for _, one in loops_around(r))]
@@ -89,8 +89,8 @@ def _read_in_an_iteration(
 def _lines(
     tensor: Tensor, lows: list[Expr], counts: list[int], share: Sequence[IterVar], building: Building
 ) -> ir.Stmt:
-    """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis an
-    iteration."""
+    """Prefetch the lines of a region; in the loops ``share``, each iteration prefetches a part of its longest
+    axis."""
     buffer, bounds = building.buffers[tensor], building.bounds
     steps = _steps(tensor, counts)
     iterations: list[Number] = [ceil_div(count, step) for count, step in zip(counts, steps, strict=True)]
@@ -108,7 +108,7 @@ def _lines(
         iterations[longest], lines[longest] = part, iteration * part + loops[longest]
     indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if iterations else []
     load = ir.Load(buffer, building.place(tensor, indices))
-    # what takes many iterations to come in must not drive from the first cache what they work on
+    # data that arrive over many iterations must not evict their working set from the first cache
     body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
     known = [count for count in iterations if isinstance(count, int)]
     few = len(known) == len(iterations) and math.prod(known) <= UNROLLED_LINES
@@ -120,8 +120,8 @@ def _lines(
 
 
 def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
-    """How far along each axis the next line is: along one whose inner axes are read whole, and share a line,
-    as many as share it."""
+    """The distance between lines along each axis. Where inner axes are read whole and share a line, it is the
+    number of steps that share one."""
     steps, left = [], max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
     for extent, count in zip(reversed(tensor.shape), reversed(counts), strict=True):
         steps.append(left)
@@ -131,8 +131,8 @@ def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
 
 
 def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
-    """``loop``, in which the statements ``made`` computed their stages, with those done an iteration
-    earlier."""
+    """``loop`` with the statements of ``made``, which compute its double-buffered stages, moved one iteration
+    ahead."""
     stages, producers = zip(*made, strict=True)
     if loop.kind != ir.SERIAL:
         raise ScheduleError(
@@ -172,7 +172,7 @@ def _twice(buffer: ir.Buffer) -> ir.Buffer:
 
 
 def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> Any:
-    """``stmt`` on the ``half`` of each doubled buffer."""
+    """``stmt`` with accesses to the ``half`` of each doubled buffer."""
 
     def place(buffer: ir.Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         if len(indices) == len(buffer.shape):
@@ -199,13 +199,13 @@ def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> 
 def doubled(
     stages: list[Stage], reader: Stage, leaf: IterVar, building: Building
 ) -> list[tuple[Stage, ir.Stmt]]:
-    """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be an iteration ahead."""
+    """The double-buffered ones of ``stages``, which are computed in the loop ``leaf`` of ``reader``."""
     found: list[tuple[Stage, ir.Stmt]] = []
     for stage in stages:
         if not stage.double_buffered:
             continue
         for other in stages:
-            if stage.reads(other.op):  # itself, or by way of what is computed in its loops
+            if stage.reads(other.op):  # directly, or through stages computed in its loops
                 raise ScheduleError(
                     f"double_buffer: {stage.name} cannot be an iteration ahead of {other.name}, which it "
                     f"reads and which is computed in the same loop {leaf.var.name}",

@@ -1,8 +1,8 @@
-"""The iterations that fill no tile of a split with ``tail="shrink"``: tiles get smaller in further loops.
+"""The remainder of a split with ``tail="shrink"``: further loops over smaller and smaller tiles.
 
-Each of these loops is lowered on its own, as if the split were by its smaller size alone, and put after the
-loop over whole tiles. So every loop has tiles of a known size, none has a guard, and each iteration is done
-once, in the order of the axis.
+Each of these loops is lowered separately, as if the split were by its smaller size only, and placed after the
+loop over whole tiles. So every loop has tiles of a known size and no guard, and the iterations are executed
+once each, in the order of the axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tvmlite.te.schedule.stage_base import AT, SHRINK, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 Build: TypeAlias = Callable[[Schedule, IterVar], ir.Stmt]
-"""Lowers a schedule, and gives just the loop asked for."""
+"""Lowers a schedule and returns only the given loop."""
 
 
 class Tiles(NamedTuple):
@@ -35,9 +35,9 @@ class Tiles(NamedTuple):
 
 
 def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
-    """The tiles that an axis of ``extent`` is split into: as many of ``factor`` as fit, then one of the rest
-    if that is known, else tiles ``ratio`` times smaller if that divides their size, or half of it, as often
-    as there is a half, and at last of one."""
+    """The tiles of an axis of ``extent``: as many of ``factor`` as fit, then one for the remainder if that is
+    known. Otherwise, each further size is the one before divided by ``ratio``, or else by 2 where these
+    divide it, or else 1."""
     size = int(factor)
     if isinstance(extent, int):
         size = max(1, min(size, extent))
@@ -55,7 +55,7 @@ def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
 def smaller_tiles(
     schedule: Schedule, ranges: Ranges, within: Collection[IterVar] | None, build: Build
 ) -> dict[IterVar, list[ir.Stmt]]:
-    """What comes after the loops over whole tiles: of all, or of those ``within``."""
+    """The statements after each loop over whole tiles, or after those in ``within``."""
     after: dict[IterVar, list[ir.Stmt]] = {}
     for number, stage in enumerate(schedule.stages):
         for place, split in enumerate(stage.relations):
@@ -73,7 +73,7 @@ def smaller_tiles(
 
 
 def _by_piece(schedule: Schedule, number: int, place: int, piece: int) -> Schedule:
-    """A copy of ``schedule`` in which just one split is by the size of its tail's ``piece``."""
+    """A copy of ``schedule`` in which one split uses the tile size of its tail's ``piece``."""
     made = schedule.copy()
     split = made.stages[number].relations[place]
     assert isinstance(split, Split)
@@ -110,7 +110,7 @@ def _check_outer(stage: Stage, split: Split) -> None:
 
 
 def inside(schedule: Schedule, loop: IterVar) -> tuple[set[IterVar], list[Stage]]:
-    """The loops in ``loop``, and the stages that stand there."""
+    """The loops inside ``loop``, and the stages computed there."""
     loops: set[IterVar] = set()
     stages = []
     for stage in reversed(schedule.stages):

@@ -1,4 +1,4 @@
-"""Matching the inner loops of a stage with what an intrinsic computes, to put its statement there."""
+"""Matching of a stage's inner loops with an intrinsic's computation, whose statement replaces them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMMUTE = (e.Add, e.Mul, e.Min, e.Max, e.And, e.Or, e.Equal, e.NotEqual)
 def intrinsic_statements(
     stage: Stage, building: Building, inner: Sequence[IterVar], risky: set[IterVar]
 ) -> Statements:
-    """The statements of the stage's intrinsic, over the buffers that the loops ``inner`` touch.
+    """The statements of the stage's intrinsic, on the buffers that the loops ``inner`` access.
 
     A ScheduleError says how the stage's computation differs from the intrinsic's.
     """
@@ -55,7 +55,7 @@ def intrinsic_statements(
 def _starts(
     matching: Matching, inner: Sequence[IterVar], risky: set[IterVar]
 ) -> dict[IterVar, tuple[Number, int]]:
-    """Of each axis of the operation, where the inner loops begin, and over how many values they run."""
+    """For each axis of the operation, the first value and the number of values in the inner loops."""
     stage, bounds = matching.stage, matching.building.bounds
     found = {leaf: Interval(bounds.position(leaf), 0) for leaf in stage.leaf_iter_vars}
     for leaf in inner:
@@ -87,7 +87,7 @@ def _starts(
 def _outside(
     matching: Matching, inner: Sequence[IterVar], lows: dict[IterVar, tuple[Number, int]]
 ) -> dict[e.Var, Expr]:
-    """The values of the stage's axes and loops outside the intrinsic, which that may speak of."""
+    """The values of the stage's axes and loops outside the intrinsic, which its formula may use."""
     stage, bounds = matching.stage, matching.building.bounds
     found = {axis.var: low for axis, (low, count) in lows.items() if count == 1}
     found |= {leaf.var: bounds.position(leaf) for leaf in stage.leaf_iter_vars if leaf not in inner}
@@ -96,7 +96,7 @@ def _outside(
 
 
 def _match_computation(matching: Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
-    """Pair the axes, and the formulas node by node."""
+    """Match the axes, and the formulas node by node."""
     stage, intrin, building = matching.stage, matching.intrin, matching.building
     op = stage.op
     assert isinstance(op, t.ComputeOp)
@@ -133,7 +133,7 @@ def _paired(
     kind: str,
     lows: dict[IterVar, tuple[Number, int]],
 ) -> list[tuple[IterVar, IterVar]]:
-    """Axes of more than one value, in order."""
+    """The axes with more than one value, paired in order."""
     mine = [(axis, lows[axis][1]) for axis in ours if lows[axis][1] != 1]
     other = [(axis, _extent(axis)) for axis in theirs if _extent(axis) != 1]
     if [n for _, n in mine] != [n for _, n in other]:
@@ -143,8 +143,8 @@ def _paired(
 
 
 def _match(matching: Matching, a: Expr, b: Expr) -> None:
-    """An error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation; a guard of
-    ``a`` that always holds is nothing."""
+    """Raise an error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation. A
+    guard of ``a`` that always holds is ignored."""
     if isinstance(a, e.Call) and a.name == "if_then_else":
         condition, guarded, _ = a.args
         if matching.building.bounds.analyzer.prove(condition):
@@ -189,7 +189,7 @@ def _match(matching: Matching, a: Expr, b: Expr) -> None:
 
 
 def _choice(expr: Expr) -> tuple[Expr, ...]:
-    """The condition and both values of one that chooses, whether it computes both or not."""
+    """The condition and both values of a conditional, lazy or not; empty for other expressions."""
     match expr:
         case e.Call(name="if_then_else", args=args):
             return args
@@ -213,7 +213,7 @@ def _match_reduce(matching: Matching, a: t.Reduce, b: t.Reduce) -> None:
 
 
 def _match_read(matching: Matching, a: TensorRead, b: TensorRead) -> None:
-    """Both read a window, at the same place in it."""
+    """Match two reads of the same position in the same window."""
     if a.dtype != b.dtype:
         raise Differs(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
     analyzer = matching.building.bounds.analyzer
@@ -245,7 +245,7 @@ def _match_read(matching: Matching, a: TensorRead, b: TensorRead) -> None:
 
 
 def _match_flat(matching: Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
-    """Both read a window whose elements are evenly spaced in memory, though not along axes of the tensor."""
+    """Match reads of a window with constant strides in memory, which need not follow the tensor's axes."""
     building, analyzer = matching.building, matching.building.bounds.analyzer
     buffer = building.buffers[a.tensor]
     if a.tensor.op in building.layouts:
@@ -294,7 +294,7 @@ def _match_outputs(matching: Matching, lows: dict[IterVar, tuple[Number, int]]) 
 
 
 def _is_arithmetic(expr: Expr) -> bool:
-    """Whether this is index arithmetic that reads nothing."""
+    """Whether ``expr`` is index arithmetic without reads."""
     return expr.dtype == e.INDEX and not any(
         isinstance(node, (TensorRead, t.Reduce, e.Foreign)) for node in postorder(expr)
     )

@@ -1,4 +1,4 @@
-"""The loop nest of a stage whose inner loops became an intrinsic, and where its reset and update stand."""
+"""The loop nest of a tensorized stage, and where the intrinsic's reset and update are placed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tvmlite.te.tensor.tensor import IterVar
 
 
 def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
-    """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
+    """The loops of ``stage`` outside the intrinsic, around the intrinsic's statements."""
     assert stage.tensorized is not None
     assert isinstance(stage.op, t.ComputeOp)
     bounds, leaves = building.bounds, stage.leaf_iter_vars
@@ -67,13 +67,13 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
 
 
 def _has_iterations(extent: Number) -> bool:
-    """Whether a loop of ``extent`` is known not to be empty."""
+    """Whether a loop of ``extent`` is known to have an iteration."""
     return int(extent.value) > 0 if isinstance(extent, e.Const) else isinstance(extent, int) and extent > 0
 
 
 def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
-    """Whether the loops ``around``, which reduce, are where the reduction of an element begins. One that was
-    fused from a loop over elements is there once an element."""
+    """The condition that the loops ``around``, which reduce, are at the start of an element's reduction. A
+    loop fused from data and reduce axes is at the start once for each element."""
     parts = parts_of(stage)
     values: dict[IterVar, Number] = dict.fromkeys(stage.leaf_iter_vars, 0)
     values |= {leaf: bounds.position(leaf) for leaf in around}
@@ -88,7 +88,7 @@ def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) ->
 def _reset(
     stage: Stage, bounds: Bounds, outer: Sequence[IterVar], reset: ir.Stmt, guards: list[Guard]
 ) -> Start:
-    """An intrinsic's ``reset``, for the windows that the loops ``outer`` go through."""
+    """The start that runs an intrinsic's ``reset`` for the windows that the loops ``outer`` cover."""
     depth, parts = start_depth(stage, outer), parts_of(stage)
     for leaf in outer[depth:]:
         if len(parts[leaf]) > 1:
@@ -98,15 +98,15 @@ def _reset(
                 stage.span_of("tensorize"),
             )
     axes = start_axes(stage, outer[depth:])
-    if not bounds.loops.keys() >= set(axes):  # the windows of smaller tiles are none of the intrinsic's
+    if not bounds.loops.keys() >= set(axes):  # the intrinsic does not have the windows of smaller tiles
         stage.refuse_shrinking("tensorize", ("data",), stage.span_of("tensorize"))
     loops = {axis: bounds.loops[axis] for axis in axes}
     return Start(reset, depth, loops, guards)
 
 
 def _check_held(stage: Stage, building: Building, outer: Sequence[IterVar], start: Start) -> None:
-    """An intrinsic that holds the sums of a window until its finish is in loops that reduce and no others,
-    and no other such is computed inside."""
+    """Check an intrinsic that holds a window's sums until its finish: inside the reduction, all loops around
+    it reduce, and no other such intrinsic is called."""
     assert stage.tensorized is not None
     name, span = stage.tensorized[1].name, stage.span_of("tensorize")
     if start.loops:

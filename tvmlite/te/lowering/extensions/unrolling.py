@@ -1,4 +1,4 @@
-"""Warns of loops that are to be written out so often that compiling them takes long."""
+"""A warning about loops unrolled so far that compiling takes long."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage_base import UNROLL
 
 MANY_STORES = 4096
-"""From so many on, compiling a kernel takes seconds: about 0.8 ms for each of an addition and 2.5 for each of
-an ``exp``."""
+"""From this many stores on, compiling a kernel takes seconds: about 0.8 ms for each with an addition, 2.5 ms
+for each with an ``exp``."""
 
 
 def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | None = None) -> None:
-    """A RuntimeWarning, at the line that unrolls most, if ``function`` will have ``MANY_STORES``.
+    """Issue a RuntimeWarning, at the line that unrolls most, if ``function`` will have ``MANY_STORES``.
 
-    ``lanes`` are those of a vector; ``schedule`` is what the function was lowered from, if it was.
+    ``lanes`` is the number of lanes of a vector; ``schedule``, if any, is what the function was lowered from.
     """
     count = unrolled_size(function, lanes)
     if count < MANY_STORES:
@@ -47,7 +47,7 @@ def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | No
 
 
 def _spans(schedule: Schedule | None) -> Iterator[tuple[str, Span]]:
-    """Where axes are unrolled, by their names."""
+    """The names of unrolled axes, with the line that unrolls them."""
     for stage in schedule.stages if schedule is not None else ():
         for axis, kind in stage.loop_kinds.items():
             span = stage.span_of(UNROLL, axis)
