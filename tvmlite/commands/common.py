@@ -48,7 +48,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         metavar="NAME=N[,N...]",
         nargs="+",
         default=[],
-        help="pin an open dimension to one size, or make kernels of their own for several: batch=1,8,32",
+        help="fix an open dimension, or add kernels for some of its sizes: batch=1,8,32",
     )
     parser.add_argument(
         "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
@@ -58,14 +58,14 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         "--precision",
         choices=("float32", *DTYPES),
         default="float32",
-        help="what matrix products and convolutions take their operands in (default: float32)",
+        help="dtype of the operands of matrix products and convolutions (default: float32)",
     )
     parser.add_argument(
         "--error-bound",
         type=float,
         default=0.0,
         metavar="E",
-        help="relative error that a convolution or dense layer may make to be faster, as 1e-4 (default: 0)",
+        help="relative error that faster convolutions and dense layers may have, such as 1e-4 (default: 0)",
     )
 
 
@@ -214,7 +214,7 @@ def constants_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--constants",
         action=argparse.BooleanOptionalAction,
-        help="print large constants, too, so that opt can read the text (default: not on a terminal)",
+        help="also print large constants, so that opt can read the text (default: not on a terminal)",
     )
 
 

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         type=int,
-        help="of the records, take those measured with so many (default: TVMLITE_NUM_THREADS, or all)",
+        help="use the records measured with this many threads (default: TVMLITE_NUM_THREADS, or all)",
     )
     parser.add_argument(
         "--require-tuned", action="store_true", help="a kernel without a record is an error (needs --records)"
@@ -44,23 +44,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--standalone",
         action="store_true",
-        help="C for a machine without an operating system (default of --target then: c -system=none)",
+        help='C for a machine without an operating system (implies --target "c -system=none")',
     )
     parser.add_argument(
         "--weights",
         choices=(standalone.IN_SOURCE, standalone.IN_FILE),
         default=standalone.IN_SOURCE,
-        help="where standalone C has them: in the source, or in a file of their own (default: source)",
+        help="put the weights of standalone C into the source, or into a separate file (default: source)",
     )
     parser.add_argument(
         "--code-size",
         metavar="BYTES",
-        help="the most that standalone C may be once compiled, weights aside: 32768, or 32k",
+        help="limit of the compiled size of standalone C, without weights: 32768, or 32k",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="run the interpreter beside every pass, and the library beside it, on random input",
+        help="check every pass and the library against the interpreter, on random inputs",
     )
 
 

@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="SCRIPT",
-        help="say instead which of TVM's names scripts use, and which are missing in tvmlite.tvm",
+        help="list the names of TVM that scripts use, and which of them tvmlite.tvm lacks",
     )
 
 

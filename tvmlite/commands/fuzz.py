@@ -37,9 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="decides all cases (default: a fresh one, which is printed)")
     parser.add_argument("--n", type=int, default=300, help="how many cases (default: 300)")
     parser.add_argument("--backend", default="llvm,c", help="code generators to test (default: llvm,c)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes that work at once (default: 2)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of worker processes (default: 2)")
     parser.add_argument("--time", help="stop after this long: 60s, 10m, 2h")
-    parser.add_argument("--shrink", default="60s", help="time to make each program small (default: 60s)")
+    parser.add_argument(
+        "--shrink", default="60s", help="time for reducing each failing program (default: 60s)"
+    )
     parser.add_argument("--show", type=int, metavar="CASE", help="print this case's program and stop")
 
 

@@ -22,7 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("graph", type=Path, help="a file of Relay text")
     parser.add_argument("-p", "--passes", default="", help="names separated by commas, run in order")
-    parser.add_argument("--target", default="native", help="for passes that ask (default: native)")
+    parser.add_argument(
+        "--target", default="native", help="the target that some passes depend on (default: native)"
+    )
     common.constants_option(parser)
     parser.add_argument("--times", action="store_true", help="print the time of each pass")
 

@@ -49,53 +49,87 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="a library, model.so or model.c, or text, model.relay",
     )
-    parser.add_argument("--calibration", choices=METHODS, default="mse", help="how ranges are chosen")
     parser.add_argument(
-        "--percentile", type=float, default=PERCENTILE, help=f"of elements in a range (default: {PERCENTILE})"
+        "--calibration",
+        choices=METHODS,
+        default="mse",
+        help="how the range of a tensor is chosen (default: mse)",
+    )
+    parser.add_argument(
+        "--percentile",
+        type=float,
+        default=PERCENTILE,
+        help=f"of elements that a range includes (default: {PERCENTILE})",
     )
     parser.add_argument(
         "--mode",
         choices=MODES,
         default="static",
-        help="8 bits in ranges of the data or of each run, weights alone, or operands of 16 bits",
-    )
-    parser.add_argument("--bits", type=int, default=8, help="of weights, with --mode weight_only: 4 or 8")
-    parser.add_argument("--group", type=int, default=32, help="weights that share a scale, in that mode")
-    parser.add_argument(
-        "--data-bits", type=int, default=0, help="of their data in that mode: 8, 16, or 0: they stay floats"
+        help="8 bits with ranges from the data (static) or from each run (dynamic), weights only, or operands "
+        "of 16 bits (default: static)",
     )
     parser.add_argument(
-        "--min-snr", type=float, metavar="DB", help="layers of a lower signal-to-noise ratio stay in float32"
+        "--bits", type=int, default=8, help="bits of a weight with --mode weight_only: 4 or 8 (default: 8)"
     )
     parser.add_argument(
-        "--max-drop", type=float, metavar="D", help="layers stay in float32 until the metric falls by less"
+        "--group", type=int, default=32, help="weights per scale with --mode weight_only (default: 32)"
     )
     parser.add_argument(
-        "--metric", choices=METRICS, default="cosine", help="outputs beside float32's (default: cosine)"
+        "--data-bits",
+        type=int,
+        default=0,
+        help="bits of the data with --mode weight_only: 8, 16, or 0 for floats (default: 0)",
     )
-    parser.add_argument("--smooth", type=float, metavar="S", help="move outliers into weights: 0.5, say")
-    parser.add_argument("--equalize", action="store_true", help="equalize weights of convolutions in a row")
     parser.add_argument(
-        "--bias-correction", action="store_true", help="correct what rounding adds in the mean"
+        "--min-snr",
+        type=float,
+        metavar="DB",
+        help="keep layers with a lower signal-to-noise ratio in float32",
     )
-    parser.add_argument("--attention", action="store_true", help="quantize the products of attention, too")
-    parser.add_argument("--keep-float", metavar="LAYER", nargs="+", default=[], help="names of layers")
+    parser.add_argument(
+        "--max-drop",
+        type=float,
+        metavar="D",
+        help="keep layers in float32 until the metric drops by at most this",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="cosine",
+        help="how outputs are compared with float32's (default: cosine)",
+    )
+    parser.add_argument(
+        "--smooth",
+        type=float,
+        metavar="S",
+        help="move outliers of the data into weights (SmoothQuant), with a strength such as 0.5",
+    )
+    parser.add_argument(
+        "--equalize", action="store_true", help="equalize the weights of consecutive convolutions"
+    )
+    parser.add_argument(
+        "--bias-correction", action="store_true", help="subtract the mean error of rounding from each channel"
+    )
+    parser.add_argument("--attention", action="store_true", help="also quantize the products of attention")
+    parser.add_argument(
+        "--keep-float", metavar="LAYER", nargs="+", default=[], help="layers that stay in float32"
+    )
     parser.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,
-        help="layers that are faster in float32 stay so, as timed here (default: if it can run the model)",
+        help="time layers, and keep those in float32 that are faster so (default: if the model runs here)",
     )
     parser.add_argument(
         "--records",
         type=Path,
-        help="decisions, made before or now, and kernels' schedules, as tvmlite tune has them",
+        help="file of decisions, which is read and appended to, and of records of tvmlite tune",
     )
     parser.add_argument(
         "--against",
         choices=PEERS,
         nargs="+",
         default=[],
-        help="time the model beside these, which run it as onnxruntime quantizes it on the same data",
+        help="compare with these runtimes, on the model as onnxruntime quantizes it with the same data",
     )
     parser.add_argument("--rounds", type=int, default=10, help="rounds of each runtime (default: 10)")
     parser.add_argument("--report", type=Path, help="write the report: quantized.html, or .json")

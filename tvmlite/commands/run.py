@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.thread_option(parser)
     parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
     common.dims_option(parser)
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of random inputs (default: 0)")
     parser.add_argument(
         "--until", metavar="NAME", help="stop at this value or node of the model, and show it"
     )

@@ -33,18 +33,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--pass",
         dest="last_pass",
         metavar="PASS",
-        help="stop after this pass; 'none': as imported; quantize_annotate: marks of 8 bits",
+        help="stop after this pass; 'none': the imported graph; quantize_annotate: the layers to quantize",
     )
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="draw the graph (after the last pass) as a page"
     )
     parser.add_argument(
-        "--profile", action="store_true", help="run the model for the page: time of each kernel"
+        "--profile", action="store_true", help="run the model, and show the time of each kernel on the page"
     )
     common.constants_option(parser)
     common.dims_option(parser)
     common.thread_option(parser)
-    parser.add_argument("--kernel", help="a kernel by (part of) its name; 'all' for every one")
+    parser.add_argument("--kernel", help="kernels whose name contains this; 'all' for every kernel")
     parser.add_argument(
         "--form", choices=FORMS, default="loops", help="how to print kernels (default: loops)"
     )

@@ -31,12 +31,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
     common.thread_option(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, help="records are added to: tune.jsonl")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="the file to append records to: tune.jsonl"
+    )
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--budget", help="how long to search: 90s, 10m, 1h (default: 10m)")
     limit.add_argument("--trials", type=int, help="how many schedules to measure, over all kernels")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
-    parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
+    parser.add_argument(
+        "--resume", action="store_true", help="continue a run with the same seed from its records"
+    )
     parser.add_argument(
         "--tuner", choices=TUNERS, default="xgboost", help="search strategy (default: xgboost)"
     )
@@ -44,9 +48,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         default=1,
-        help="how many are measured at once, on processors of their own (default: 1)",
+        help="how many schedules are measured at once, on separate processors (default: 1)",
     )
-    parser.add_argument("--no-decisions", action="store_true", help="do not try other ways for the graph")
+    parser.add_argument(
+        "--no-decisions", action="store_true", help="do not try alternatives to the decisions of graph passes"
+    )
     parser.add_argument("--report", type=Path, help="write the results as a page: tune.html")
 
 

@@ -59,12 +59,12 @@ def targets_of(target: Target, names: Sequence[str], native: Target) -> dict[str
         raise TargetError(f"{where}: expected some of {', '.join(known)}, each once, got {list(given)}")
     if target.kind != "llvm" or family(target.triple) != "x86":
         raise TargetError(
-            f"{where}: target {str(target)!r} has no levels, those are of x86-64",
+            f"{where}: target {str(target)!r} has no CPU levels: only x86-64 targets have",
             hint='such as "llvm -mtriple=x86_64-linux-gnu"',
         )
     if (target.cpu or target.features) and target != native:
         raise TargetError(
-            f"{where}: target {str(target)!r} names a processor, and so do the levels",
+            f"{where}: target {str(target)!r} names a processor, but cpu_levels choose it",
             hint=f'leave -mcpu and -mattr out: "llvm -mtriple={target.triple}"',
         )
     return {one.name: one.target(target.triple, target.num_cores) for one in LEVELS if one.name in given}

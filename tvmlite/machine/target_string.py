@@ -98,7 +98,9 @@ def _parse(text: str, cores: int) -> Target:
         key, equals, value = option.partition("=")
         if key not in _KEYS[kind] or not equals or not value or key in given:
             known = ", ".join(f"{k}=..." for k in _KEYS[kind])
-            raise TargetError(f"target {text!r}: cannot use {option!r}; {kind} knows {known}, each once")
+            raise TargetError(
+                f"target {text!r}: cannot use {option!r}; options of {kind} are {known}, each at most once"
+            )
         given[key] = value
     triple = cpu = ""
     features: tuple[str, ...] = ()

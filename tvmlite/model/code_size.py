@@ -92,7 +92,7 @@ def require(sizes: list[CodeSize], most: int, name: str) -> int:
             return number
     least = min(sizes, key=lambda one: one.total)
     raise UnsupportedError(
-        f"{name}: code_size is {most:,} bytes, and its code is {least.total:,} at least, "
+        f"{name}: code_size is {most:,} bytes, and its smallest code is {least.total:,}, "
         f"by {least.by}: {least}",
         hint="kernels of equal shapes are one function: layers of fewer different shapes need less",
     )

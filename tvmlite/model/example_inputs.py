@@ -95,6 +95,7 @@ def _random_inputs(lib: Library, dims: Mapping[str, int], seed: int, highest: in
 def _extent(given: str, extent: int | str | None, dims: Mapping[str, int]) -> int:
     if extent is None:
         raise InputError(
-            f"input {given!r} has an extent that other inputs decide", hint="give inputs with --inputs in.npz"
+            f"input {given!r} has an extent that depends on other inputs",
+            hint="give inputs with --inputs in.npz",
         )
     return extent if isinstance(extent, int) else dims[extent]

@@ -64,8 +64,8 @@ def _export(lib: Model, path: Path, weights: str, code_size: int | str | None = 
         )
     if lib.levels and path.suffix == ".c":
         raise InputError(
-            f"cannot export to {path}: C source has no levels of processors, its compiler has options",
-            hint=f"a library has: {path.with_suffix('.so')}",
+            f"cannot export to {path}: C source cannot contain CPU levels",
+            hint=f"options of the C compiler choose the processor; a library can: {path.with_suffix('.so')}",
         )
     most = None if code_size is None else budget(code_size)
     if most is not None and not (lib.target.standalone and path.suffix == ".c"):
@@ -142,7 +142,7 @@ def check_target(path: Path, target: Target) -> None:
             )
     if system and path.suffix not in (".c", ".h", shared) and not machine.is_native:
         raise InputError(
-            f"cannot export to {path}: of code for {system}, {shared} is linked on another system",
+            f"cannot export to {path}: on another system, code for {system} can only be linked to {shared}",
             hint=f"{path.with_suffix('.c')} is C source, which a compiler there makes a library of",
         )
     if target.kind == "c" and path.suffix in (".a", ".o"):

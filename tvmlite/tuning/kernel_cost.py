@@ -55,7 +55,7 @@ class KernelCost:
         if time.monotonic() > self.end:
             return "for lack of time"
         if tasks.why_no_task(group):
-            return "as no tuning task"
+            return "not being tuning tasks"
         task = tasks.task_of(group, self.target)
         built = Builder(task).built(task.default)
         if isinstance(built, Outcome):

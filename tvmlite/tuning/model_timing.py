@@ -98,7 +98,7 @@ class InterleavedRuns:
         count = 1 + len(self.copies)
         return (
             f"each was loaded {count} times, with its weights at other addresses, and {self._pairs_lost} of "
-            f"the {count**2} pairs do not show a gain: it may come from where the weights lie"
+            f"the {count**2} pairs do not show a gain: it may be due to the addresses of the weights"
         )
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:

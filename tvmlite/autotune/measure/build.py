@@ -71,7 +71,9 @@ class Builder:
         size = unrolled_size(function, self.task.target.lanes("float32"))
         most = LONGEST_BODY * self.task.target.vector_registers
         if size > most:
-            return Outcome(error="refused", message=f"{size} stores once unrolled, at most {most}")
+            return Outcome(
+                error="refused", message=f"{size} stores after unrolling, at most {most} are allowed"
+            )
         return Lowered(function, len(reachable(function.body)))
 
 

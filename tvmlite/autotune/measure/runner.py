@@ -272,7 +272,7 @@ class LocalRunner:
         """The error to report for a worker that ended by itself; the system kills one when memory is full."""
         status = process.exit_status(ENDING)
         if status is None:
-            return {"error": "crash", "message": "the process closed its pipe and went on"}
+            return {"error": "crash", "message": "the process closed its pipe but did not end"}
         lines = process.last_words().splitlines()
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")

@@ -80,9 +80,9 @@ class Trees:
         if sizes != [(count, 2**depth - 1), (count, 2**depth - 1), (count, 2**depth)]:
             raise ParseError(f"no cost model: its trees have {sizes}")
         if not (np.isfinite(feature).all() and np.isfinite(leaf).all() and not np.isnan(threshold).any()):
-            raise ParseError("no cost model: some of its numbers are none")
+            raise ParseError("no cost model: some of its numbers are not finite")
         if ((feature < 0) | (feature >= len(names)) | (feature % 1 != 0)).any():
-            raise ParseError("no cost model: it asks for features that do not exist")
+            raise ParseError("no cost model: a feature index is out of range")
         return Trees(feature.astype(np.int64), threshold.astype(np.float32), leaf.astype(np.float32))
 
     @staticmethod

@@ -195,7 +195,9 @@ class Signature:
         try:
             fields = json.loads(text)
             if fields["abi"] != VERSION:
-                raise LibraryError(f"library has ABI version {fields['abi']}, this runtime speaks {VERSION}")
+                raise LibraryError(
+                    f"library has ABI version {fields['abi']}, this runtime supports {VERSION}"
+                )
             parameters = tuple(_parameter(row) for row in fields["parameters"])
             return Signature(
                 str(fields["name"]),

@@ -133,8 +133,8 @@ def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tup
         given = step.call.args[shared]
         if isinstance(given, Var) and known.get(step.call) != given.name:
             raise VerifyError(
-                f"{memory.IN_PLACE}={shared} of a group: its result is no output that is declared to be the "
-                f"memory of input {given.name!r}",
+                f"{memory.IN_PLACE}={shared} of a group: its result would overwrite input {given.name!r}, "
+                f"but no output is declared to be in its memory",
                 step.call.span,
                 hint="relay.passes.update_in_place declares it",
             )

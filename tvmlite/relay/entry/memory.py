@@ -349,7 +349,7 @@ def tensor_types(type_: Type) -> tuple[TensorType, ...]:
     if not all(isinstance(t, TensorType) for t in fields):
         raise UnsupportedError(
             f"a value is of type {show_type(type_)}, which is not compiled",
-            hint="arrays, and tuples of arrays, are: write a tuple in a tuple as one",
+            hint="only arrays and flat tuples of arrays are compiled: flatten nested tuples",
         )
     return fields  # type: ignore[return-value]
 

@@ -52,7 +52,7 @@ def why_no_task(group: Function) -> str:
     if any(literals.inline(one) is None for one in constants):
         return "a large constant is written into it"
     if any(isinstance(tensor.op, ExternOp) for tensor in group_tensors(group)[1]):
-        return "its loops are given as they are"
+        return "its loops are written by hand (te.extern)"
     return ""
 
 

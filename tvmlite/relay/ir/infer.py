@@ -198,16 +198,16 @@ def _loop(node: Loop) -> Type:
     nexts, rows = after[: len(states)], after[len(states) :]
     check(len(node.initial) == len(states) == len(nexts), f"{len(states)} states, {len(node.initial)} given")
     check(is_scalar(type_of(node.index), "int64"), f"the index is {show_type(type_of(node.index))}")
-    check(is_scalar(going, "bool"), f"whether to go on is {show_type(going)}, expected a bool")
+    check(is_scalar(going, "bool"), f"the continue flag is {show_type(going)}, expected a bool")
     if node.condition is not None:
         check(is_scalar(_types[node.condition], "bool"), "the condition is no bool")
-        check(not rows, "rows of a loop that a condition ends, expected none: their number is not known")
+        check(not rows, "a loop with a condition cannot return rows: their number is not known")
     for var, first, following in zip(node.states, node.initial, nexts, strict=True):
         check(
             same_type(type_of(var), _types[first]) and same_type(type_of(var), following),
             f"state %{var.name} is {show_type(type_of(var))}, it begins as {show_type(_types[first])} and "
             f"becomes {show_type(following)}",
-            "a state keeps its type: one that grows begins with room for all rows, and scatter_nd writes one",
+            "the type of a state is fixed: allocate all rows at the start, and write each with scatter_nd",
         )
     stacked: list[Type] = []
     for row in rows:
@@ -256,7 +256,7 @@ def _check_attributes(node: Call, row: operators.Operator) -> None:
     for name, value in node.attrs:
         if is_symbolic(value) and name not in row.open_attrs:
             raise TypeInferError(
-                f"{row.name}: {name} is {_show_attribute(value)}, expected numbers that compiling knows",
+                f"{row.name}: {name} is {_show_attribute(value)}, expected numbers known at compile time",
                 _span(node),
                 hint=f"dimensions may be in {', '.join(row.open_attrs)}" if row.open_attrs else None,
             )

@@ -38,7 +38,7 @@ def _type(call: Call, *types: TensorType) -> TensorType:
         raise fault(
             call,
             f"data, thresholds and weights are {data.dtype}, {thresholds.dtype} and {weights.dtype}, "
-            "expected one dtype of fractions",
+            "expected one float dtype",
         )
     agree(call, "the second extent of nodes", nodes.shape[1], 3)
     agree(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])

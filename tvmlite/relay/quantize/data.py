@@ -48,7 +48,7 @@ def calibration_runs(module: Module, data: Any, least: int = LEAST_EXAMPLES) -> 
     if examples < least:
         raise InputError(
             f"quantize: data has {examples} example{'s' * (examples != 1)}, expected at least {least}",
-            hint="ranges of so few are guesswork; min_examples= takes fewer at your own risk",
+            hint="ranges from so few examples are unreliable; min_examples= allows fewer",
         )
     for one in inputs:
         _check_varied(one, [run[one.name] for run in runs])

@@ -132,7 +132,7 @@ def quantize(
     runs = [] if data is None else calibration_runs(exact, data, min_examples)
     if compile is not None and measure:
         raise InputError(
-            "quantize: measure is True and compile is given", hint="what that gives has no kernels"
+            "quantize: measure is True and compile is given", hint="a custom compile has no kernels to time"
         )
     if compile is not None:
         options = replace(options, measure=False)

@@ -58,7 +58,7 @@ def read(library: Path) -> str:
                 raise LibraryError(
                     f"{library} does not end as a tvmlite library does: it is truncated, was changed "
                     f"(strip?), or is none",
-                    hint="a library that was exported before they had such ends is to be exported again",
+                    hint="export it again if it was written by a version without this footer",
                 )
             _, *lengths, digest = FOOTER.unpack(footer)
             if lengths[0] != FORMAT:

@@ -190,13 +190,13 @@ def _check(stage: Any, tensors: list[Tensor]) -> None:
         raise ScheduleError(f"cache_write: stage {stage.name} is not a compute", Span.of_caller())
     if set(tensors) != set(op.outputs):
         raise ScheduleError(
-            f"cache_write: {op.name} has {op.num_outputs} outputs, which are cached together or not at all",
+            f"cache_write: {op.name} has {op.num_outputs} outputs: cache_write needs all of them",
             Span.of_caller(),
         )
     for made, called in ((stage.tensorized, "tensorize"), (stage.layout, "transform_layout")):
         if made is not None:
             raise ScheduleError(
-                f"cache_write: stage {stage.name} has been given to {called} already", Span.of_caller()
+                f"cache_write: {called} was already applied to stage {stage.name}", Span.of_caller()
             )
 
 

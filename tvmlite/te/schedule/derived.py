@@ -63,8 +63,8 @@ def check_unmixed(primitive: str, stage: StageBase, reducing: set[IterVar]) -> N
     for relation in stage.relations:
         if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
             raise ScheduleError(
-                f"{primitive}: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs "
-                "over elements",
+                f"{primitive}: axis {relation.fused.var.name} of stage {stage.name} is fused from a "
+                "reduce axis and a data axis",
                 Span.of_caller(),
             )
 
@@ -85,9 +85,9 @@ def check_dependent_extents(
             if outer not in leaves[:first]:
                 raise ScheduleError(
                     f"{what}: the extent of axis {axis.var.name} of stage {stage.name} depends on axis "
-                    f"{outer.var.name}, whose loop must stay whole, and around it",
+                    f"{outer.var.name}, whose loop must not be split and must be outside it",
                     span,
-                    hint="reduce over the greatest extent, with where=",
+                    hint="reduce over the maximum extent, and mask with where=",
                 )
 
 

@@ -121,8 +121,8 @@ def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
         if not alike or len(set(place)) != len(place) or any(index not in axes for index in place):
             text = ", ".join(map(str, place))
             raise ScheduleError(
-                f"reverse_compute_at: {stage.name} reads {producer.name}[{text}], which is not one element "
-                "of it for one of its own: its indices must be the axes",
+                f"reverse_compute_at: {stage.name} reads {producer.name}[{text}], which is not "
+                "element-wise: the indices must be its own axes, each once",
                 Span.of_caller(),
             )
     return {axis: axes[index] for axis, index in zip(made.axis, found[0], strict=True)}
@@ -136,7 +136,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
     ]
     problem = ""
     if producer.is_output:
-        problem = f"{producer.name} is an output, needed whole"
+        problem = f"{producer.name} is an output, which must be computed completely"
     elif others:
         problem = f"{others[0]} reads {producer.name} too"
     elif stage.attach_type != ROOT:

@@ -153,8 +153,7 @@ def _check_digits(digits: list[Digit], axis: int, name: str, span: Span) -> None
         if ordered:
             return
     raise ScheduleError(
-        f"transform_layout: the new indices of {name} do not distinguish the elements along axis {axis}, "
-        "each once",
+        f"transform_layout: the new indices of {name} do not map axis {axis} one to one",
         span,
     )
 

@@ -258,7 +258,7 @@ class StageBase(_Shown):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
         if self.op.kind == "scan":
             raise ScheduleError(
-                f"{primitive}: {self.name} is a scan, which stands on its own; its update can be moved",
+                f"{primitive}: {self.name} is a scan, which cannot be moved; move its update",
                 Span.of_caller(),
             )
         if self.is_output:

@@ -80,7 +80,7 @@ class MemoryPrimitives(StageBase):
             )
         later = e.scalar("prefetch: offset", offset)
         if not dtypes.is_int(later.dtype):
-            raise self.error("prefetch", f"cannot look {later.dtype} iterations ahead", var)
+            raise self.error("prefetch", f"offset is {later.dtype}, expected an integer", var)
         if any(isinstance(one, e.Var) and not isinstance(one, e.SizeVar) for one in postorder(later)):
             raise self.error("prefetch", f"by offset {later}: expected no variable of an axis", var)
         asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())

@@ -105,7 +105,8 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
             )
         if read % together:
             raise fault(
-                call, f"data_layout is {call['data_layout']}: {together} channels lie across its blocks"
+                call,
+                f"data_layout is {call['data_layout']}: its blocks are not a multiple of {together} channels",
             )
         fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
         filled = (

@@ -202,7 +202,7 @@ def _check(rows: tuple[int, ...], blocks: int, form: str, data_dtype: str) -> Ki
     elif not rows or not all(1 <= one <= MOST_ROWS for one in rows):
         problem = f"tiles of {', '.join(map(str, rows)) or 'no'} rows, expected 1 to {MOST_ROWS}"
     elif form == IMAGES and len(set(rows)) > 1:
-        problem = f"images of {', '.join(map(str, rows))} rows, expected as many each"
+        problem = f"images of {', '.join(map(str, rows))} rows, expected equal numbers of rows"
     elif blocks < 1 or registers(rows, blocks) > REGISTERS:
         problem = (
             f"{len(rows)} by {blocks} tiles of sums do not fit into {REGISTERS} registers beside {blocks} "

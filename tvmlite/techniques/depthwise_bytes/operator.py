@@ -58,7 +58,7 @@ def _infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
             f"expected {show_shape(expected)} of {weight_layout(block)!r}",
         )
     if windows.spatial(call, "dilation", 2)[1] != 1:
-        raise fault(call, f"dilation is {call['dilation']}, expected taps of a row side by side")
+        raise fault(call, f"dilation is {call['dilation']}, expected a dilation of 1 along rows")
     shape = _extents(call, data.shape)
     windows.check_extents(call, shape, data)
     return TensorType((*data.shape[:2], *shape, block), call["out_dtype"])

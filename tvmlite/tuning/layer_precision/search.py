@@ -114,7 +114,7 @@ class Search:
 
     def _remark(self, name: str, time: LayerTime) -> str:
         """Why a layer is narrow although it is not faster."""
-        why = "float32 would cost conversions" if name in self._pinned else "the model is faster so"
+        why = "float32 would cost conversions" if name in self._pinned else "the model is faster this way"
         return f"{_slower(time, self.plan.dtype)}, but {why}"
 
     def _reason(self, time: LayerTime, is_whole: bool, compared: Comparison) -> str:
@@ -125,7 +125,7 @@ class Search:
         if is_whole:
             times = text.seconds(compared.median(NARROW)), text.seconds(compared.median(EXACT))
             return f"the model is slower in {dtype}: {times[0]} against {times[1]}"
-        return f"slower in {dtype} with what it is next to"
+        return f"slower in {dtype} together with its neighbours"
 
 
 def _slower(time: LayerTime, dtype: str) -> str:

@@ -82,7 +82,7 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
                 return f"{_brief(a)} and {_brief(b)}"
             if isinstance(a, nodes.Var) and not isinstance(a, GlobalVar):
                 if bound.get(a, b) is not b or back.get(b, a) is not a:
-                    return f"variable %{a.name} stands where %{b.name} does not"
+                    return f"variables %{a.name} and %{b.name} are bound differently"
                 if a not in bound and a is not b and not map_free_vars:
                     return f"free variables %{a.name} and %{b.name}"
                 if a not in bound:
@@ -92,7 +92,7 @@ def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
                 continue
             if not _is_plain(a):
                 if bound.get(a, b) is not b or back.get(b, a) is not a:
-                    return f"{_brief(a)} is one value here and several there"
+                    return f"{_brief(a)} is shared on one side and duplicated on the other"
                 bound[a], back[b] = b, a
             found = _binders(a, b, bound, back)
             if found is not None:

@@ -17,7 +17,7 @@ def level_in_force() -> int:
     disabled = set(context.disabled_pass)
     others = sorted({*context.required_pass, *disabled.difference(_FIRST_LEVEL)})
     if others:
-        warn(f"relay.build: which passes run is decided by the level; {', '.join(others)} not regarded")
+        warn(f"relay.build selects passes by opt_level; ignored: {', '.join(others)}")
     level = min(max(context.opt_level, 0), 4)
     found = min([level, *(_FIRST_LEVEL[name] - 1 for name in disabled.intersection(_FIRST_LEVEL))])
     if found < level and disabled != {"AlterOpLayout"}:

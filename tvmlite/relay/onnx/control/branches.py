@@ -33,7 +33,7 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     graphs = node.required("then_branch"), node.required("else_branch")
     if len(graphs[0].output) != len(graphs[1].output):
         counts = " and ".join(str(len(graph.output)) for graph in graphs)
-        node.bad(f"its branches give {counts} outputs, expected as many")
+        node.bad(f"its branches give {counts} outputs, expected equal numbers")
     known = node.known(condition)
     test = None if known is None or known.size != 1 else known.reshape(-1)[0]
     chosen = decided(node.importer.facts, condition, test)

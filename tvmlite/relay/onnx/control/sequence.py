@@ -142,7 +142,7 @@ def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
     first = _elements(node, sequence)
     for one in more:
         if isinstance(one, Tuple) and len(one.fields) != len(first):
-            node.bad(f"sequences of {len(first)} and {len(one.fields)} elements, expected as many")
+            node.bad(f"sequences of {len(first)} and {len(one.fields)} elements, expected equal numbers")
     graph = node.required("body")
     results = [
         body(node, graph, [value, *(m.fields[k] if isinstance(m, Tuple) else m for m in more)])

@@ -335,5 +335,5 @@ def _difference(left_out: Outcome, taken: Outcome, wanted: Wanted) -> str:
     for name in wanted:
         types = left_out.types.get(name), taken.types.get(name)
         if None not in types and not left_out.agrees(taken, name):
-            return f"with which {name!r} would be {types[0]}, compiled is {types[1]}"
+            return f"where {name!r} is {types[0]}; the compiled branch has {types[1]}"
     return "which is of other types than the one that is compiled"

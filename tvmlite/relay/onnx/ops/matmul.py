@@ -143,7 +143,9 @@ def _factor(node: OnnxNode, value: float, dtype: str) -> float:
 def _check_inner(node: OnnxNode, data: Expr, weight: Constant) -> None:
     inner = node.shape(data)[1]
     if isinstance(inner, int):
-        node.bad(f"a matrix of {inner} columns times one of {weight.data.shape[1]} rows, expected as many")
+        node.bad(
+            f"a matrix of {inner} columns times one of {weight.data.shape[1]} rows, expected equal numbers"
+        )
 
 
 def check_parameter(node: OnnxNode, name: str, value: Expr | None, extent: Dim, dtype: str = "") -> None:

@@ -169,7 +169,7 @@ def _check_depth(graph: onnx.GraphProto | onnx.FunctionProto, name: str) -> None
     for _ in range(DEEPEST_GRAPH):
         inside = [one for outer in inside for node in outer.node for one in subgraphs(node)]
     if inside:
-        raise ModelError(f"{name}: graphs lie more than {DEEPEST_GRAPH} deep inside each other")
+        raise ModelError(f"{name}: graphs are nested more than {DEEPEST_GRAPH} deep")
 
 
 def _check_functions(proto: onnx.ModelProto, name: str) -> None:

@@ -41,7 +41,8 @@ def fixed_point_multiply(call: Call, data: Expr) -> Expr:
     if not -POINT < shift < POINT or not -(2**31) <= call["multiplier"] < 2**31:
         raise fault(
             call,
-            f"multiplier is {call['multiplier']}, shift is {shift}, expected an int32 and less than {POINT}",
+            f"multiplier is {call['multiplier']}, shift is {shift}, expected an int32 multiplier "
+            f"and |shift| < {POINT}",
         )
     wide = cast(data, "int64")
     if shift > 0:

@@ -278,7 +278,8 @@ def _correlation_type(call: Call, data1: TensorType, data2: TensorType) -> Tenso
         raise fault(
             call,
             f"kernel_size is {size}, strides are {call['stride1']} and {call['stride2']}, max_displacement "
-            f"is {call['max_displacement']}, expected an odd number, strides of at least 1, and at least 0",
+            f"is {call['max_displacement']}, expected an odd kernel_size, strides of at "
+            "least 1, and a max_displacement of at least 0",
         )
     _, _, radius, extents = _correlated(call, data1)
     windows.check_extents(call, extents, data1)

@@ -47,7 +47,8 @@ def resize_type(rank: int) -> Callable[..., TensorType]:
         for have, want in zip(data.shape[2 : 2 + rank], size, strict=True):
             if isinstance(have, int) and have == 0 and not (isinstance(want, int) and want == 0):
                 raise fault(
-                    call, f"data is {show_shape(data.shape)}: nothing to resize to {show_shape(size)}"
+                    call,
+                    f"data is {show_shape(data.shape)}: cannot resize an empty axis to {show_shape(size)}",
                 )
         if not dtypes.is_float(data.dtype) and call["method"] != "nearest_neighbor":
             raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")

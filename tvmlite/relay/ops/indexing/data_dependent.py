@@ -24,7 +24,7 @@ from tvmlite.te.tensor.tensor import Tensor
 def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:
     """Return ``found``; raise an ExecutionError if it has not ``wanted`` rows."""
     if len(found) != wanted:
-        raise ExecutionError(f"{call.op}: {len(found)} elements, {wanted} were counted", call.span)
+        raise ExecutionError(f"{call.op}: {len(found)} elements found, but {wanted} were counted", call.span)
     return found
 
 

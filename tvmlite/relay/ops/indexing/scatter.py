@@ -194,7 +194,11 @@ def _run_type(call: Call, cache: TensorType, update: TensorType, start: TensorTy
     dtype = one_dtype(call, cache, update)
     axis = axis_of(call, call["axis"], cache.ndim)
     if axis == 0 or cache.ndim != update.ndim:
-        raise fault(call, f"axis is {axis} of a cache of {cache.ndim} axes, the update has {update.ndim}")
+        raise fault(
+            call,
+            f"axis is {axis}, the cache has {cache.ndim} axes, the update {update.ndim}: expected "
+            "an axis other than 0, and equal numbers of axes",
+        )
     expect(call, "the places are", start.dtype, INTEGERS)
     if start.ndim != 1:
         raise fault(call, f"the places have {start.ndim} axes, expected 1")
@@ -204,7 +208,7 @@ def _run_type(call: Call, cache: TensorType, update: TensorType, start: TensorTy
             agree(call, f"the update's extent {k}", update.shape[k], cache.shape[k])
     have, more = cache.shape[axis], update.shape[axis]
     if isinstance(have, int) and isinstance(more, int) and more > have:
-        raise fault(call, f"an update of {more} for a cache of {have}")
+        raise fault(call, f"the update has {more} elements along the axis, the cache {have}")
     return TensorType(cache.shape, dtype)
 
 

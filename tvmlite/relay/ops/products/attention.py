@@ -81,7 +81,8 @@ def _check_mask(call: Call, mask: TensorType, scores: tuple[Dim, ...]) -> None:
     )
     if not fits:
         raise fault(
-            call, f"mask is {show_shape(mask.shape)}, expected what broadcasts to {show_shape(scores)}"
+            call,
+            f"mask is {show_shape(mask.shape)}, expected a shape that broadcasts to {show_shape(scores)}",
         )
 
 

@@ -45,7 +45,9 @@ def letters_of(call: Call, equation: str, ranks: Sequence[int]) -> tuple[list[st
     else:
         result = extra + "".join(sorted(c for c in set(every) - set(extra) if every.count(c) == 1))
     if len(set(result)) < len(result) or not set(result) <= set(every):
-        raise fault(call, f"equation {text!r}: the result's letters are not each one of the tensors'")
+        raise fault(
+            call, f"equation {text!r}: the result's letters must be distinct and occur in the operands"
+        )
     return terms, result
 
 

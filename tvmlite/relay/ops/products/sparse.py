@@ -32,7 +32,8 @@ def _rows(call: Call, data: TensorType, indices: TensorType, indptr: TensorType)
         raise fault(
             call,
             f"data is {show_shape(data.shape)}, indices are {show_shape(indices.shape)}, indptr is "
-            f"{show_shape(indptr.shape)}, expected as many elements (or blocks) as indices, and a vector",
+            f"{show_shape(indptr.shape)}, expected as many indices as elements (or blocks), and a "
+            "vector indptr",
         )
     return normal_dim(indptr.shape[0] - 1)
 

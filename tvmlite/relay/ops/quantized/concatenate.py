@@ -32,7 +32,7 @@ def _type(
         raise fault(
             call,
             f"{len(data)} tensors, {len(scales)} input_scales and {len(zeros)} input_zero_points, expected "
-            "as many of each",
+            "equal numbers",
         )
     for one in data:
         expect(call, "data is", one.dtype, _DTYPES)

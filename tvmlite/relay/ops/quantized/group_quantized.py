@@ -103,7 +103,7 @@ def check_sums(call: Call, group: int, data_bits: int) -> None:
     """Raise a type error if int32 does not hold the sum of a group's products."""
     most = group_data.MOST_TERMS[data_bits]
     if group > most:
-        raise fault(call, f"group is {group}, expected at most {most}: int32 holds the sums")
+        raise fault(call, f"group is {group}, expected at most {most}, so that int32 holds the sums")
 
 
 def dense_group_numpy(

@@ -192,7 +192,7 @@ def any_(call: Call, data: Tensor) -> Tensor:
 
 def _arg_type(call: Call, data: TensorType) -> TensorType:
     if any(same_dim(data.shape[k], 0) for k in reduced_axes(call, data.ndim)):
-        raise fault(call, f"data is {show_shape(data.shape)}: nothing to choose from")
+        raise fault(call, f"data is {show_shape(data.shape)}: cannot choose from no elements")
     return TensorType(reduced_shape(call, data.shape), "int32")
 
 

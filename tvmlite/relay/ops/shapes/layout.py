@@ -107,14 +107,18 @@ def of_call(call: Call, attribute: str) -> Layout:
 def _transform_type(call: Call, data: TensorType) -> TensorType:
     source, target = of_call(call, "src_layout"), of_call(call, "dst_layout")
     if sorted(source.whole) != sorted(target.whole):
-        raise fault(call, f"src_layout is {source.name}, dst_layout is {target.name}: the axes are others")
+        raise fault(
+            call, f"src_layout is {source.name}, dst_layout is {target.name}: the layouts have different axes"
+        )
     if data.ndim != len(source.axes):
         raise fault(
             call, f"data is {show_shape(data.shape)}, expected {len(source.axes)} axes, as {source.name} has"
         )
     for axis, extent in zip(source.axes, data.shape, strict=True):
         if axis.islower() and not same_dim(extent, source.factors[axis]):
-            raise fault(call, f"data is {show_shape(data.shape)}, the blocks of {source.name} are others")
+            raise fault(
+                call, f"data is {show_shape(data.shape)}, expected blocks of the extents in {source.name}"
+            )
     return TensorType(target.shape(source.extents(data.shape)), data.dtype)
 
 

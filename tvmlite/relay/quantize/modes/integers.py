@@ -93,7 +93,7 @@ class Integers:
         made = replace(quantize_realize(marked), output_names=given.output_names, attrs=given.attrs)
         made = made if final else given
         for name in layers.keys() - final.keys() - kept.keys():
-            kept[name] = "nothing around it is in bytes"
+            kept[name] = "no neighbouring layer is quantized"
         rows = tuple(_row(name, call, kept, noise, ranges, speed) for name, call in layers.items())
         report = QuantizationReport(
             rows,

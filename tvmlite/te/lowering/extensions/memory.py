@@ -63,8 +63,8 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
     for stage in normal.stages:
         if stage.multiples and stage.op in by_turns:
             raise ScheduleError(
-                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
-                "iteration computes what it is to and no more",
+                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, "
+                "whose iterations must not compute further elements",
                 stage.span_of("align_bounds"),
             )
         for asked, primitive in ((stage.alignments, "storage_align"), (stage.layout, "transform_layout")):
@@ -81,7 +81,7 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
             )
         if stage.alignments and stage.layout is not None:
             raise ScheduleError(
-                f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
+                f"storage_align: the layout of {stage.name} is transformed, so its axes have no strides",
                 stage.span_of("storage_align"),
             )
         if stage.double_buffered and stage.attach_type != AT:

@@ -40,7 +40,7 @@ def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
     if maker is not None and any(around is asked.axis for _, around in loops_around(maker)):
         raise ScheduleError(
             f"prefetch: {tensor.name} is computed inside the loop {asked.axis.var.name} of {stage.name}, "
-            "where nothing of it is there yet",
+            "so there is nothing to prefetch",
             asked.span,
         )
     later = bounds.widening.index(asked.offset)

@@ -94,8 +94,8 @@ def _check_outer(stage: Stage, split: Split) -> None:
     name = split.outer.var.name
     if not any(leaf is split.outer for leaf in stage.leaf_iter_vars):
         raise ScheduleError(
-            f"split: axis {name} of stage {stage.name} is no loop any more, after which smaller tiles could "
-            'come, as tail="shrink" has it',
+            f"split: axis {name} of stage {stage.name} must stay a loop, because "
+            'tail="shrink" adds loops after it',
             split.span,
         )
     within = made_from(stage.relations, [split.inner])

@@ -77,8 +77,8 @@ def _starts(
         room = (low - first, first + extent - 1 - width - low)
         if width and not all(at_least(simplify(analyzer, x), 0, analyzer) for x in room):
             raise matching.fail(
-                f"axis {axis.var.name} has {extent} values, of which the loops take {width + 1} at a time, "
-                "and it is not known that they take each once"
+                f"axis {axis.var.name} has {extent} values, of which the loops take {width + 1} at a time: "
+                "cannot prove that they cover each value exactly once"
             )
         result[axis] = low, width + 1
     return {axis: result[axis] for axis in (*op.axis, *op.reduce_axis)}

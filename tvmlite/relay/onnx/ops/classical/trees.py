@@ -91,7 +91,7 @@ def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any)
         width = most + 1
         rows = node.make("take", rows, node.const(np.arange(width), "int64"), axis=1)
     elif most >= width:
-        node.bad(f"a node asks for feature {most} of {width}")
+        node.bad(f"a node reads feature {most}, rows have {width}")
     if aggregate in ("MIN", "MAX") and targets > 1:
         node.unsupported(f"aggregate_function {aggregate} of {targets} targets")
     name = {"AVERAGE": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}.get(aggregate)
@@ -131,7 +131,7 @@ def _by_tree(node: OnnxNode, kind: str, targets: int) -> Trees:
     ]
     columns += [node.attr("nodes_modes"), _floats(node, "nodes_values")]
     if len(place) != len(keys) or any(one is None or len(one) != len(keys) for one in columns):
-        node.bad(f"its nodes' attributes are not one each of {len(keys)} nodes")
+        node.bad(f"the attributes of its {len(keys)} nodes must have as many values each")
     features, then, otherwise, modes, values = columns
     numbers = np.array([_mode(node, mode) for mode in modes], np.int64)
     children = [

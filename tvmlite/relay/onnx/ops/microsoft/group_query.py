@@ -89,9 +89,11 @@ def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> 
         return None
     if kind not in _SCALES or node.attr("kv_cache_bit_width", 8) not in (0, 8):
         bits = node.attr("kv_cache_bit_width", 8)
-        node.unsupported(f"{name}_quant_type={kind} of {bits} bits: int8, {' or '.join(_SCALES)}, is")
+        node.unsupported(
+            f"{name}_quant_type={kind} of {bits} bits: only int8 with {' or '.join(_SCALES)} is supported"
+        )
     if past is not None and node.dtype(past) != "int8":
-        node.unsupported(f"a quantized cache of {node.dtype(past)}: int8 is")
+        node.unsupported(f"a quantized cache of {node.dtype(past)}: only int8 is supported")
     if scale is None:
         node.bad(f"{name}_quant_type={kind} without {name}_scale")
     return node.reshape(scale, (1, 1, 1, 1)) if kind == "PER_TENSOR" else scale

@@ -199,7 +199,9 @@ def _slice(
     steps = [1] * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         lengths = f"{len(starts)}, {len(ends)}, {len(axes)} and {len(steps)} elements"
-        node.bad(f"starts, ends, axes and steps are {lengths}, expected as many, and no step of 0")
+        node.bad(
+            f"starts, ends, axes and steps have lengths {lengths}, expected equal lengths, and no step of 0"
+        )
     axes = along.checked(node, axes, node.rank(data))
     fixed = [d for d in (*axes, *steps) if isinstance(d, int)]
     if len(fixed) == 2 * len(axes) and not any(may_be_negative(node, d) for d in (*starts, *ends)):
