@@ -448,7 +448,7 @@ class _Run:
         return lambda: scalars.splat(np.asarray(rule(*(a() for a in args))).astype(dtype)[()], lanes)
 
     def packed(self, function: Callable[..., Any], call: e.Foreign, values: list[Any]) -> Any:
-        """Call a Python function on arrays and numbers. Returns its value, or the last argument if it returned
+        """Call a Python function on arrays and numbers. Returns its value, or the last argument if it gave
         None or raised; if it is called for its effect, 0, or 1 if it raised."""
         given: list[Any] = []
         words = call.form.split(",") if call.form else []
