@@ -47,9 +47,8 @@ class Weight:
 
 
 def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
-    """The signature of the ``entry`` of a standalone source, without threads or profile; if ``weights``
-    (their bytes) is not 0, with a pointer to them. UnsupportedError if the model needs an operating
-    system."""
+    """The signature of the ``entry`` of a standalone source, without threads or profile, with a pointer to
+    ``weights`` bytes if not 0. Raises UnsupportedError if the model needs an operating system."""
     _require_no_system(entry)
     signature = signature_of(replace(entry, kernels=()))
     if signature.of_kind("dynamic_outputs"):
