@@ -54,7 +54,7 @@ class ArrayParameter:
 def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
     """``value`` as an array of the expected dtype and rank, without a copy if possible.
 
-    Inputs may be strided, unaligned or of the other byte order, and are then copied to a dense array.
+    Inputs may be read-only; strided, unaligned or byte-swapped ones are copied to a dense array.
     Outputs must be dense, native and writable, as results are written to the caller's memory.
     """
     try:

@@ -155,8 +155,8 @@ class CompiledFunction(InProcess):
     ) -> Timing:
         """Seconds of one call with these arguments, without checks; see ``timing.measure``.
 
-        With ``others``, further lists of all arguments, calls use the lists in turn, so that arguments that
-        are large enough together do not stay in the caches.
+        With ``others``, further lists of all arguments, calls rotate through the lists, so that arguments
+        that are large enough together do not stay in the caches.
         """
         checked.function("time: clock", clock, InputError)
         if until is not None:

@@ -59,7 +59,7 @@ def module_digest(ir_text: str) -> str:
 
 def object_key(module: str, target: Target) -> str:
     """The cache key of the object code of a module for ``target``: a hash of the digest ``module``, LLVM's
-    version, the target's processor and features, and the source of this file."""
+    version, the target, and the sources of this file and of ``llvm/text.py``."""
     version = ".".join(map(str, llvm.llvm_version_info))
     ours = source_digest("te/codegen/jit.py", "te/codegen/llvm/text.py")
     return key_of("object", module, version, target.triple, target.cpu, ",".join(target.features), ours)

@@ -35,7 +35,7 @@ def interpret(
 
     Outputs are C-contiguous arrays of the parameter's dtype, written in place. ``sizes`` that are not given
     are taken from the arrays' shapes. ``constants`` are the external symbols, ``kernels`` the functions that
-    an entry calls. Parallel loops run in order, their iterations assigned to ``threads`` threads in turn,
+    an entry calls. Parallel loops run in order, their iterations assigned round-robin to ``threads`` threads,
     each with its own part of the workspace. New memory is filled with NaN (ints: 0x7b bytes). An entry with
     data-dependent extents gets as much workspace as it needs, and its outputs in the workspace are returned.
 
@@ -278,7 +278,7 @@ class _Run:
 
     def evaluate(self, value: e.Expr) -> Run:
         if isinstance(value, e.Call) and value.name in PREFETCHES:
-            return lambda: None  # a hint: its address may lie outside the buffer
+            return lambda: None  # a hint, whose address may be outside the buffer
         return self.expr(value)
 
     def call(self, call: ir.CallKernel) -> Run:

@@ -142,7 +142,7 @@ def _with_code(state: State, target: Target, assembly: bool) -> State:
 
 
 def _c_source(lowered: ir.Function, legal: ir.Function, target: Target) -> str:
-    """The C source of a function, with the portable version of statements that have a special one in LLVM."""
+    """The C source of a function; one with a ``Choice`` is first legalised for a C target."""
     if target.kind == "llvm" and any(isinstance(node, ir.Choice) for node in postorder(lowered.body)):
         legal = legalize(lowered, f"c -vector-bits={target.vector_bits}")
     try:

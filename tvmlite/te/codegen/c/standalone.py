@@ -254,7 +254,7 @@ def _literals(dtype: str) -> Callable[[Any], str]:
     if dtype in ("float32", "float64"):
         return lambda value: _float(value, dtype)
     if dtypes.is_float(dtype) or dtype == "bool":
-        return lambda value: str(int(value))  # bits, or a byte
+        return lambda value: str(int(value))  # halves as their bits, bools as bytes
     return lambda value: _alone(int_literal(value, dtype))
 
 

@@ -102,7 +102,7 @@ class Addresses:
         return len(self._levels) - at_start if self._levels else 0
 
     def _stepped(self, pointer: str, element: str, terms: Terms, level: int) -> str:
-        if level >= len(self._levels):  # here and now
+        if level >= len(self._levels):  # known only here
             return self._sum(pointer, element, [(self._value(term), factor) for term, factor in terms])
         here = self._levels[level]
         key = pointer, element, terms

@@ -99,7 +99,7 @@ def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
         wide = w.emit(f"zext {shorts} {made} to {ints}")
         return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
     # Only one constant, as each takes a register, and few are left besides a convolution's accumulators: with
-    # four, registers were saved and restored inside the reduction, at the cost of a second reduction.
+    # four, registers were saved and restored inside the reduction, which cost as much as a second one.
     bits = w.emit(f"bitcast {floats} {value} to {ints}")
     last = _shift(w, "lshr", _shift(w, "shl", bits, 15, lanes), 31, lanes)
     bias = w.emit(f"add {ints} {last}, {literal(0x7FFF, 'int32', lanes)}")

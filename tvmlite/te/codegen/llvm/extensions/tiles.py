@@ -87,7 +87,7 @@ def _tile(values: Expressions, node: e.Foreign) -> str:
     w = values.w
     if node.name == "tile.permitted":
         return w.emit(f"call i1 {_permitted(w.module)}()")
-    if node.name != "tile.configure":  # for which see ``TileBody``
+    if node.name != "tile.configure":  # ``TileBody`` generates that
         name, kinds = _INSTRUCTIONS[node.name]
         parameters = ", ".join("i8 immarg" if kind == "i8" else kind for kind in kinds)
         target = w.module.declare(f"llvm.x86.{name}", "void", parameters)

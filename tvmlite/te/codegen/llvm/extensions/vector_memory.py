@@ -179,7 +179,7 @@ def _reach(where: Place) -> int:
 
 
 def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
-    """``value`` behind a fence: LLVM merges its producer and users into no masked AVX-512 instruction."""
+    """``value`` behind a fence, as LLVM must not fuse its producer and users to one masked instruction."""
     bits = where.lanes * where.alignment * 8
     if not w.module.target.has("avx512f") or bits % 32:
         return value
