@@ -53,7 +53,7 @@ _GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
 to non-contiguous elements into a memset that overwrites the elements between; loads full vectors instead of
 masked ones, beyond the end of an array, if it has turned a branch into AVX-512 masks; and reads beyond the
 end of an array if it vectorizes a loop over every other element. Nothing is lost: vectors are explicit here,
-and loops over lanes are still vectorized."""
+and adjacent scalar statements are still combined to vectors."""
 
 _NO_CONTRACTION = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")

@@ -51,7 +51,7 @@ def int_literal(value: int, dtype: str) -> str:
 
 
 def float_literal(value: float, dtype: str) -> str | None:
-    """A float literal of exactly this value; None for infinities and NaN, which have no literal."""
+    """An exact literal of ``value`` rounded to ``dtype``; None for infinities and NaN, which have none."""
     value = rounded(value, dtype)
     if not math.isfinite(value):
         return None

@@ -50,7 +50,7 @@ def _branch(rewriter: Lanes, branch: ir.If, mask: e.Expr | None) -> ir.Stmt:
 
 
 def _masked(rewriter: Lanes, scalar: e.Expr, vector: e.Expr, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-    """``body`` in the lanes where the condition holds, given for one lane (``scalar``) and for all."""
+    """``body`` in the lanes where the condition holds, given for one lane and for all (``vector``)."""
     if isinstance(vector, e.Const):
         return rewriter.stmt(body, mask) if vector.value else ir.Seq(())
     deciding = _deciding_lane(rewriter, vector)
